@@ -167,17 +167,20 @@ const struct verb trf_verb = {
         "\n"
         "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that "
         "exists, else a formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-        "path, with hf: a model in the local cache. NAME=ARGUMENT names it. @FILE is a CSV table of formulas: a column "
+        "path, with hf: a model in the local cache, with rope: a rotation, "
+        "SIZE[/HEAD][,SPEC]. NAME=ARGUMENT names it. @FILE is a CSV table of formulas: a column "
         "`formula`, "
         "a column `name` if they are to have names, and one for each parameter; an empty cell sets nothing. A formula has a row "
         "for each head if it depends on "
         "the head. A checkpoint has a row for "
-        "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Several "
+        "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Of "
+        "rotary positions the first distance is found at which the sum of their cosines is below 0 (arXiv:2405.14591). Several "
         "arguments are ranked.\n",
     .examples = "  reach trf alibi\n"
                 "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"
                 "  reach trf '-ln(1+t)*2' 'alibi + window(64)' --layers 12 --length 512 --length 2048 -o reach-trf\n"
-                "  reach trf examples/models/alibi examples/models/window-40\n",
+                "  reach trf examples/models/alibi examples/models/window-40\n"
+                "  reach trf rope:128,base=500000 rope:64,base=500000,linear:factor=4 --train-length 8192\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -252,7 +252,10 @@ static void print_ranking(const struct trf_run *r)
 
 static void print_model_lines(const struct formula_argument *a)
 {
-    printf("%s: %s, %d layers, %d heads\n", a->label, a->set.position, a->set.layers, a->set.heads);
+    printf("%s: %s", a->label, a->set.position);
+    if (a->set.layers)
+        printf(", %d layers, %d heads", a->set.layers, a->set.heads);
+    putchar('\n');
     if (a->set.cone)
         printf("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
@@ -289,6 +292,7 @@ int trf_print(const struct trf_run *r, struct error *e)
             print_model_lines(&r->arguments[head->argument]);
         if (print_bias(r, first, last, e) != 0)
             return -1;
+        trf_print_rotary(r, head->argument, head->bias);
         if (last == r->head_count || r->heads[last].argument != head->argument)
             told |= print_outlook(r, head->argument);
     }

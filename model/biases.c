@@ -1,6 +1,7 @@
 #include "model/biases.h"
 
 #include "analyze/formula_window.h"
+#include "model/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,9 +76,14 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length &&
-           (a->rotary == ROTARY_NONE) == (b->rotary == ROTARY_NONE) && (a->query_growth == 0) == (b->query_growth == 0) &&
-           !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
+    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length && a->rotary == b->rotary &&
+           (a->query_growth == 0) == (b->query_growth == 0) && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
+           same_formula(a->bias, b->bias);
+}
+
+static void tell_rotary(char *out, size_t size)
+{
+    snprintf(out, size, "rotary positions turn queries and keys: no bias by distance");
 }
 
 /* Why the encoding of a layer has no series; empty when it has one. */
@@ -90,7 +96,7 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
     case POSITION_LEARNED: snprintf(out, size, "learned positions are added to the embeddings: no bias by distance"); break;
     case POSITION_ROTARY:
         if (s->rotary != ROTARY_NONE)
-            snprintf(out, size, "rotary positions turn queries and keys: no bias by distance");
+            tell_rotary(out, size);
         break;
     }
     if (out[0] == 0 && s->multiplier)
@@ -102,6 +108,22 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
         snprintf(out, size, "the first %d keys stay visible beside the window: they go by position, not by distance", s->keep);
     else if (out[0] == 0 && (s->log_length || s->query_growth != 0))
         snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
+}
+
+/* A copy whose lists are its own. */
+static int copy_rotary(struct rotary *out, const struct rotary *r, struct error *e)
+{
+    size_t bytes = (size_t)r->size / 2 * sizeof *r->frequency;
+
+    *out = *r;
+    out->frequency = malloc(bytes + 1);
+    out->beyond = r->beyond ? malloc(bytes + 1) : NULL;
+    if (!out->frequency || (r->beyond && !out->beyond))
+        return fail_memory(e, (double)bytes, "rotary frequencies");
+    memcpy(out->frequency, r->frequency, bytes);
+    if (r->beyond)
+        memcpy(out->beyond, r->beyond, bytes);
+    return 0;
 }
 
 int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
@@ -133,6 +155,8 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
         tell_reason(b->reason, sizeof b->reason, d, s);
+        if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE && copy_rotary(&b->rotary, &d->rotary[s->rotary], e) != 0)
+            return -1;
         if (b->reason[0] && (!s->window || s->keep)) /* kept keys lie outside any window */
             continue;
         b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
@@ -142,6 +166,17 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         out->uses_length |= formula_has_variable(b->formula, VARIABLE_LENGTH);
     }
     out->cone = cone;
+    return 0;
+}
+
+int biases_of_rope(struct bias_set *out, const char *text, struct error *e)
+{
+    struct layer_bias *b = add_bias(out, e);
+
+    if (!b || rope_by_hand(&b->rotary, &out->head_size, out->position, sizeof out->position, text, e) != 0)
+        return -1;
+    tell_rotary(b->reason, sizeof b->reason);
+    out->heads = 1;
     return 0;
 }
 
@@ -163,8 +198,11 @@ int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int he
 
 void biases_free(struct bias_set *s)
 {
-    for (int i = 0; i < s->bias_count; i++)
+    for (int i = 0; i < s->bias_count; i++) {
         formula_free(s->biases[i].formula);
+        free(s->biases[i].rotary.frequency);
+        free(s->biases[i].rotary.beyond);
+    }
     free(s->biases);
     free(s->bias_of_layer);
     memset(s, 0, sizeof *s);

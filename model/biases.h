@@ -11,6 +11,7 @@
 struct layer_bias {
     struct formula *formula; /* owned, every parameter set; NULL: there is none */
     long window; /* b(t) = -inf for t >= window; 0: no such end is known */
+    struct rotary rotary; /* what turns queries and keys, its lists owned; size 0: nothing */
     char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is that of the window alone then
                        */
 };
@@ -30,6 +31,9 @@ struct bias_set {
 
 /* The biases of an open checkpoint, exact binary values and all. `out` is zeroed; the caller frees it, also when it fails. */
 int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e) MUST_USE;
+/* The rotation alone that the text SIZE[/HEAD][,SPEC] describes: SIZE dimensions of a head of HEAD (SIZE) are turned as SPEC, the
+ * form of --rope, says (base=10000). */
+int biases_of_rope(struct bias_set *out, const char *text, struct error *e) MUST_USE;
 /* That of a formula, all of whose parameters are set; takes it over, also when it fails. */
 int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size, struct error *e) MUST_USE;
 void biases_free(struct bias_set *s);

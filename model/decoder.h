@@ -174,6 +174,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 /* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), and the first keys where they
  * are kept; at most n; n without windows. */
 long decoder_cone(const struct decoder *d, long n);
+/* Radians a position of pair i in a segment of n inputs. */
+double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
 /* 1 if the angles of its rotary positions depend on the length of the segment. */

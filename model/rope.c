@@ -2,6 +2,7 @@
 #include "model/family.h"
 #include "model/rope.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,14 @@ static void set_plain(struct rotary *r, double base)
     r->beyond = NULL;
     for (int i = 0; i < r->size / 2; i++)
         r->frequency[i] = pow(base, -2.0 * i / r->size);
+}
+
+double rotary_frequency(const struct rotary *r, int i, double n)
+{
+    if (!(r->stretch > 0 && n > r->limit))
+        return r->beyond && n > r->limit ? r->beyond[i] : r->frequency[i];
+    double base = r->base * pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
+    return pow(base, -2.0 * i / r->size);
 }
 
 /* d->rotary[which]: see family_rotary_plain. */
@@ -257,6 +266,47 @@ int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_sp
             snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text, i ? " in windows" : "");
     }
     return 0;
+}
+
+/* A whole even number from 2 to 1024 at *text, which moves behind it; 0: there is none. */
+static int read_size(const char **text)
+{
+    char *end;
+    long value = isdigit((unsigned char)**text) ? strtol(*text, &end, 10) : 0;
+    if (value < 2 || value > 1024 || value % 2)
+        return 0;
+    *text = end;
+    return (int)value;
+}
+
+int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text, struct error *e)
+{
+    struct decoder d = {.rotary = {{0}}};
+    struct rope_spec s;
+    struct error problem;
+    char spec[ROPE_TEXT_MAX], where[128];
+    const char *rest = text;
+    int turned = read_size(&rest);
+    *head = turned && *rest == '/' ? (rest++, read_size(&rest)) : turned;
+    if (!turned || *head < turned || (*rest && *rest != ','))
+        return fail(e,
+                    "rope:%.60s: is not valid (expected rope:SIZE[/HEAD][,SPEC]: even numbers of dimensions that are turned and "
+                    "of a head, up to 1024, and what --rope takes)",
+                    text);
+    if (rope_parse(&s, *rest ? rest + 1 : "none", &problem))
+        return fail(e, "rope:%.60s: %s", text, problem.text + strlen("--rope: "));
+    if (s.kind == ROPE_LONGROPE || ((s.kind == ROPE_YARN || s.kind == ROPE_LLAMA3) && isnan(s.original)))
+        return fail(e, "rope:%.60s: %s", text,
+                    s.kind == ROPE_LONGROPE ? "longrope has its factors from a checkpoint (expected one)"
+                                            : "expected original=NUMBER among the numbers of the scaling");
+    if (isnan(s.base))
+        s.base = 10000;
+    snprintf(where, sizeof where, "rope:%.60s: a scaling", text);
+    int rc = make_plain(&d, 0, turned, s.base, PAIRING_HALF, e) || scale(&d, &d.rotary[0], &s, where, e) ? -1 : 0;
+    *out = d.rotary[0];
+    rope_text(spec, &s);
+    snprintf(described, size, "rotary, base %.10g%s%s", s.base, s.kind == ROPE_NONE ? "" : ", ", s.kind == ROPE_NONE ? "" : spec);
+    return rc;
 }
 
 /* The scaling that an object names, in either of two ways. */

@@ -30,6 +30,10 @@ int rope_read(struct rope_spec *s, struct config *c, const char *root, struct er
 /* --rope: in place of whatever scaling the checkpoint has; what is in use then, as text. */
 int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e) MUST_USE;
 
+/* A rotation without a model, of the text SIZE[/HEAD][,SPEC] (model/biases.h): *head, and what it is as text. The caller frees
+ * the lists of *out, also when it fails. */
+int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text, struct error *e) MUST_USE;
+
 /* Norms behind the rotation divide a factor on cosine and sine out again, and leave of it what it is to epsilon. Of models whose
  * layers all have the same rotation and such norms. */
 void rope_divide_out(struct decoder *d);

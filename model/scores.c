@@ -66,15 +66,6 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
     return 0;
 }
 
-/* Radians a position of pair i in a segment of n inputs. */
-static double rotary_frequency(const struct rotary *r, int i, int n)
-{
-    if (!(r->stretch > 0 && n > r->limit))
-        return r->beyond && n > r->limit ? r->beyond[i] : r->frequency[i];
-    double base = r->base * pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
-    return pow(base, -2.0 * i / r->size);
-}
-
 /* The table by key position of a score's key_bias; *out stays NULL without one. */
 static int evaluate_key_bias(double **out, const struct engine *g, const struct score *s, struct error *e)
 {

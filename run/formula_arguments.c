@@ -186,7 +186,11 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
         fail(e, "an empty argument is neither a formula nor a path");
         return RUN_USAGE;
     }
-    if (forced || (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
+    if (begins_with(body, "rope:")) {
+        out->label = name_length ? strndup(text, name_length) : strdup(body);
+        out->is_model = 1;
+        rc = out->label && biases_of_rope(&out->set, body + strlen("rope:"), e) == 0 ? RUN_DONE : RUN_USAGE;
+    } else if (forced || (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
         struct text_list one = {.item = &text, .count = 1};
         struct model_argument *named = NULL;
 

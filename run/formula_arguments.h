@@ -14,9 +14,10 @@ struct formula_argument {
 };
 
 /* Reads one argument: a preset if it names one, else a path if it exists, else a formula; a text that begins with a dash is a
- * formula, one that begins with /, ./ or ../ a path, and one that begins with hf: a model in the local cache. A text with another
- * slash is a formula when it has a value for every parameter, else it is taken for a path that is missing. NAME=ARGUMENT names it
- * (NAME of letters, digits, `_`, `.` and `-`). What people should know of a checkpoint is told to `p`. */
+ * formula, one that begins with /, ./ or ../ a path, one that begins with hf: a model in the local cache, and one that begins
+ * with rope: a rotation (biases_of_rope). A text with another slash is a formula when it has a value for every parameter, else it
+ * is taken for a path that is missing. NAME=ARGUMENT names it (NAME of letters, digits, `_`, `.` and `-`). What people should
+ * know of a checkpoint is told to `p`. */
 enum run_status formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
                                       struct progress *p, struct error *e) MUST_USE;
 void formula_argument_free(struct formula_argument *a);

@@ -14,6 +14,7 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,16 @@ static void errors_are_one_line(void **state)
         {"trf alibi --format gif", 2, "png"},
         {"trf -t/L", 2, "expected --length"},
         {"trf ./alibi", 1, "alibi"},
+        {"trf rope:", 2, "expected rope:SIZE"},
+        {"trf rope:127", 2, "expected rope:SIZE"},
+        {"trf rope:128/64", 2, "expected rope:SIZE"},
+        {"trf rope:64;base=2", 2, "expected rope:SIZE"},
+        {"trf rope:64,cubic", 2, "\"cubic\" is not valid"},
+        {"trf rope:64,longrope", 2, "from a checkpoint"},
+        {"trf rope:64,yarn:factor=4", 2, "original=NUMBER"},
+        {"trf rope:64,dynamic:factor=4", 2, "needs factor"},
+        {"trf rope:64 --set base=2", 2, "no parameter"},
+        {"fit rope:64", 1, "no bias to fit"},
         {"trf runs/none", 1, "no such file"},
         {"trf folder", 1, "folder"},
         {"bias 0/0", 1, "not a number"},
@@ -341,6 +352,101 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
 
 /* ---- reach bias ---- */
 
+/* The first distance at which the sum of cos(m frequency[k]) is below 0, by a plain loop. */
+static int first_below(const double *frequency, int count)
+{
+    for (int m = 1;; m++) {
+        double sum = 0;
+
+        for (int k = 0; k < count; k++)
+            sum += cos(m * frequency[k]);
+        if (sum < 0)
+            return m;
+    }
+}
+
+/* The first distance at which the sum of a rotation's cosines is below 0, as mpmath found it (tests/goldens/series/rotary.py). */
+static void rotations(void **state)
+{
+    char line[8192] = "trf", name[256], given[32];
+    struct csv_table t;
+    FILE *f = fopen("tests/goldens/series/rotary.tsv", "r");
+    size_t rows = 0;
+
+    (void)state;
+    assert_non_null(f);
+    assert_non_null(fgets(name, sizeof name, f));
+    while (fscanf(f, "%255s %31s", name, given) == 2)
+        snprintf(line + strlen(line), sizeof line - strlen(line), " %s", name);
+    snprintf(line + strlen(line), sizeof line - strlen(line), " -o turned");
+    expect(line, 0, "sum of the cosines of 32 pairs (arXiv:2405.14591): first below 0 at distance 725, proved\n");
+    t = read_table(at("turned/rotary.csv"));
+    rewind(f);
+    assert_non_null(fgets(name, sizeof name, f));
+    for (; fscanf(f, "%255s %31s", name, given) == 2; rows++)
+        if (strcmp(cell(&t, rows, "formula"), name) != 0 || strcmp(cell(&t, rows, "distance"), given) != 0 ||
+            strcmp(cell(&t, rows, "verdict"), "below") != 0)
+            fail_msg("%s: %s at %s (expected below at %s)", name, cell(&t, rows, "verdict"), cell(&t, rows, "distance"), given);
+    assert_true(rows > 20 && t.rows == rows);
+    csv_table_free(&t);
+    fclose(f);
+    /* none is left where nothing is turned */
+    expect("trf alibi -o turned --force", 0, "converges");
+    assert_false(exists("turned/rotary.csv"));
+    expect("trf rope:128,base=1e12 --effort 0.05", 0, "where the effort was spent, proved");
+}
+
+/* Those of checkpoints, by layer, and by inputs where the frequencies go by them. */
+static void rotations_of_checkpoints(void **state)
+{
+    enum { INPUTS = 90, LIMIT = 24 };
+    double stretched = 10000 * pow(3.0 * INPUTS / LIMIT - 2, 4 / 2.0);
+    const double local[] = {1, pow(90, -0.25), pow(90, -0.5), pow(90, -0.75)},
+                 global[] = {1 / 4.0, pow(3000, -0.25) / 4, pow(3000, -0.5) / 4, pow(3000, -0.75) / 4},
+                 near[] = {1, pow(700, -0.5) / 1.3}, far[] = {1 / 2.0, pow(700, -0.5) / 5}, few[] = {1, 0.01},
+                 many[] = {1, pow(stretched, -0.5)};
+    const struct {
+        const char *formula, *layer, *inputs, *verdict, *window;
+        int distance;
+    } rows[] = {
+        {"two", "1", "", "below", "9", first_below(local, 4)}, {"two", "2", "", "below", "", first_below(global, 4)},
+        {"two", "3", "", "below", "9", first_below(local, 4)}, {"long", "1", "40", "below", "", first_below(near, 2)},
+        {"long", "1", "41", "below", "", first_below(far, 2)}, {"long", "2", "40", "below", "", first_below(near, 2)},
+        {"long", "2", "41", "below", "", first_below(far, 2)}, {"own", "1", "24", "below", "", first_below(few, 2)},
+        {"own", "1", "90", "below", "", first_below(many, 2)}, {"own", "2", "24", "below", "", first_below(few, 2)},
+        {"own", "2", "90", "below", "", first_below(many, 2)}, {"half", "", "", "never", "", 0},
+    };
+    struct csv_table t;
+    struct outcome o;
+
+    (void)state;
+    o = reach("trf two=goldens/gemma3-text long=goldens/llama-rope-longrope own=goldens/llama-rope-dynamic half=rope:64/128 "
+              "--train-length 50 --length 90 "
+              "-o layers --force");
+    if (o.status != 0 ||
+        !strstr(o.out, "first below 0 at distance 9, proved, beyond the window of 9 and within the training length of 50\n"
+                       "\n") ||
+        !strstr(o.out, "proved, beyond the training length of 50\n") || !strstr(o.out, ", with up to 40 inputs (") ||
+        !strstr(o.out, ", with at least 41 inputs (") || !strstr(o.out, ", with 90 inputs (") ||
+        !strstr(o.out,
+                "32 pairs and 32 pairs that are not turned (arXiv:2405.14591): never below 0, as each cosine is at least -1\n"))
+        fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
+    outcome_free(&o);
+    t = read_table(at("layers/rotary.csv"));
+    assert_int_equal(t.rows, sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < t.rows; i++) {
+        const char *const expected[] = {rows[i].formula, rows[i].layer, rows[i].inputs, rows[i].verdict, rows[i].window},
+                          *const names[] = {"formula", "layer", "inputs", "verdict", "window"};
+
+        for (int k = 0; k < 5; k++)
+            if (strcmp(cell(&t, i, names[k]), expected[k]) != 0)
+                fail_msg("row %zu: %s is %s (expected %s)", i, names[k], cell(&t, i, names[k]), expected[k]);
+        assert_int_equal(atoi(cell(&t, i, "distance")), rows[i].distance);
+        assert_int_equal(atoi(cell(&t, i, "train_length")), 50);
+    }
+    csv_table_free(&t);
+}
+
 static void bias_values_read_back(void **state)
 {
     struct csv_table t;
@@ -534,8 +640,10 @@ static int make_inputs(void **state)
         {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
     };
 
+    char goldens[PATH_MAX];
+
     (void)state;
-    if (program_open() != 0)
+    if (program_open() != 0 || !realpath("tests/goldens", goldens) || symlink(goldens, at("goldens")) != 0)
         return -1;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct tiny t = {.settings = models[i].settings, .seed = i + 1};
@@ -726,6 +834,8 @@ int main(void)
         cmocka_unit_test(slopes_of_released_code),
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
+        cmocka_unit_test(rotations),
+        cmocka_unit_test(rotations_of_checkpoints),
         cmocka_unit_test(bias_values_read_back),
         cmocka_unit_test(fits_of_every_source),
         cmocka_unit_test(nothing_half_written),

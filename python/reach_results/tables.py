@@ -31,6 +31,7 @@ COLUMNS = {
     "per-token": "model context:w row:w? position:w id:w nll:r piece",
     "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi layer:w? log10_trf_lo:r?
         log10_trf_hi:r?""",
+    "rotary": "formula layer:w? inputs:w? turned:w still:r verdict distance:w? window:w? train_length:w?",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
     "explain": "model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w",
@@ -90,7 +91,7 @@ def _column(name: str, kind: str, cells: list[str], path: Any) -> np.ndarray:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a CSV file that reach wrote: curve, summary, attention, ppl, --per-token, trf, fit, bias. New columns are text."""
+    """Read a CSV file that reach wrote: curve, summary, attention, ppl, --per-token, trf, rotary, fit, bias. New columns are text."""
     with open(path, encoding="utf-8", newline="") as file:
         text = list(file)
     first = next((i for i, line in enumerate(text) if not line.startswith("#")), len(text))

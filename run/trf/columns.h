@@ -16,4 +16,14 @@ struct trf_row {
 };
 extern const struct csv_layout trf_csv;
 
+/* Of rotary.csv; 0 where a column may be empty. */
+struct rotary_row {
+    const char *formula;
+    long long layer, inputs, turned;
+    double still;
+    const char *verdict;
+    long long distance, window, train_length;
+};
+extern const struct csv_layout rotary_csv;
+
 #endif

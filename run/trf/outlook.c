@@ -74,6 +74,13 @@ static int look(struct trf_outlook *out, const struct formula_argument *a, struc
     return rc < 0 ? -1 : 0;
 }
 
+long trf_train_length(const struct trf_run *r, int argument)
+{
+    int own = r->arguments[argument].set.train_length;
+
+    return own ? own : r->options->train_length;
+}
+
 int trf_look(struct trf_run *r, struct error *e)
 {
     const struct trf_options *o = r->options;
@@ -90,7 +97,7 @@ int trf_look(struct trf_run *r, struct error *e)
         const struct formula_argument *a = &r->arguments[i];
         struct trf_outlook *out = &r->outlooks[i];
 
-        out->train_length = (size_t)(a->set.train_length ? a->set.train_length : o->train_length);
+        out->train_length = (size_t)trf_train_length(r, i);
         out->layers = a->set.layers ? a->set.layers : (int)o->layers;
         out->share = NAN;
         if (out->train_length && out->train_length <= LENGTH_MOST && is_known(a))

@@ -8,7 +8,7 @@
 
 enum run_status trf_run(struct trf_run *r, struct error *e)
 {
-    static const char *const names[] = {"trf.csv", "trf.gp", NULL};
+    static const char *const names[] = {"trf.csv", "rotary.csv", "trf.gp", NULL};
     const struct trf_options *o = r->options;
     struct results results = {.lock = -1};
     enum run_status status;
@@ -22,7 +22,7 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         return RUN_FAILED;
     if (status == RUN_DONE)
         status = trf_analyze(r, e);
-    if (status == RUN_DONE && (trf_rank(r, e) != 0 || trf_look(r, e) != 0))
+    if (status == RUN_DONE && (trf_rank(r, e) != 0 || trf_look(r, e) != 0 || trf_rotary(r, e) != 0))
         status = RUN_FAILED;
     if (status == RUN_DONE && o->certificate && trf_write_certificate(r, e) != 0)
         status = RUN_FAILED;
@@ -58,9 +58,11 @@ void trf_run_free(struct trf_run *r)
     free(r->heads);
     free(r->places);
     free(r->outlooks);
+    free(r->rotaries);
     formula_arguments_free(r->arguments, r->count);
     r->heads = NULL;
     r->places = NULL;
     r->outlooks = NULL;
+    r->rotaries = NULL;
     r->arguments = NULL;
 }

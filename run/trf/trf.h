@@ -39,6 +39,19 @@ struct trf_place {
     char why[256]; /* TRF_PROVED: by what */
 };
 
+/* Distances that a rotation is looked at. */
+enum { ROTARY_DISTANCES = 10000000 };
+
+/* The sum of the cosines of a rotation, by distance. */
+struct trf_rotary {
+    int argument, bias;
+    double inputs; /* that the frequencies are for; 0: they do not go by that */
+    int turned; /* pairs of dimensions */
+    double still; /* pairs that are not turned */
+    struct series_rotary found;
+    int spent; /* 1: the effort was spent at found.at */
+};
+
 /* What the biases of an argument say of longer texts (analyze/extrapolation.h). */
 struct trf_outlook {
     size_t train_length; /* 0: unknown */
@@ -58,6 +71,8 @@ struct trf_run {
     struct trf_place *places; /* [place_count] */
     int place_count;
     struct trf_outlook *outlooks; /* [count]; NULL before trf_look */
+    struct trf_rotary *rotaries; /* [rotary_count] by argument, bias, inputs */
+    int rotary_count;
 };
 
 /* Reads the arguments, analyses all heads and ranks them, and writes the files of options->folder, which is checked first: the
@@ -84,10 +99,17 @@ enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->outlooks. */
 int trf_look(struct trf_run *r, struct error *e) MUST_USE;
-/* Writes trf.csv and the figure. Returns as figure_draw. */
+/* Fills r->rotaries. */
+int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
+/* Tokens that an argument was trained on, by its checkpoint or the options; 0: unknown. */
+long trf_train_length(const struct trf_run *r, int argument);
+/* Writes trf.csv, rotary.csv where an argument has rotary positions, and the figure. Returns as figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 /* Writes options->certificate: what was proved of each head, for a checker. A mean kernel has none of its own. */
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
+/* rotary.csv, not yet in its place. */
+struct atomic_file;
+int trf_write_rotary(const struct trf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 /* The figure alone. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
 

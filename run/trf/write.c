@@ -82,17 +82,26 @@ static int write_csv(const struct trf_run *r, const char *path, struct atomic_fi
 
 int trf_write(const struct trf_run *r, struct error *e)
 {
-    static const char *const names[] = {"trf.csv", NULL}, *const stems[] = {"trf", NULL};
+    static const char *const names[] = {"trf.csv", "rotary.csv", NULL}, *const stems[] = {"trf", NULL};
     const char *folder = r->options->folder;
-    struct results_files ready = {.count = 1};
-    char *command = command_comment(r->command), *path = results_path(folder, "trf.csv", e);
+    struct results_files ready = {.count = 0};
+    char *command = command_comment(r->command), *path = results_path(folder, "trf.csv", e),
+         *rotary = results_path(folder, "rotary.csv", e);
     int rc = -1;
 
     if (!command)
         fail(e, "%s: out of memory", folder);
-    else if (path && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
-        rc = trf_write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
+    else if (path && rotary && write_csv(r, path, &ready.file[0], e) == 0) {
+        ready.count = 1;
+        if (r->rotary_count == 0 || trf_write_rotary(r, rotary, &ready.file[1], e) == 0) {
+            ready.count += r->rotary_count > 0;
+            if (results_place(&ready, folder, names, stems, e) == 0)
+                rc = trf_write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
+        }
+    }
+    results_abandon(&ready);
     free(command);
     free(path);
+    free(rotary);
     return rc;
 }
