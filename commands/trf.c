@@ -5,7 +5,52 @@
 #include "commands/verb.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* A decimal below 1 without an exponent, of at most SWEPT_PLACES places, in units of 10^-places, which grows to what it needs. 0,
+ * or -1 where it is none. */
+static int read_places(const char *text, size_t length, int *places, long long *units)
+{
+    size_t whole = strspn(text, "0"), digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+
+    if (digits == 0 || digits > SWEPT_PLACES || whole + 1 + digits != length)
+        return -1;
+    *places = (int)digits > *places ? (int)digits : *places;
+    *units = strtoll(text + whole + 1, NULL, 10);
+    for (int i = (int)digits; i < *places; i++)
+        *units *= 10;
+    return 0;
+}
+
+/* LOW:HIGH:STEP: LOW, LOW + STEP, ... up to HIGH, as exact decimals. */
+static int read_sweep(struct trf_options *o, const char *value, struct error *e)
+{
+    const char *high = strchr(value, ':') + 1, *step = strchr(high, ':');
+    long long first = 0, last = 0, by = 0;
+    int places = 0, bad = !step;
+
+    for (int round = 0; round < 2 && !bad; round++) /* the second time in the units that all three need */
+        bad = read_places(value, (size_t)(high - 1 - value), &places, &first) ||
+              read_places(high, (size_t)(step - high), &places, &last) || read_places(step + 1, strlen(step + 1), &places, &by);
+    if (bad || first == 0 || by == 0 || first > last)
+        return fail(
+            e,
+            "--epsilon: \"%s\" is not valid (expected LOW:HIGH:STEP, as 0.01:0.99:0.01, decimals above 0 and below 1 of at "
+            "most %d places, LOW not above HIGH)",
+            value, SWEPT_PLACES);
+    for (long long units = first; units <= last; units += by) {
+        char *text = o->swept[o->epsilon_count];
+
+        if (o->epsilon_count == EPSILONS_MAX)
+            return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
+        for (int n = snprintf(text, sizeof o->swept[0], "0.%0*lld", places, units); text[n - 1] == '0'; n--)
+            text[n - 1] = 0;
+        o->epsilons[o->epsilon_count++] = text;
+    }
+    return 0;
+}
 
 /* The default makes way for what is given. */
 static int read_epsilon(void *options, const char *value, int nth, struct error *e)
@@ -15,6 +60,8 @@ static int read_epsilon(void *options, const char *value, int nth, struct error 
 
     if (nth == 0)
         o->epsilon_count = 0;
+    if (strchr(value, ':'))
+        return read_sweep(o, value, e);
     if (o->epsilon_count == EPSILONS_MAX)
         return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
     if (series_epsilon(value, &wrong) != 0)
@@ -61,8 +108,9 @@ static const struct option_row rows[] = {
     {.name = "epsilon",
      .value = "EPS",
      .standard = "0.01",
-     .help =
-         "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default %s); may be repeated",
+     .help = "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default %s), or all from "
+             "LOW to "
+             "HIGH as LOW:HIGH:STEP; may be repeated",
      .type = OPTION_OWN,
      .read = read_epsilon,
      .write = write_epsilon,

@@ -117,6 +117,17 @@ static void errors_are_one_line(void **state)
         {"trf alibi --epsilon 0", 2, "--epsilon"},
         {"trf alibi --epsilon 1", 2, "--epsilon"},
         {"trf alibi --epsilon 0.01x", 2, "--epsilon"},
+        {"trf alibi --epsilon 0.1:0.5", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.1:0.5:0.1:1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.1:0.5:0", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.0:0.5:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.5:0.4:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.1:1.5:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.1:1:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 1e-3:0.5:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.1:0.5:0.0000000000000001", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon -0.1:0.5:0.1", 2, "expected LOW:HIGH:STEP"},
+        {"trf alibi --epsilon 0.0001:0.5:0.0001", 2, "too many"},
         {"trf alibi --length 0", 2, "--length"},
         {"trf alibi --layers 0", 2, "--layers"},
         {"trf alibi --slopes other", 2, "paper or press"},
@@ -352,6 +363,34 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
 
 /* ---- reach bias ---- */
 
+/* A sweep is the decimals between its ends, each once and exact, beside those given singly, and draws itself. */
+static void epsilons_by_a_sweep(void **state)
+{
+    static const char *const expected[] = {"0.05", "0.055", "0.06", "0.065", "0.07", "1e-3", "0.5", "0.9"};
+    struct csv_table t, singly;
+
+    (void)state;
+    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05:.073:0.005 --epsilon 1e-3 --epsilon 0.5:0.99999:0.4 -o sweep", 0,
+           "TRF(0.055)");
+    t = read_table(at("sweep/trf.csv"));
+    assert_int_equal(t.rows, 3 * 8);
+    for (size_t i = 0; i < t.rows; i++)
+        assert_string_equal(cell(&t, i, "epsilon"), expected[i % 8]);
+    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05 --epsilon 0.055 --epsilon 0.06 --epsilon 0.065 --epsilon 0.07 "
+           "--epsilon 1e-3 "
+           "--epsilon 0.5 --epsilon 0.9 -o singly",
+           0, "TRF(0.055)");
+    singly = read_table(at("singly/trf.csv"));
+    for (size_t i = 0; i < t.rows * t.columns; i++)
+        assert_string_equal(t.cell[i], singly.cell[i]);
+    csv_table_free(&singly);
+    csv_table_free(&t);
+    assert_same_file(at("sweep/trf.csv"), at("singly/trf.csv")); /* the command is recorded by its values */
+    expect("plot sweep/trf.csv -o swept", 0, "");
+    assert_true(exists(at("swept/epsilon.gp")));
+    expect("trf alibi --heads 1 --epsilon 0.001:0.999:0.001", 0, "TRF(0.999)");
+}
+
 /* The first distance at which the sum of cos(m frequency[k]) is below 0, by a plain loop. */
 static int first_below(const double *frequency, int count)
 {
@@ -392,7 +431,7 @@ static void rotations(void **state)
     fclose(f);
     /* none is left where nothing is turned */
     expect("trf alibi -o turned --force", 0, "converges");
-    assert_false(exists("turned/rotary.csv"));
+    assert_false(exists(at("turned/rotary.csv")));
     expect("trf rope:128,base=1e12 --effort 0.05", 0, "where the effort was spent, proved");
 }
 
@@ -834,6 +873,7 @@ int main(void)
         cmocka_unit_test(slopes_of_released_code),
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
+        cmocka_unit_test(epsilons_by_a_sweep),
         cmocka_unit_test(rotations),
         cmocka_unit_test(rotations_of_checkpoints),
         cmocka_unit_test(bias_values_read_back),

@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EPSILONS_MAX = 32, LENGTHS_MAX = 32, LAYERS_MAX = 10000 };
+enum { EPSILONS_MAX = 1000, SWEPT_PLACES = 15, LENGTHS_MAX = 32, LAYERS_MAX = 10000 };
 
 struct trf_options {
     struct formula_options formulas;
     struct text_list arguments;
-    const char *epsilons[EPSILONS_MAX]; /* exact decimals, borrowed */
+    const char *epsilons[EPSILONS_MAX]; /* exact decimals, borrowed, or of `swept` */
     int epsilon_count;
+    char swept[EPSILONS_MAX][SWEPT_PLACES + 3];
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
     double effort; /* seconds of processor time for a head; 0: as long as it takes */
