@@ -14,6 +14,9 @@ from itertools import count
 
 from mpmath import iv, mp, mpf, inf
 
+if hasattr(sys, "set_int_max_str_digits"):
+    sys.set_int_max_str_digits(20000) # fields have up to 10,000 digits
+
 ADD_MAX, POINTS = 4000, [2 ** k + j for k in range(1, 64) for j in (0, 1, 5)] + [2 ** k for k in (80, 100, 200, 400, 1000)]
 iv.prec = mp.prec = 128
 
