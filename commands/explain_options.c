@@ -105,7 +105,7 @@ static int check(void *options, struct error *e)
     if (!o->segment && o->model)
         return fail(e, "--model is of a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
-        return fail(e, "--train-length %ld is for --logn (expected it with --logn)", o->train_length);
+        return fail(e, "--train-length %ld is given without --logn (expected it with --logn)", o->train_length);
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
