@@ -212,6 +212,10 @@ static int check(void *options, struct error *e)
         return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation are not merged)");
     if (o->resume && o->force)
         return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
+    if (o->seed && !o->bootstrap && !o->validate && o->attribution != ATTRIBUTION_SMOOTH)
+        return fail(e,
+                    "--seed and --bootstrap 0 are both given (expected one of them: nothing else is drawn without --validate or "
+                    "--attribution smoothgrad)");
     if (o->growth && add_growth(options, e) != 0)
         return -1;
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);

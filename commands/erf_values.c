@@ -88,7 +88,9 @@ int erf_read_targets(void *options, const char *value, int nth, struct error *e)
         char one[32];
         long whole;
 
-        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), rest);
+        if (length >= sizeof one)
+            return fail(e, "--target-position: \"%.*s\" is not valid (expected a whole number)", (int)length, rest);
+        snprintf(one, sizeof one, "%.*s", (int)length, rest);
         if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
             return -1;
         while (known < o->target_count && o->targets[known] != (size_t)whole)

@@ -106,6 +106,8 @@ static int check(void *options, struct error *e)
         return fail(e, "--model is of a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
         return fail(e, "--train-length %ld is given without --logn (expected it with --logn)", o->train_length);
+    if (o->seed && o->attribution != ATTRIBUTION_SMOOTH)
+        return fail(e, "--seed is given without --attribution smoothgrad (expected both, or neither)");
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 

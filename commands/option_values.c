@@ -92,6 +92,12 @@ int read_choice(const char *option, const char *text, const char *const *choices
     return fail(e, "%s: \"%s\" is not valid (expected %s)", option, text, expected);
 }
 
+/* Lists, which are files to read, take standard input; nothing is written to standard output in place of a file. */
+static int is_standard_stream(const struct option_row *row, const char *value)
+{
+    return strcmp(value, "-") == 0 && (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "DIR") == 0);
+}
+
 int option_read(void *options, const struct option_row *row, const char *value, int nth, struct error *e)
 {
     char name[OPTION_NAME_MAX];
@@ -105,6 +111,8 @@ int option_read(void *options, const struct option_row *row, const char *value, 
     case OPTION_TEXT:
         if (!*value)
             return fail(e, "%s: is empty (expected %s)", name, row->value);
+        if (row->type == OPTION_TEXT && is_standard_stream(row, value))
+            return fail(e, "%s: \"-\" is not valid (expected %s; a file of that name is ./-)", name, row->value);
         if (row->type == OPTION_LIST)
             return text_list_add(&OPTION_FIELD(struct text_list, options, row), value, e);
         OPTION_FIELD(const char *, options, row) = value;
@@ -136,6 +144,13 @@ int option_read(void *options, const struct option_row *row, const char *value, 
     case OPTION_OWN: return row->read(options, value, nth, e);
     }
     return fail(e, "%s: has no type", name);
+}
+
+int option_default(void *options, const struct verb *v, const char *name, struct error *e)
+{
+    const struct option_row *o = option_find(v, name);
+
+    return option_read(options, o, o->standard, 0, e);
 }
 
 /* What a field of whole numbers holds. */

@@ -125,15 +125,22 @@ static int stands_beside(const struct option_row *o, const char *name)
     return !o->beside || strcmp(o->name, name) == 0;
 }
 
+/* What would have no effect without another option is refused as well. */
 static int check_beside(const struct verb *v, const int *given, struct error *e)
 {
     char name[OPTION_NAME_MAX], other[OPTION_NAME_MAX];
 
-    for (size_t i = 0; i < v->option_count; i++)
+    for (size_t i = 0; i < v->option_count; i++) {
+        const struct option_row *o = &v->options[i], *with = given[i] && o->with ? option_find(v, o->with) : NULL;
+
+        if (with && !with->standard && !given[with - v->options])
+            return fail(e, "%s is given without %s (expected both, or neither)", option_dashed(name, o->name),
+                        option_dashed(other, with->name));
         for (size_t k = 0; given[i] && k < v->option_count; k++)
-            if (given[k] && !stands_beside(&v->options[i], v->options[k].name))
+            if (given[k] && !stands_beside(o, v->options[k].name))
                 return fail(e, "%s and %s are both given (expected one of them)", option_dashed(other, v->options[k].name),
-                            option_dashed(name, v->options[i].name));
+                            option_dashed(name, o->name));
+    }
     return 0;
 }
 
@@ -152,13 +159,6 @@ static int set_defaults(void *options, const struct verb *v, struct error *e)
             OPTION_FIELD(long, options, o) = o->absent;
     }
     return 0;
-}
-
-int option_default(void *options, const struct verb *v, const char *name, struct error *e)
-{
-    const struct option_row *o = option_find(v, name);
-
-    return option_read(options, o, o->standard, 0, e);
 }
 
 int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e)

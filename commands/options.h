@@ -57,6 +57,7 @@ struct option_row {
     int (*read)(void *options, const char *value, int nth, struct error *e);
     int (*write)(FILE *f, const void *options, int nth);
     const char *const *beside; /* the only options that may be given with it, ended by NULL; NULL: any */
+    const char *with; /* the option without which it has no effect, unless that has a default; NULL: none */
     enum option_group group;
     unsigned flags;
 };

@@ -29,7 +29,9 @@ static int read_contexts(void *options, const char *value, int nth, struct error
 
         if (o->context_count == CONTEXTS_MAX)
             return fail(e, "--context: too many (expected at most %d)", CONTEXTS_MAX);
-        snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : sizeof number - 1), rest);
+        if (length >= sizeof number)
+            return fail(e, "--context: \"%.*s\" is not valid (expected a whole number)", (int)length, rest);
+        snprintf(number, sizeof number, "%.*s", (int)length, rest);
         if (read_whole("--context", number, 1, 1L << 30, &context, e) != 0)
             return -1;
         o->contexts[o->context_count++] = (size_t)context;
@@ -120,6 +122,7 @@ static const struct option_row rows[] = {
      .at = AT(gain_within),
      .low = 0,
      .high = 1000,
+     .with = "gain",
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER},
     TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure and of --logn, where a checkpoint does not say it"),
@@ -134,6 +137,7 @@ static const struct option_row rows[] = {
      .help = "also write seconds_per_token to ppl.csv, which then differs from run to run (the screen always has the time)",
      .type = OPTION_FLAG,
      .at = AT(timing),
+     .with = "o",
      .group = GROUP_OUTPUT},
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
@@ -167,8 +171,6 @@ static int check_together(const struct ppl_options *o, struct error *e)
                         "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the "
                         "context)",
                         o->stride, o->contexts[i]);
-    if (o->gain_within > 0 && !o->gain)
-        return fail(e, "--gain-within is given without --gain (expected both, or neither)");
     if (o->gain && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--gain: is of several contexts, and --protocol cached has none (expected another protocol)");
     return check_encoding(&o->encoding, e);

@@ -231,7 +231,7 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
     { \
         .name = "format", .value = "LIST", .help = "pictures to draw: png, svg, pdf, tikz, several with commas", \
         .standard = "png", .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, .check = figure_check_formats, \
-        .group = GROUP_OUTPUT \
+        .with = "o", .group = GROUP_OUTPUT \
     }
 #define QUIET_ROW(says) \
     { \

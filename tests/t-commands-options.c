@@ -83,6 +83,7 @@ static const struct option_row rows[] = {
      .type = OPTION_NUMBERED_CHOICE,
      .at = AT(kind),
      .choices = kinds,
+     .with = "choice", /* which has a default */
      .flags = OPTION_RESULT},
     {.name = "whole", .value = "N", .help = "a number", .absent = -1, WHOLE_AT(whole, 0, 10), .flags = OPTION_RESULT},
     {.name = "wide", .value = "N", .help = "a number", .standard = "5", WHOLE_AT(wide, -3, 1L << 40), .flags = OPTION_RESULT},
@@ -99,7 +100,13 @@ static const struct option_row rows[] = {
      .type = OPTION_UNSIGNED,
      .at = AT(seed),
      .flags = OPTION_RESULT},
-    {.name = "bytes", .value = "SIZE", .help = "bytes", .type = OPTION_BYTES, .at = AT(bytes), .flags = OPTION_RESULT},
+    {.name = "bytes",
+     .value = "SIZE",
+     .help = "bytes",
+     .type = OPTION_BYTES,
+     .at = AT(bytes),
+     .with = "share",
+     .flags = OPTION_RESULT},
     {.name = "share", .value = "Q", .help = "a share", .type = OPTION_REAL, .at = AT(share), .high = 1, .flags = OPTION_RESULT},
     {.name = "own",
      .value = "X",
@@ -186,6 +193,11 @@ static void arguments_are_told_apart(void **state)
         {"x --text a --text a", NULL, "--text: is given twice (expected once)"},
         {"x -o a -o b", NULL, "-o: is given twice"},
         {"x --whole 1 --whole=1", NULL, "--whole: is given twice"},
+        {"x --bytes 3M", NULL, "--bytes is given without --share (expected both, or neither)"},
+        {"x --list -", "reach things x --list - --choice two"},
+        {"x --text ./-", "reach things x --text ./- --choice two"},
+        {"x --text -", NULL, "--text: \"-\" is not valid (expected FILE; a file of that name is ./-)"},
+        {"x -o -", NULL, "-o: \"-\" is not valid (expected DIR"},
     };
     struct things t;
     char copy[400];
@@ -443,7 +455,8 @@ static void tables_are_complete(void **state)
 
             if (option_find(*v, o->name) != o || !o->help || (o->type == OPTION_FLAG) != !o->value || (chooses && !o->choices) ||
                 (o->type == OPTION_OWN) != (o->read != NULL) || (o->type == OPTION_OWN && !o->write) ||
-                (o->type != OPTION_OWN && o->at >= (*v)->options_size) || strlen(o->name) + 3 > OPTION_NAME_MAX)
+                (o->type != OPTION_OWN && o->at >= (*v)->options_size) || strlen(o->name) + 3 > OPTION_NAME_MAX ||
+                (o->with && !option_find(*v, o->with)))
                 fail_msg("the row %s of reach %s is not complete", o->name, (*v)->name);
         }
     }
@@ -597,6 +610,9 @@ static void recorded_commands(void **state)
         {"m --tokens t.npy --length 2048", "reach erf m --tokens t.npy --length 2048"},
         {"n=it's --text a;b --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8",
          "reach erf 'n=it'\\''s' --text 'a;b' --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8"},
+        {"m --text t --bootstrap 0 --seed 3 --validate 2", "reach erf m --text t --bootstrap 0 --seed 3 --validate 2"},
+        {"m --text t --bootstrap 0 --seed 3 --attribution smoothgrad",
+         "reach erf m --text t --bootstrap 0 --seed 3 --attribution smoothgrad"},
     };
 
     (void)state;
@@ -654,6 +670,10 @@ static void wrong_usage_is_refused(void **state)
         "m --text t -o a -o b",
         "m --text t --resume --force",
         "m --text t --bias t --bias t",
+        "m --text t --seed 3 --bootstrap 0",
+        "m --text t --seed 3 --bootstrap 0 --attribution ig",
+        "m --text t --target-position 8,0000000000000000000000000000016x",
+        "m --text t --log -",
     };
 
     (void)state;

@@ -236,6 +236,8 @@ static void test_short(void **state)
     expect("explain bytes --tokens far.npy", 1, "far.npy: id 256 at index 2 is not in the vocabulary of bytes");
     expect("explain bytes --tokens text.npy --text text", 2, "--text and --tokens are both given");
     expect("explain bytes --tokens text.npy --prompt x", 2, "--prompt and --tokens are both given");
+    expect("explain bytes --prompt x --seed 3", 2, "--seed is given without --attribution smoothgrad");
+    expect("explain bytes --prompt x --seed 3 --attribution ig", 2, "--seed is given without --attribution smoothgrad");
     expect("explain bytes --tokens text.npy --segment 1", 2, "--segment");
     expect("explain bytes --text text --target-position 91", 1, "--target-position 91: ");
     expect("explain bytes --prompt abc --target-position 3 --quiet", 0, "2 inputs, target at position 3");

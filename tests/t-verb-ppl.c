@@ -556,6 +556,10 @@ static void gain_follows_from_the_targets(void **state)
     assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) || exists(at("gain/gain.svg")));
     succeed("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one target: no intervals */
     expect("ppl none --text short --gain-within 0.2", 2, "--gain-within is given without --gain");
+    expect("ppl none --text short --context 8,0000000000000000000000000000016x", 2, "--context: \"0000");
+    expect("ppl none --text short --context 8 --timing", 2, "--timing is given without -o (expected both, or neither)");
+    expect("ppl none --text short --context 8 --format svg", 2, "--format is given without -o");
+    expect("ppl none --text short --context 8 --per-token -", 2, "--per-token: \"-\" is not valid");
     expect("ppl none --text short --gain --context 8", 2, "--gain and one --context are given");
     expect("ppl window --text short --gain --protocol cached", 2, "--gain: is of several contexts");
     expect("ppl none --text short --gain --gain-within 0", 2, "--gain-within");
