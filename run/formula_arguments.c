@@ -76,14 +76,6 @@ static char *with_press_slopes(const char *text, int k_is_set)
 
 /* ---- formulas ---- */
 
-static int sets_name(const char *assignment, const char *name)
-{
-    size_t length = strlen(name), blank = strspn(assignment, " \t");
-
-    assignment += blank;
-    return strncmp(assignment, name, length) == 0 && assignment[length + strspn(assignment + length, " \t")] == '=';
-}
-
 /* Gives the parameters of F the values of --set that are for them. */
 static int apply_sets(struct formula *f, const char *text, const struct formula_options *o, struct error *e)
 {
@@ -91,7 +83,7 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
         for (int p = 0; p < f->parameter_count; p++) {
             struct formula_error problem;
 
-            if (!sets_name(o->sets.item[i], f->parameters[p].name))
+            if (!formula_set_names(o->sets.item[i], f->parameters[p].name))
                 continue;
             if (formula_set_text(f, o->sets.item[i], &problem) != 0)
                 return fail(e, "--set: \"%s\", at character %zu: %s", o->sets.item[i], problem.at + 1, problem.message);
@@ -105,7 +97,7 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
 
 /* Parses TEXT with all options applied. RUN_DONE, or RUN_USAGE with *e; *missing is set when only a parameter's value is
  * missing. */
-static enum run_status read_formula(struct bias_set *out, const char *text, const struct formula_options *o, int *missing,
+static enum run_status read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing,
                                     struct error *e)
 {
     struct formula_error problem;
@@ -116,12 +108,13 @@ static enum run_status read_formula(struct bias_set *out, const char *text, cons
 
     *missing = 0;
     for (int i = 0; i < o->sets.count; i++)
-        k_is_set |= sets_name(o->sets.item[i], "k");
+        k_is_set |= formula_set_names(o->sets.item[i], "k");
     f = formula_parse(text, &problem);
     if (f && o->press) { /* errors are told in the text as it was written */
         formula_free(f);
         rewritten = with_press_slopes(text, k_is_set);
         f = rewritten ? formula_parse(rewritten, &problem) : NULL;
+        out->sloped = rewritten && (k_is_set || strcmp(rewritten, text) != 0);
         free(rewritten);
         if (!rewritten) {
             fail(e, "%s: out of memory", text);
@@ -145,7 +138,7 @@ static enum run_status read_formula(struct bias_set *out, const char *text, cons
         *missing = 1;
         goto failed;
     }
-    return biases_of_formula(out, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? RUN_DONE : RUN_FAILED;
+    return biases_of_formula(&out->set, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? RUN_DONE : RUN_FAILED;
 failed:
     formula_free(f);
     return RUN_USAGE;
@@ -201,7 +194,7 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
         model_arguments_free(named, 1);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
-        rc = out->label ? read_formula(&out->set, body, o, &missing, e) : RUN_FAILED;
+        rc = out->label ? read_formula(out, body, o, &missing, e) : RUN_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
             fail(e, "%s: no such file or folder (and no formula whose parameters all have values%s%s)", body,
                  hub_is_name(body) ? "; in the cache of models it would be hf:" : "", hub_is_name(body) ? body : "");
@@ -220,58 +213,6 @@ void formula_argument_free(struct formula_argument *a)
     biases_free(&a->set);
     free(a->label);
     memset(a, 0, sizeof *a);
-}
-
-/* "NAME of delta, k", "no formula has any". */
-static const char *list_parameters(char *out, size_t size, const struct formula_argument *all, int count)
-{
-    size_t at = (size_t)snprintf(out, size, "NAME of ");
-    int any = 0;
-
-    for (int k = 0; k < count; k++)
-        for (int b = 0; b < all[k].set.bias_count && !all[k].is_model; b++) {
-            const struct formula *f = all[k].set.biases[b].formula;
-
-            for (int q = 0; q < f->parameter_count; q++) {
-                const char *name = f->parameters[q].name;
-                int known = 0;
-
-                for (const char *found = out + 8; any && !known && (found = strstr(found, name)); found++) /* a whole name */
-                    known = found[-1] == ' ' && (found[strlen(name)] == ',' || !found[strlen(name)]);
-                if (!known && at + strlen(name) + 3 < size)
-                    at += (size_t)snprintf(out + at, size - at, "%s%s", any++ ? ", " : "", name);
-            }
-        }
-    if (!any)
-        snprintf(out, size, "and no formula has a parameter");
-    return out;
-}
-
-int formula_argument_takes(const struct formula_argument *a, const char *assignment)
-{
-    for (int b = 0; b < a->set.bias_count && !a->is_model; b++)
-        for (int q = 0; q < a->set.biases[b].formula->parameter_count; q++)
-            if (sets_name(assignment, a->set.biases[b].formula->parameters[q].name))
-                return 1;
-    return 0;
-}
-
-enum run_status formula_arguments_take(const struct formula_argument *all, int count, const struct formula_options *o,
-                                       struct error *e)
-{
-    for (int i = 0; i < o->sets.count; i++) {
-        char known[256];
-        int k = 0;
-
-        while (k < count && !formula_argument_takes(&all[k], o->sets.item[i]))
-            k++;
-        if (k < count)
-            continue;
-        fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, %s)", o->sets.item[i],
-             list_parameters(known, sizeof known, all, count));
-        return RUN_USAGE;
-    }
-    return RUN_DONE;
 }
 
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,

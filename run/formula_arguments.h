@@ -10,6 +10,7 @@
 struct formula_argument {
     char *label; /* in outputs: NAME of NAME=ARGUMENT, a checkpoint's name, or the text as it was written; owned */
     int is_model;
+    int sloped; /* of --slopes press: 1 if it has slopes of ALiBi to be those */
     struct bias_set set;
 };
 
@@ -24,10 +25,12 @@ void formula_argument_free(struct formula_argument *a);
 /* 1 if one of its formulas has the parameter that "NAME=VALUE" is for. */
 int formula_argument_takes(const struct formula_argument *a, const char *assignment);
 
-/* An assignment of --set that no formula takes is wrong usage. */
+/* 1 if "NAME=VALUE" is for the parameter `name`. */
+int formula_set_names(const char *assignment, const char *name);
+/* What none of them takes of --set, --heads and --slopes is wrong usage, and so is a parameter that --set names twice. */
 enum run_status formula_arguments_take(const struct formula_argument *all, int count, const struct formula_options *o,
                                        struct error *e) MUST_USE;
-/* Reads a list, whose formulas must take all of --set. The caller frees *out (formula_arguments_free). */
+/* Reads a list, which must take all options of formulas. The caller frees *out (formula_arguments_free). */
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
                                        const struct formula_options *o, struct progress *p, struct error *e) MUST_USE;
 void formula_arguments_free(struct formula_argument *a, int count);

@@ -161,6 +161,18 @@ static void errors_are_one_line(void **state)
         {"fit broken.csv", 1, "expected two numbers"},
         {"fit empty.csv", 1, "no row"},
         {"fit pairs.csv --range 100:200", 1, "no row"},
+        {"bias trained --heads 4", 2, "--heads 4: is of formulas and presets"},
+        {"fit trained --heads 4", 2, "--heads 4: is of formulas and presets"},
+        {"trf trained --heads 4", 2, "--heads 4: is of formulas and presets"},
+        {"trf trained --slopes press", 2, "no formula given has slopes of ALiBi"},
+        {"fit pairs.csv --set a=1", 2, "which --set, --heads and --slopes do not change"},
+        {"fit pairs.csv --heads 4", 2, "which --set, --heads and --slopes do not change"},
+        {"fit pairs.csv --slopes press", 2, "which --set, --heads and --slopes do not change"},
+        {"bias alibi --set delta=1 --set ~delta~=2", 2, "are for one parameter"},
+        {"bias -2*ln(1+t) kerple_log(p=2,a=1) --slopes press", 2, "no formula given has slopes of ALiBi"},
+        {"trf type1(k=2) --slopes press", 2, "no formula given has slopes of ALiBi"},
+        {"trf alibi --format svg", 2, "--format is given without -o"},
+        {"trf alibi --certificate -", 2, "--certificate: \"-\" is not valid"},
     };
 
     (void)state;

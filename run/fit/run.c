@@ -94,6 +94,11 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
         fail(e, "--of: %s is no curve.csv (expected one of `reach erf`: biases are fitted as they are)", o->argument);
         return RUN_USAGE;
     }
+    if (is_csv_path(o->argument) && (o->formulas.sets.count || o->formulas.heads != HEADS_DEFAULT || o->formulas.press)) {
+        fail(e, "%s: is a table, which --set, --heads and --slopes do not change (expected them with a formula or preset)",
+             o->argument);
+        return RUN_USAGE;
+    }
     if (is_csv_path(o->argument))
         status = fit_read_csv(r, o->argument, e) == 0 ? RUN_DONE : RUN_FAILED;
     else
