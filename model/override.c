@@ -55,6 +55,20 @@ static int scale_by_log(struct decoder *d, int length, struct error *e)
     return 0;
 }
 
+/* Of position biases and of multipliers, which are computed in it as well. */
+static int narrow_biases(struct decoder *d, enum element type, int has_bias, struct error *e)
+{
+    for (int l = 0; l < d->layers; l++) {
+        struct score *s = &d->blocks[l].score;
+
+        s->bias_type = s->key_bias_type = type;
+        has_bias |= s->bias || s->key_bias || s->multiplier;
+    }
+    return has_bias
+               ? 0
+               : fail(e, "%s: --bias-dtype: the model has no position biases (its positions: %s)", d->path, d->position_text);
+}
+
 /* Takes the formula over. */
 static int replace_bias(struct decoder *d, struct formula *bias, struct error *e)
 {
@@ -91,8 +105,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
         return -1;
     if (o->log_length)
         say(&c, "--logn, trained on %d, ", o->log_length);
-    for (int l = 0; l < d->layers && o->bias_type != ELEMENT_F64; l++)
-        d->blocks[l].score.bias_type = d->blocks[l].score.key_bias_type = o->bias_type;
+    if (o->bias_type != ELEMENT_F64 && narrow_biases(d, o->bias_type, o->bias != NULL, e))
+        return -1;
     if (o->bias_type != ELEMENT_F64)
         say(&c, "--bias-dtype %s, ", element_name(o->bias_type));
     if (o->positions_none) {

@@ -257,6 +257,8 @@ static void encodings_are_refused(void **state)
         {"--keep-first 4", "no layer has a window", 1},
         {"--window 0 --keep-first 4", "no layer has a window", 1},
         {"--keep-first 0", "expected a whole number from 1", 2},
+        {"--bias-dtype bf16", "--bias-dtype: the model has no position biases (its positions: rotary", 1},
+        {"--bias-dtype f32 --positions none", "--bias-dtype: the model has no position biases", 1},
         {"--logn", "expected --train-length N with it", 1},
         {"--logn --train-length 1", "expected --train-length N with it", 1},
     };
