@@ -86,7 +86,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "panels",
      .value = "LIST",
-     .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; ppl,ratio of ppl; linear,log of "
+     .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; ppl,ratio of ppl; size,share of "
+             "validation; linear,log of "
              "bias and fit; bias,attention of matrix (default: all that have something to show)",
      .type = OPTION_TEXT,
      .at = AT(panels),

@@ -1,5 +1,6 @@
 #include "plots/style.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static const struct figure_kind {
     {"gain", LEGEND | COLOURS, {NULL}, "its axis of contexts is logarithmic already"},
     {"validation", LEGEND | COLOURS, {"size", "share"}, "its axis of tokens is logarithmic already"},
     {"fields", LEGEND, {NULL}, "its axis of tokens is logarithmic already"},
+    {"epsilon", LEGEND | COLOURS, {NULL}, "its axis of eps is logarithmic where the range is wide"},
     {"trf", LEGEND | COLOURS, {"weight", "tail"}, "its axis of tokens is logarithmic already"},
     {"bias", LEGEND | COLOURS, {"linear", "log"}, "it has a panel for that: --panels log"},
     {"matrix", 0, {"bias", "attention"}, "its axes are positions in a matrix"},
@@ -95,6 +97,9 @@ int figure_read_length(const char *text, double *mm, int *is_pixels, struct erro
     char *end;
     double value = strtod(text, &end);
 
+    if (!(isdigit((unsigned char)text[0]) || text[0] == '.') ||
+        tolower((unsigned char)text[1]) == 'x') /* strtod takes blanks, signs and 0x50 */
+        end = (char *)text;
     for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0 && value * units[i].mm >= 20 && value * units[i].mm <= 2000) {
             *mm = value * units[i].mm;

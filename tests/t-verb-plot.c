@@ -159,6 +159,12 @@ static void options_are_refused(void **state)
         {"--label x", 2, "expected NAME=TEXT"},
         {"--title a --no-title", 2, "both given"},
         {"--font Times --format svg,tikz", 2, "not for tikz"},
+        {"--figure erf --label window=a --label window=b", 1, "--label: \"window\" is given two texts, \"a\" and \"b\""},
+        {"--figure erf --steps 0x1,2", 1, "expected a number for each curve"},
+        {"--figure erf --steps ~1,2", 1, "expected a number for each curve"},
+        {"--width 0x50mm", 2, "no length"},
+        {"--width ~85mm", 2, "no length"},
+        {"--width +85mm", 2, "no length"},
         {"--width 19mm", 2, "no length"},
         {"--width 85", 2, "no length"},
         {"--height nanmm", 2, "no length"},
@@ -176,6 +182,12 @@ static void options_are_refused(void **state)
     expect("plot all/ppl.csv all/fit.csv -o refused", 1, "another kind of table");
     expect("plot all/fit.csv all/erf.h5 -o refused", 1, "cannot be drawn with curves");
     expect("plot targets.csv -o refused", 1, "expected ppl.csv");
+    expect("plot epsilons -o refused --figure epsilon --xlog", 1, "--xlog: is not for epsilon.gp");
+    expect("plot epsilons -o refused --figure epsilon --panels head", 1, "--panels: epsilon.gp has no panels");
+    expect("plot held --figure erf --train-length 9 -o refused", 1, "--train-length: the results say the training lengths");
+    succeed("plot held --figure erf,validation --train-length 9 -o taken");
+    expect("plot all/summary.csv --threshold 0.77 -o refused", 1, "all/summary.csv: has no ERF(0.77)");
+    expect("plot all/trf.csv --figure fields --train-length 9 -o refused", 1, "fields.gp marks those of models");
     expect("bias alibi -o refused --format tikz", 2, "matrix.gp has too many cells");
 }
 
@@ -322,7 +334,9 @@ static int make_inputs(void **state)
         "erf window --text text --length 32 --segments 3 --quiet -o step-3",
         "erf window --text text --length 32 --segments 3 --quiet -o step-20 --offset 200",
         "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token targets.csv",
+        "erf window --text text --length 32 --segments 3 --validate 3 --quiet -o held",
         "trf window=./window -o all",
+        "trf window=./window --epsilon 0.1 --epsilon 0.01 -o epsilons",
         "bias alibi --heads 2 --length 32 -o all",
         "fit alibi --heads 2 --form a+b*t --range 0:20 -o all",
     };

@@ -66,21 +66,21 @@ static int has_fits(const struct plot_run *r)
 }
 
 static const struct plot_figure figures[] = {
-    {"erf", has_curves, plot_curves, 1, 1},
-    {"steps", has_steps, plot_steps, 1, 0},
-    {"layers", has_layers, plot_layers, 1, 1},
-    {"targets", has_targets, plot_targets, 1, 1},
-    {"attention", has_attention, plot_attention, 1, 0},
-    {"heads", has_attention, plot_heads, 1, 0},
-    {"fields", has_fields, plot_fields, 1, 1},
-    {"epsilon", plot_has_epsilons, plot_epsilons, 0, 0},
-    {"ladder", has_ladder, plot_ladder, 1, 1},
-    {"ppl", has_perplexity, plot_perplexity, 0, 1},
-    {"gain", has_gain, plot_gain, 0, 1},
-    {"validation", has_validation, plot_validation, 0, 1},
-    {"bias", has_biases, plot_bias, 0, 0},
-    {"matrix", has_biases, plot_matrix, 0, 0},
-    {"fit", has_fits, plot_fit, 0, 0},
+    {"erf", has_curves, plot_curves, 1, LENGTH_OF_CURVES},
+    {"steps", has_steps, plot_steps, 1, LENGTH_NONE},
+    {"layers", has_layers, plot_layers, 1, LENGTH_OF_CURVES},
+    {"targets", has_targets, plot_targets, 1, LENGTH_OF_CURVES},
+    {"attention", has_attention, plot_attention, 1, LENGTH_NONE},
+    {"heads", has_attention, plot_heads, 1, LENGTH_NONE},
+    {"fields", has_fields, plot_fields, 1, LENGTH_OF_CURVES},
+    {"epsilon", plot_has_epsilons, plot_epsilons, 0, LENGTH_NONE},
+    {"ladder", has_ladder, plot_ladder, 1, LENGTH_GIVEN},
+    {"ppl", has_perplexity, plot_perplexity, 0, LENGTH_GIVEN},
+    {"gain", has_gain, plot_gain, 0, LENGTH_GIVEN},
+    {"validation", has_validation, plot_validation, 0, LENGTH_GIVEN},
+    {"bias", has_biases, plot_bias, 0, LENGTH_NONE},
+    {"matrix", has_biases, plot_matrix, 0, LENGTH_NONE},
+    {"fit", has_fits, plot_fit, 0, LENGTH_NONE},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 _Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes so many");
@@ -107,8 +107,9 @@ static int check_names(const struct plot_run *r, const char *names, struct error
     }
 }
 
-/* Sets the training length of the curves that lack one; what says its own is not overruled. */
-static int set_lengths(struct plot_run *r, struct error *e)
+/* Sets the training length of the curves that lack one; what says its own is not overruled. `marked`: 1 if a figure marks the
+ * length that is given, whatever the curves say. */
+static int set_lengths(struct plot_run *r, int marked, struct error *e)
 {
     size_t lacking = 0;
 
@@ -117,14 +118,17 @@ static int set_lengths(struct plot_run *r, struct error *e)
             r->curves[i].figure.train_length = (int)r->options->train_length;
             lacking++;
         }
-    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r) && !has_gain(r) && !has_validation(r))
-        return fail(e, "--train-length: the results say the training lengths themselves");
-    return 0;
+    if (lacking || marked)
+        return 0;
+    return fail(e, "--train-length: %s",
+                r->curve_count ? "the results say the training lengths themselves"
+                               : "fields.gp marks those of models (expected a result of `reach erf` beside trf.csv)");
 }
 
 int plot_choose(struct plot_run *r, struct error *e)
 {
     const struct plot_options *o = r->options;
+    int marked = 0;
 
     if (o->figures && check_names(r, o->figures, e) != 0)
         return -1;
@@ -139,7 +143,8 @@ int plot_choose(struct plot_run *r, struct error *e)
             return fail(e, "--threshold: %s.gp shows no field of a threshold (expected --figure with another)", f->stem);
         if (o->train_length > 0 && !f->takes_length)
             return fail(e, "--train-length: %s.gp marks none (expected --figure with another)", f->stem);
+        marked |= f->takes_length == LENGTH_GIVEN;
         r->figures[r->figure_count++] = f;
     }
-    return o->train_length > 0 ? set_lengths(r, e) : 0;
+    return o->train_length > 0 ? set_lengths(r, marked, e) : 0;
 }

@@ -150,6 +150,9 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
     for (size_t k = 1; k < d.threshold_count; k++)
         if (fabs(d.thresholds[k] - threshold) < fabs(d.thresholds[main] - threshold))
             main = k;
+    if (rc == 0 && r->options->threshold > 0 && d.threshold_count && fabs(d.thresholds[main] - threshold) > 1e-9)
+        rc = fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)", all[0].report->path,
+                  threshold);
     if (rc == 0) {
         struct ladder_row *rows;
         char subtitle[64];

@@ -67,10 +67,15 @@ int plot_names(const struct plot_run *r, const char *stem, const char **labels, 
     for (int k = 0; k < pairs->count && rc == 0; k++) {
         size_t found = 0;
 
-        for (size_t i = 0; i < count; i++)
-            if (text_for(pairs->item[k], labels[i]))
-                texts[i] = text_for(pairs->item[k], labels[i]), found++;
-        if (!found)
+        for (size_t i = 0; i < count && rc == 0; i++) {
+            const char *text = text_for(pairs->item[k], labels[i]);
+
+            if (text && texts[i])
+                rc = fail(e, "--label: \"%s\" is given two texts, \"%s\" and \"%s\" (expected one)", labels[i], texts[i], text);
+            else if (text)
+                texts[i] = text, found++;
+        }
+        if (rc == 0 && !found)
             rc = fail_name("label", stem, pairs->item[k], strcspn(pairs->item[k], "="), labels, count, e);
     }
     for (size_t i = 0; i < count && rc == 0; i++)

@@ -46,13 +46,16 @@ struct plot_run {
     int drawn; /* what drawing returned (plots/figure.h), the worst */
 };
 
+/* The training lengths that a figure marks: none, those of curves, which may say theirs, or that of --train-length alone. */
+enum { LENGTH_NONE, LENGTH_OF_CURVES, LENGTH_GIVEN };
+
 /* A kind of figure. */
 struct plot_figure {
     const char *stem; /* of its files */
     int (*is_there)(const struct plot_run *r); /* 1 if the results have it */
     /* Returns as figure_draw does. */
     int (*draw)(const struct plot_run *r, double threshold, const char *const *comments, struct error *e);
-    int takes_threshold, takes_length; /* --threshold, --train-length */
+    int takes_threshold, takes_length; /* --threshold; of LENGTH_, --train-length */
 };
 
 /* Reads the results and draws what follows from them. 0, or -1; where gnuplot has failed, *e says why. The caller frees the run,

@@ -34,7 +34,8 @@ static int read_steps(struct plot_run *r, const char *text, struct error *e)
         char *end;
         double step = strtod(p, &end);
 
-        if (end == p || (*end && *end != ',') || !isfinite(step) || !(step >= 0))
+        if (!(isdigit((unsigned char)*p) || *p == '.') || tolower((unsigned char)p[1]) == 'x' || end == p ||
+            (*end && *end != ',') || !isfinite(step) || !(step >= 0))
             return fail(e, "--steps: \"%s\" (expected a number for each curve, with commas)", text);
         if (i < r->curve_count)
             r->curves[i].step = step;
