@@ -31,8 +31,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "stride",
      .value = "N",
-     .help = "tokens between the starts of segments (default: spread over the whole text); below L segments overlap, "
-             "and intervals are marked as too narrow",
+     .help = "tokens between the starts of segments (default: spread over the whole text; rows for a 2-D token file); below L "
+             "segments overlap, and intervals are marked as too narrow",
      WHOLE_AT(cut.stride, 1, MOST),
      .flags = OPTION_RESULT},
     {.name = "offset",

@@ -50,6 +50,19 @@ int results_open(struct results *r, const char *folder, const char *const *names
     return 0;
 }
 
+int results_holds(const char *folder, const char *const *names, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    struct stat a, b;
+    int same = parent && stat(parent, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+    free(parent);
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return same && *names;
+}
+
 void results_close(struct results *r)
 {
     if (r->lock < 0)

@@ -13,6 +13,8 @@ struct results {
 
 /* Makes and locks the folder; refuses it when one of `names` (NULL-terminated) is there, unless `force`. 0 or -1. */
 int results_open(struct results *r, const char *folder, const char *const *names, int force, struct error *e) MUST_USE;
+/* 1 if PATH, where an option has a file written, is one of `names` in FOLDER: one of the two would be lost. */
+int results_holds(const char *folder, const char *const *names, const char *path);
 /* Unlocks; a folder that was made for nothing is removed. */
 void results_close(struct results *r);
 

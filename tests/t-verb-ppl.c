@@ -322,6 +322,11 @@ static void per_token_is_what_the_table_averages(void **state)
         assert_string_equal(cell(&other, i, "position"), "64");
     }
     expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: is there already");
+    succeed("ppl none --text short --context 8 --quiet -o beside");
+    expect("ppl none --text short --context 8 --force -o beside --per-token beside/../beside/ppl.csv", 1,
+           "--per-token beside/../beside/ppl.csv: is a file of the results in beside");
+    expect("ppl none --text short --context 8 --force -o ./ --per-token gain.csv", 1, "is a file of the results in ./");
+    succeed("ppl none --text short --context 8 --quiet --force -o beside --per-token beside/targets.csv");
     expect("ppl none --text short --context 8 --per-token nowhere/rows.csv", 1, "nowhere/rows.csv");
     csv_table_free(&other);
     csv_table_free(&each);

@@ -11,6 +11,8 @@ int ppl_run(struct ppl_run *r, struct error *e)
     struct results results = {.lock = -1};
     int rc;
 
+    if (o->folder && o->per_token && results_holds(o->folder, names, o->per_token))
+        return fail(e, "--per-token %s: is a file of the results in %s (expected another FILE)", o->per_token, o->folder);
     if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
         return -1;
     rc = o->folder ? results_open(&results, o->folder, names, o->force, e) : 0;
