@@ -1,7 +1,7 @@
 # gnuplot -e "set terminal pngcairo; set output 'extrapolation.png'" extrapolation.gp
 # style
 set encoding utf8
-set key opaque bottom left Left reverse samplen 0.5 width -2
+set key opaque bottom left Left reverse samplen 0.5 spacing 0.85 width -2
 set tics nomirror
 set border 3
 set logscale x
@@ -40,11 +40,15 @@ $f0_3 << END
 7.984375 7.984375 7.984375 6.2675 0.1044288
 END
 $f0_4 << END
+7.7421875 7.71875 7.765625 -0.06015 0.0235396
+7.8671875 7.84375 7.8984375 0.28677 0.0292824
+4.3125 4.171875 4.4375 -0.11931 0.0186396
+7.9609375 7.953125 7.96875 0.60369 0.048059199999999996
+END
+$f0_5 << END
 7.78125 7.7578125 7.7890625 0.2772 0.0294588
 7.7578125 7.734375 7.7734375 0.15067 0.0238532
-7.7421875 7.71875 7.765625 -0.06015 0.0235396
 7.7890625 7.71875 7.859375 -0.10641 0.0262836
-7.9609375 7.953125 7.96875 0.60369 0.048059199999999996
 7.3125 7.234375 7.390625 -0.06989 0.017875199999999997
 7.3203125 7.265625 7.375 -0.06055 0.016268
 END
@@ -73,11 +77,15 @@ $f1_3 << END
 6.984375 6.9765625 6.984375 6.2675 0.1044288
 END
 $f1_4 << END
+0.2734375 0.234375 0.3125 -0.06015 0.0235396
+0.5078125 0.4765625 0.546875 0.28677 0.0292824
+0.1484375 0.1328125 0.15625 -0.11931 0.0186396
+0.765625 0.625 0.9296875 0.60369 0.048059199999999996
+END
+$f1_5 << END
 0.8046875 0.7578125 0.8515625 0.2772 0.0294588
 0.625 0.5859375 0.6640625 0.15067 0.0238532
-0.2734375 0.234375 0.3125 -0.06015 0.0235396
 0.2734375 0.2421875 0.3125 -0.10641 0.0262836
-0.765625 0.625 0.9296875 0.60369 0.048059199999999996
 0.2734375 0.25 0.296875 -0.06989 0.017875199999999997
 0.265625 0.2421875 0.2890625 -0.06055 0.016268
 END
@@ -94,8 +102,10 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      1/0 with points pt 9 ps 1.1 lc rgb '#009E73' title 'ALiBi, equal slopes', \
      $f0_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
      1/0 with points pt 11 ps 1.1 lc rgb '#CC79A7' title 'absolute, rotary, none', \
-     $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle, \
-     1/0 with points pt 13 ps 1.1 lc rgb '#E69F00' title 'other biases'
+     $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 15 ps 1.1 lc rgb '#E69F00' notitle, \
+     1/0 with points pt 15 ps 1.1 lc rgb '#E69F00' title 'KERPLE, T5', \
+     $f0_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#56B4E9' notitle, \
+     1/0 with points pt 13 ps 1.1 lc rgb '#56B4E9' title 'other biases'
 unset key
 set xlabel 'ERF(0.5) / L_{tr}'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
@@ -104,6 +114,7 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $f1_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
      $f1_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.1 lc rgb '#009E73' notitle, \
      $f1_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
-     $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle
+     $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 15 ps 1.1 lc rgb '#E69F00' notitle, \
+     $f1_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#56B4E9' notitle
 unset key
 unset multiplot

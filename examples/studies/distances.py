@@ -94,3 +94,12 @@ def dtypes_table(models):
     contexts = list(dict.fromkeys(int(r["context"]) for r in rows))
     pairs = [p for p in dict.fromkeys((r["model"], r["dtype"]) for r in rows) if p[0] in models and p[1] != "double"]
     return markdown(["model", "biases in", *(f"at {c}" for c in contexts)], [[f"`{n}`", d, *(signed(dtype_change(n, d, c)) for c in contexts)] for n, d in pairs])
+
+
+def dtyped():
+    return list(dict.fromkeys(r["model"] for r in data("dtypes")))
+
+
+def dtype_reach():
+    """The farthest from 0 that an interval of a change goes."""
+    return max(abs(change) + half for r in data("dtypes") for change, half in [dtype_change(r["model"], r["dtype"], r["context"])])

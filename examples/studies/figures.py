@@ -9,6 +9,7 @@ import tables
 
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+POINTS = (5, 7, 9, 11, 15, 13)
 WIDTH = 17.0    # cm
 NAMED = (("gradient", "10,0.55 center"), ("kernel, 1 layer", "9,0.85 center"), ("kernel, 4 layers", "3.2,0.1"))     # beside the curves of one panel of theory
 TERMINALS = {"png": "pngcairo size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}", "svg": "svg size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}",
@@ -53,7 +54,8 @@ def curves(models, folder):
             parts += [f"$m{panel}_{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle",
                       f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'"]
         # where no curve is: below them all, or above
-        key = "bottom right Right noreverse" if all(m.share(256) > 0.5 for m in chosen) else "top left Left reverse"
+        height = 0.03 + 0.066 * len(chosen)
+        key = "bottom right Right noreverse" if all(m.share(96) > height for m in chosen) else "top left Left reverse"
         plots += f"set title '{title}'\nset key {key}\nplot " + ", \\\n     ".join(parts) + "\n"
     rows = (len(shown) + 1) // 2
     write(folder, "curves", 6.2 * rows,
@@ -72,12 +74,12 @@ def extrapolation(models, folder):
             rows = [(m.erf(q).tokens / m.trained, m.erf(q).lo / m.trained, m.erf(q).hi / m.trained, *m.rise(16)) for m in chosen if m in tables.family(models, key)]
             if rows:
                 data += block(f"f{panel}_{k}", rows)
-                parts.append(f"$f{panel}_{k} using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt {(5, 7, 9, 11, 13)[k]} ps 1.1 lc rgb '{COLOURS[k]}' notitle")
+                parts.append(f"$f{panel}_{k} using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt {POINTS[k]} ps 1.1 lc rgb '{COLOURS[k]}' notitle")
                 if not panel:
-                    parts.append(f"1/0 with points pt {(5, 7, 9, 11, 13)[k]} ps 1.1 lc rgb '{COLOURS[k]}' title '{title}'")
+                    parts.append(f"1/0 with points pt {POINTS[k]} ps 1.1 lc rgb '{COLOURS[k]}' title '{title}'")
         body += f"set xlabel 'ERF({q}) / L_{{tr}}'\nplot " + ", \\\n     ".join(parts) + "\nunset key\n"
     write(folder, "extrapolation", 7.5,
-          "# style\nset encoding utf8\nset key opaque bottom left Left reverse samplen 0.5 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
+          "# style\nset encoding utf8\nset key opaque bottom left Left reverse samplen 0.5 spacing 0.85 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
           "set nonlinear y via asinh(y/0.05) inverse 0.05*sinh(y)\nset yrange [-1:10]\nset ytics (-1,-0.3,-0.1,0,0.1,0.3,1,3,10)\n"
           f"set ylabel 'NLL at 16 L_{{tr}} less that at L_{{tr}}, nats'\n# data\n{block('line', [(1, -1), (1, 10)])}{data}# panels\n"
           f"set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0\n{body}unset multiplot\n")

@@ -16,7 +16,8 @@ FAMILIES = {
     "shifted": ("ALiBi, shifted slopes", lambda m: m.name == "alibi" or m.name.startswith(("alibi-plus-", "alibi-minus-"))),
     "equal": ("ALiBi, equal slopes", lambda m: m.name.startswith("alibi-equal-")),
     "absolute": ("absolute, rotary, none", lambda m: m.name.startswith(("rotary", "sinusoidal", "learned")) or m.name == "none"),
-    "biases": ("other biases", lambda m: "position_bias" in m.config and not m.name.startswith("alibi")),
+    "learned": ("KERPLE, T5", lambda m: m.name.startswith(("kerple", "t5"))),
+    "biases": ("other biases", lambda m: "position_bias" in m.config and not m.name.startswith(("alibi", "kerple", "t5"))),
 }
 
 
