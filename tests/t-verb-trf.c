@@ -827,6 +827,8 @@ static void certificates(void **state)
     expect("trf alibi --heads 1 --certificate proved", 1,
            "proved: is there already (expected another --certificate FILE, or --force)");
     expect("trf alibi --heads 1 --certificate proved --force", 0, "converges");
+    expect("trf alibi --heads 1 --certificate both/trf.csv -o both", 1,
+           "--certificate both/trf.csv: is a file of the results in both");
 }
 
 /* A table of formulas with their parameters; where a cell is empty nothing is set. */

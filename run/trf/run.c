@@ -20,6 +20,10 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
     }
     if (status == RUN_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)
         return RUN_FAILED;
+    if (status == RUN_DONE && o->certificate && o->folder && results_holds(o->folder, names, o->certificate)) {
+        fail(e, "--certificate %s: is a file of the results in %s (expected another FILE)", o->certificate, o->folder);
+        status = RUN_FAILED;
+    }
     if (status == RUN_DONE)
         status = trf_analyze(r, e);
     if (status == RUN_DONE && (trf_rank(r, e) != 0 || trf_look(r, e) != 0 || trf_rotary(r, e) != 0))
