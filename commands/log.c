@@ -8,15 +8,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <utf8proc.h>
 
 enum { READER_MILLISECONDS = 5000 }; /* so long may a pipe be full before its reader is given up */
 
+/* 1 if a file is there that a line of JSON does not begin: a log appended to it would spoil it. */
+static int is_other_file(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+    char first = '{';
+
+    if (descriptor < 0)
+        return 0;
+    if (fstat(descriptor, &st) == 0 && S_ISREG(st.st_mode) && read(descriptor, &first, 1) != 1)
+        first = '{';
+    close(descriptor);
+    return first != '{';
+}
+
 int log_open(struct log *l, const char *path, struct error *e)
 {
     *l = (struct log){.descriptor = -1};
+    if (is_other_file(path))
+        return fail(e, "%s: is there already, and is no log (expected another --log FILE)", path);
     /* without O_NONBLOCK, opening a pipe would wait for a reader for ever, and so would a write to a full one */
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 

@@ -123,6 +123,7 @@ static void a_run_is_told(void **state)
     (void)state;
     expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --force --log log -o run", 0, NULL);
     expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --log log -o run", 1, "--force");
+    expect("erf m --text text --length 32 --segments 5 --quiet --log text -o spoilt", 1, "text: is there already, and is no log");
     log = log_of("log");
     line = event_in(log, "start", &at_line);
     assert_int_equal(at_line, 1);
