@@ -202,7 +202,8 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
 {
     typedef typename P::element T;
     constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = P::SIZE / EACH, LANES = CHUNKS < WARP ? CHUNKS : WARP,
-                  STEP = P::THREADS / LANES, COUNT = P::ROWS / STEP;
+                  PARTS = CHUNKS / LANES, STEP = P::THREADS / LANES, COUNT = P::ROWS / STEP;
+    static_assert(PARTS * LANES == CHUNKS, "every lane has as many chunks");
     const query_block<P> block(a, not_before(blockIdx.x));
     const attention_task<T> task(a, block.segment, block.head, 0);
     const T *o = task.at(a.o, task.q_row, (size_t)block.first, task.q_stride);
@@ -215,8 +216,8 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
         int row = first + i * STEP;
         sum[i] = 0;
 #pragma unroll
-        for (int chunk = lane; chunk < CHUNKS; chunk += LANES) {
-            int column = chunk * EACH;
+        for (int part = 0; part < PARTS; part++) {
+            int column = (lane + part * LANES) * EACH;
             float x[EACH] = {0}, y[EACH];
             if (a.aligned) {
                 if (row < block.rows && column < a.head_size)
