@@ -28,6 +28,10 @@ double *attention_bias(const struct attention_case *c)
                 if (h == 0)
                     *b = -INFINITY;
                 break;
+            case BIAS_FAR: /* the nearest keys underflow where a query sees others */
+                if (t < 64)
+                    *b -= 400;
+                break;
             case BIAS_CUT: /* a window by -inf */
                 if (t >= 5)
                     *b = -INFINITY;

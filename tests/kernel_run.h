@@ -88,7 +88,7 @@ struct runs_case {
     int segments, first, rows, in, out, bias, accumulate;
     int one; /* a segment is one run, and all of one matrix */
 };
-enum bias_kind { BIAS_NONE, BIAS_RANDOM, BIAS_GENTLE, BIAS_STEEP, BIAS_HOLES, BIAS_HEAD_MASKED, BIAS_CUT };
+enum bias_kind { BIAS_NONE, BIAS_RANDOM, BIAS_GENTLE, BIAS_STEEP, BIAS_HOLES, BIAS_HEAD_MASKED, BIAS_CUT, BIAS_FAR };
 struct attention_case {
     int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
     enum bias_kind bias;

@@ -501,6 +501,8 @@ static void test_skipping(void **state)
         {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0, 0}, /* scores in the hundreds, against the bias */
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0},
         {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0}, /* the tile that a block begins with is left out */
+        {1, 0, 2, 1, 96, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
