@@ -87,7 +87,7 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
 
 /* Rotary positions: still + factor * the sum of cos(m frequency[k]) over k < count, which arXiv:2405.14591 wants to be at least 0
  * at every distance m of a context. What is found holds for all frequencies within a relative SERIES_ROTARY_WIDTH of those given,
- * and so for those of the formula as well as for their doubles. */
+ * and so for those of the formula of a plain or linear rotation as well as for their doubles. */
 #define SERIES_ROTARY_WIDTH 0x1p-45
 struct series_rotary {
     enum {
