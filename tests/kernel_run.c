@@ -469,9 +469,18 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
            S = (size_t)c->segments, to = (count + 1) / 2;
     double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
     struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each);
-    struct buffer *norms = buffer_new(k, ROLE_STATISTIC, S * count), *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
+    enum { BEHIND = 8 }; /* so many rows a block of the CUDA set does at once */
+    double behind[BEHIND], *zeros = allocate((S * count + BEHIND) * sizeof *zeros);
+    struct error e;
+    struct buffer *norms = buffer_of(k, ROLE_STATISTIC, zeros, S * count + BEHIND),
+                  *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
     struct buffer *back = buffer_of(k, ROLE_RESIDUAL, y, S * each);
     k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
+    k->read(k, behind, norms, S * count, BEHIND);
+    if (k->synchronize(k, &e))
+        fail_msg("%s: %s", k->name, e.text);
+    if (memcmp(behind, zeros, sizeof behind) != 0)
+        fail_msg("%s: row_norms writes behind the last row", k->name);
     k->tail(k, short_x, bx, c->segments, (int)to, c->rows, (int)width);
     k->tail_reverse(k, back, short_x, c->segments, (int)to, c->rows, (int)width);
     struct output *n = collect(&o, k, "row_norms", norms, count, bounds);
@@ -483,7 +492,7 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
         b->bound[i] = i % each >= (count - to) * width ? fabs(b->value[i]) : 0;
     }
     k->destroy(k, bx);
-    free(x), free(y);
+    free(x), free(y), free(zeros);
     return o;
 }
 
