@@ -8,6 +8,7 @@
 #include "commands/trf.h"
 #include "io/csv.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -21,25 +22,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static struct csv_table read_table(const char *path)
-{
-    struct csv_table t;
-    struct error e;
-
-    if (csv_read(path, &t, &e) != 0)
-        fail_msg("%s", e.text);
-    return t;
-}
-
-static const char *cell(const struct csv_table *t, size_t row, const char *column)
-{
-    int i = csv_column(t, column);
-
-    if (i < 0 || row >= t->rows)
-        fail_msg("no column %s, or no row %zu of %zu", column, row, t->rows);
-    return t->cell[row * t->columns + (size_t)i];
-}
 
 /* The first row whose cells are as given (NULL: any). */
 static size_t find_row(const struct csv_table *t, const char *formula, const char *head, const char *length, const char *layers,
@@ -60,17 +42,6 @@ static size_t find_row(const struct csv_table *t, const char *formula, const cha
     fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s", formula ? formula : "",
              head ? head : "", length ? length : "", layers ? layers : "", epsilon ? epsilon : "", layer ? layer : "");
     return 0;
-}
-
-static void assert_same_file(const char *a, const char *b)
-{
-    size_t size_a, size_b;
-    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
-
-    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
-        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
-    free(text_a);
-    free(text_b);
 }
 
 static void write_text(const char *name, const char *text)
@@ -373,8 +344,6 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
     expect("info slopes", 0, "TRF(0.01)");
 }
 
-/* ---- reach bias ---- */
-
 /* A sweep is the decimals between its ends, each once and exact, beside those given singly, and draws itself. */
 static void epsilons_by_a_sweep(void **state)
 {
@@ -403,100 +372,7 @@ static void epsilons_by_a_sweep(void **state)
     expect("trf alibi --heads 1 --epsilon 0.001:0.999:0.001", 0, "TRF(0.999)");
 }
 
-/* The first distance at which the sum of cos(m frequency[k]) is below 0, by a plain loop. */
-static int first_below(const double *frequency, int count)
-{
-    for (int m = 1;; m++) {
-        double sum = 0;
-
-        for (int k = 0; k < count; k++)
-            sum += cos(m * frequency[k]);
-        if (sum < 0)
-            return m;
-    }
-}
-
-/* The first distance at which the sum of a rotation's cosines is below 0, as mpmath found it (tests/goldens/series/rotary.py). */
-static void rotations(void **state)
-{
-    char line[8192] = "trf", name[256], given[32];
-    struct csv_table t;
-    FILE *f = fopen("tests/goldens/series/rotary.tsv", "r");
-    size_t rows = 0;
-
-    (void)state;
-    assert_non_null(f);
-    assert_non_null(fgets(name, sizeof name, f));
-    while (fscanf(f, "%255s %31s", name, given) == 2)
-        snprintf(line + strlen(line), sizeof line - strlen(line), " %s", name);
-    snprintf(line + strlen(line), sizeof line - strlen(line), " -o turned");
-    expect(line, 0, "sum of the cosines of 32 pairs (arXiv:2405.14591): first below 0 at distance 725, proved\n");
-    t = read_table(at("turned/rotary.csv"));
-    rewind(f);
-    assert_non_null(fgets(name, sizeof name, f));
-    for (; fscanf(f, "%255s %31s", name, given) == 2; rows++)
-        if (strcmp(cell(&t, rows, "formula"), name) != 0 || strcmp(cell(&t, rows, "distance"), given) != 0 ||
-            strcmp(cell(&t, rows, "verdict"), "below") != 0)
-            fail_msg("%s: %s at %s (expected below at %s)", name, cell(&t, rows, "verdict"), cell(&t, rows, "distance"), given);
-    assert_true(rows > 20 && t.rows == rows);
-    csv_table_free(&t);
-    fclose(f);
-    /* none is left where nothing is turned */
-    expect("trf alibi -o turned --force", 0, "converges");
-    assert_false(exists(at("turned/rotary.csv")));
-    expect("trf rope:128,base=1e12 --effort 0.05", 0, "where the effort was spent, proved");
-}
-
-/* Those of checkpoints, by layer, and by inputs where the frequencies go by them. */
-static void rotations_of_checkpoints(void **state)
-{
-    enum { INPUTS = 90, LIMIT = 24 };
-    double stretched = 10000 * pow(3.0 * INPUTS / LIMIT - 2, 4 / 2.0);
-    const double local[] = {1, pow(90, -0.25), pow(90, -0.5), pow(90, -0.75)},
-                 global[] = {1 / 4.0, pow(3000, -0.25) / 4, pow(3000, -0.5) / 4, pow(3000, -0.75) / 4},
-                 near[] = {1, pow(700, -0.5) / 1.3}, far[] = {1 / 2.0, pow(700, -0.5) / 5}, few[] = {1, 0.01},
-                 many[] = {1, pow(stretched, -0.5)};
-    const struct {
-        const char *formula, *layer, *inputs, *verdict, *window;
-        int distance;
-    } rows[] = {
-        {"two", "1", "", "below", "9", first_below(local, 4)}, {"two", "2", "", "below", "", first_below(global, 4)},
-        {"two", "3", "", "below", "9", first_below(local, 4)}, {"long", "1", "40", "below", "", first_below(near, 2)},
-        {"long", "1", "41", "below", "", first_below(far, 2)}, {"long", "2", "40", "below", "", first_below(near, 2)},
-        {"long", "2", "41", "below", "", first_below(far, 2)}, {"own", "1", "24", "below", "", first_below(few, 2)},
-        {"own", "1", "90", "below", "", first_below(many, 2)}, {"own", "2", "24", "below", "", first_below(few, 2)},
-        {"own", "2", "90", "below", "", first_below(many, 2)}, {"half", "", "", "never", "", 0},
-    };
-    struct csv_table t;
-    struct outcome o;
-
-    (void)state;
-    o = reach("trf two=goldens/gemma3-text long=goldens/llama-rope-longrope own=goldens/llama-rope-dynamic half=rope:64/128 "
-              "--train-length 50 --length 90 "
-              "-o layers --force");
-    if (o.status != 0 ||
-        !strstr(o.out, "first below 0 at distance 9, proved, beyond the window of 9 and within the training length of 50\n"
-                       "\n") ||
-        !strstr(o.out, "proved, beyond the training length of 50\n") || !strstr(o.out, ", with up to 40 inputs (") ||
-        !strstr(o.out, ", with at least 41 inputs (") || !strstr(o.out, ", with 90 inputs (") ||
-        !strstr(o.out,
-                "32 pairs and 32 pairs that are not turned (arXiv:2405.14591): never below 0, as each cosine is at least -1\n"))
-        fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
-    outcome_free(&o);
-    t = read_table(at("layers/rotary.csv"));
-    assert_int_equal(t.rows, sizeof rows / sizeof *rows);
-    for (size_t i = 0; i < t.rows; i++) {
-        const char *const expected[] = {rows[i].formula, rows[i].layer, rows[i].inputs, rows[i].verdict, rows[i].window},
-                          *const names[] = {"formula", "layer", "inputs", "verdict", "window"};
-
-        for (int k = 0; k < 5; k++)
-            if (strcmp(cell(&t, i, names[k]), expected[k]) != 0)
-                fail_msg("row %zu: %s is %s (expected %s)", i, names[k], cell(&t, i, names[k]), expected[k]);
-        assert_int_equal(atoi(cell(&t, i, "distance")), rows[i].distance);
-        assert_int_equal(atoi(cell(&t, i, "train_length")), 50);
-    }
-    csv_table_free(&t);
-}
+/* ---- reach bias ---- */
 
 static void bias_values_read_back(void **state)
 {
@@ -691,10 +567,8 @@ static int make_inputs(void **state)
         {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
     };
 
-    char goldens[PATH_MAX];
-
     (void)state;
-    if (program_open() != 0 || !realpath("tests/goldens", goldens) || symlink(goldens, at("goldens")) != 0)
+    if (program_open() != 0)
         return -1;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct tiny t = {.settings = models[i].settings, .seed = i + 1};
@@ -888,8 +762,6 @@ int main(void)
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
         cmocka_unit_test(epsilons_by_a_sweep),
-        cmocka_unit_test(rotations),
-        cmocka_unit_test(rotations_of_checkpoints),
         cmocka_unit_test(bias_values_read_back),
         cmocka_unit_test(fits_of_every_source),
         cmocka_unit_test(nothing_half_written),
