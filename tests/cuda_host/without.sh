@@ -61,7 +61,7 @@ build() {
         objects=$(printf '%s\n' $objects | grep -v -x -F "$host/$s.o")
     done
     # the changed file is found first
-    printf '%s\n' $sources | sed 's|.*/||' | xargs -P "${JOBS:-2}" -I '{}' sh -c '
+    printf '%s\n' $sources | sed 's|.*/||' | xargs -P "$(nproc)" -I '{}' sh -c '
         source=$1/kernels/cuda/{}
         [ -f "$source" ] || source=kernels/cuda/{}
         '"$CXX"' -I"$1" '"$FLAGS"' -O1 -w -x c++ -c "$source" -o "$1/{}.o"' build "$work" || return 1
