@@ -474,6 +474,34 @@ static void test_rounding(void **state)
     problem_free(&p);
 }
 
+/* So it does with the weights of the values: of two keys with scores 0 and ln w, o is the rounded w over 1 + w where the other
+ * value is 0. */
+static void test_rounding_weights(void **state)
+{
+    static const double w = 0.5 * (1 + 0x1p-11 + 0x1p-13), tf32 = 0.5 * (1 + 0x1p-10);
+    struct attention_case c = {1, 0, 1, 1, 64, 130, 130, 130, 2, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0};
+    struct problem p = problem_of(&c);
+    (void)state;
+    memset(p.q, 0, p.q_count * sizeof *p.q);
+    p.bias[0] = 0;
+    p.bias[1] = log(w);
+    for (int odd = 0; odd < 2; odd++) {
+        for (size_t i = 0; i < 130 * 64; i++)
+            p.kv[i / 64 * 128 + 64 + i % 64] = i / 64 % 2 == (size_t)odd;
+        for (int s = 0; s < set_count; s++) {
+            double want = (strcmp(sets[s]->dtype, "tf32") ? w : tf32) / (1 + w);
+            if (!strcmp(sets[s]->dtype, "bf16")) /* what it writes has fewer digits than that */
+                continue;
+            struct results got = run(sets[s], &p);
+            for (size_t i = 64; i < 130 * 64; i++)
+                if (i / 64 % 2 != (size_t)odd && !(fabs(got.value[O][i] - want) <= 0x1p-14))
+                    fail_msg("%s %s: o[%zu] = %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i, got.value[O][i], want);
+            results_free(&got);
+        }
+    }
+    problem_free(&p);
+}
+
 /* A scale of any sign. */
 static void test_scale(void **state)
 {
@@ -660,9 +688,16 @@ static void test_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_rounding),   cmocka_unit_test(test_scale),      cmocka_unit_test(test_skipping),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_head_sizes),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_rounding_weights),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_skipping),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_shared_memory),
     };
     return cmocka_run_group_tests(tests, open_sets, close_sets);
 }

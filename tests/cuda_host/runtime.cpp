@@ -483,6 +483,14 @@ static int find_shared(struct dl_phdr_info *module, size_t, void *)
     return 0;
 }
 
+/* NaN as float and as double, and either no byte that is 0 or every other two. */
+static void spoil(void *memory, size_t bytes, bool zeros)
+{
+    static const unsigned char nan[2][4] = {{0xff, 0xff, 0xff, 0xff}, {0, 0, 0xc0, 0x7f}};
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)memory)[i] = nan[zeros][i % 4];
+}
+
 static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
 {
     uint64_t seed = (uint64_t)setting("REACH_CUDA_HOST_SEED", 0), blocks = (uint64_t)grid.x * grid.y * grid.z, step = 1;
@@ -499,8 +507,8 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t at = (i * step + (seed ? launches : 0)) % blocks;
         blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
-        memset(shared, 0xff, shared_bytes);
-        memset(static_shared, 0xff, static_shared_bytes); /* a block finds nothing there that it can use */
+        spoil(shared, shared_bytes, at % 2);
+        spoil(static_shared, static_shared_bytes, at % 2); /* a block finds nothing there that it can use */
         race_block(shared, shared_bytes, static_shared, static_shared_bytes);
         host_run_block(block, (unsigned char *)shared, seed ? seed + 1000003 * launches + at : 0, thread);
         race_block_end();
