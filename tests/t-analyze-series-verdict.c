@@ -68,6 +68,8 @@ static void test_converges(void **state)
         "-2*ln(1+t)+3*sin(t^2)",
         "-ln(1+t)*(1.5+0.2*sin(t))",
         "-2*ln(1+floor(t/10))",
+        "-0.05*floor(t/2)^0.3-ln((3+0.1*floor(t/2))^0.5)", /* no derivative at 0, and far to the first X */
+        "-0.3*floor(t/5)^0.3-1.5*ln(3+floor(t/5))-2*ln(ln(3+floor(t/5)))",
         "-floor(t/1000)/1000",
         "sin(t)>0?-2*ln(1+t):-inf",
         "sin(t)>0?-2*ln(1+t):-t",
@@ -173,6 +175,8 @@ static void test_diverges(void **state)
         "max(-t,-ln(1+t))",
         "max(-t,sin(t))",
         "-ln(1+floor(t/10))",
+        "0.01*sqrt(floor(t/3))-ln(3+floor(t/3))-0.5*ln(ln(3+floor(t/3)))",
+        "t-5*floor(t/5)==0?-2*ln(ln(3+t))-0.9*ln(3+t):-inf", /* from 10^40 on */
         "-t/(1+t)",
         "-t*exp(-t)",
         "-ln(1+t+sqrt(t))",

@@ -42,17 +42,30 @@ static int every_distance(const struct series_summand *f, const struct piece *pi
     return known;
 }
 
-/* [4.1] The same of [first, from) of the last piece. */
-static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
-                          struct formula_error *e)
+/* Whether the last piece is proved to be a number throughout [first, end), all at once. */
+static int range_defined(const struct series_summand *f, const struct piece *last, const fmpz_t first, const fmpz_t end)
 {
     struct range x;
-    int defined = last->defined || fmpz_cmp(from, last->first) <= 0;
-    if (!defined && range_compute(&x, f->pool, last->root, last->first, from, 64) == 0) {
+    int defined = 0;
+    if (range_compute(&x, f->pool, last->root, first, end, 64) == 0) {
         defined = x.defined;
         range_clear(&x);
     }
-    return defined ? 1 : every_distance(f, last, from, unknown, e);
+    return defined;
+}
+
+/* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0 of a root of floor(t/2). */
+static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+                          struct formula_error *e)
+{
+    LOCAL(fmpz, begin);
+    int defined = last->defined;
+    fmpz_set(begin, last->first);
+    for (int looked = 0; !defined && looked <= SCAN_MAX / 100; looked = looked ? 2 * looked : 1) {
+        fmpz_add_si(begin, last->first, looked);
+        defined = fmpz_cmp(from, begin) <= 0 || range_defined(f, last, begin, from);
+    }
+    return every_distance(f, last, !defined || fmpz_cmp(from, begin) < 0 ? from : begin, unknown, e);
 }
 
 /* Why nothing is decided where the value at a distance (-1: at many) may be none. */

@@ -6,6 +6,7 @@
 enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
+    RESIDUE_BITS = 4096,
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
@@ -87,7 +88,8 @@ static int try_residues(struct series_summand *f)
     const struct piece *last = &f->piece[f->pieces - 1];
     int period = last->kind == PIECE_ROUGH ? search_period(f->pool, last->root) : 1;
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= 40 && period > 1 && !search_spent(f, "rule 4.10 was tried"); bits += 4) {
+    for (ulong bits = 4; bits <= RESIDUE_BITS && period > 1 && !search_spent(f, "rule 4.10 was tried");
+         bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)period);
         if (fmpz_cmp(X, last->first) < 0)
