@@ -13,6 +13,7 @@
 #   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
+#   make check-random       `reach trf` on random formulas, against sums in ball arithmetic by a script of its own
 #   make check-certificates what `reach trf --certificate` writes, by a checker of its own: a sample; check-long: all goldens, 1,000 random formulas
 #   make compare-cas        doc/cas.md: SymPy, mpmath and PARI (cypari) asked the same as `reach trf`
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
@@ -147,7 +148,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-certificates compare-cas check-long check-page tests bench bench-plan bench-long torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-random check-certificates compare-cas check-long check-page tests bench bench-plan bench-long torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -259,6 +260,11 @@ check-python:
 check-certificates check-long: $(BUILD)/reach
 	$(Q)if $(PYTHON) -c 'import mpmath' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/certificates.py $(BUILD)/reach $(if $(filter %-long,$@),$(or $(COUNT),1000),0); \
 	  else echo '$@: skipped: $(PYTHON) has no mpmath (PYTHON=PROGRAM names another Python)'; fi
+
+# `reach trf` on COUNT random formulas (1000) drawn from seed SEED on, against Euler-Maclaurin sums in balls by a script of its own; ten minutes
+check-random: $(BUILD)/reach
+	$(Q)if $(PYTHON) -c 'import flint' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/random_series.py $(BUILD)/reach $(or $(COUNT),1000) $(SEED); \
+	  else echo '$@: skipped: $(PYTHON) has no python-flint (PYTHON=PROGRAM names another Python)'; fi
 
 # doc/cas.md: `reach trf` beside SymPy, mpmath and PARI on COUNT biases (100): an hour or so. COMPARE_CAS_KEPT=FILE keeps answers to go on with
 compare-cas: $(BUILD)/reach
