@@ -562,6 +562,25 @@ static void test_skipping(void **state)
     }
 }
 
+/* Queries and keys of which the first 128 keys are left out, but for eight queries, one for each warp that looks for the largest
+ * and the smallest, which see all keys alike. */
+static void test_flat_queries(void **state)
+{
+    enum { ROWS = 260, KEYS = 128, SIZE = 64 };
+    struct attention_case c = {1, 0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
+    (void)state;
+    for (int flat = 0; flat < 8; flat++) {
+        struct problem p = problem_of(&c);
+        for (size_t r = 0; r < ROWS; r++)
+            for (size_t i = 0; i < SIZE; i++) {
+                p.q[r * SIZE + i] = r % 64 == (size_t)flat ? 0 : 6;
+                p.kv[2 * r * SIZE + i] = r < KEYS ? 0 : 6; /* scores of 0, and of 288 */
+            }
+        check(&p, flat);
+        problem_free(&p);
+    }
+}
+
 /* A key or value that is no number reaches every query that sees it, however steep the bias. */
 static void test_not_finite(void **state)
 {
@@ -695,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_rounding_weights),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_skipping),
+        cmocka_unit_test(test_flat_queries),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_shared_memory),

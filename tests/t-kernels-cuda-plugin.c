@@ -378,6 +378,16 @@ static void test_large_weights(void **state)
             assert_true(row[c] == (double)(i + c));
     }
     k->weight_free(k, k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e));
+    for (int i = 0; i < COUNT; i++)
+        data[i] = -1;
+    struct buffer *next = buffer_of(k, ROLE_RESIDUAL, data, COUNT); /* in the same memory, which the upload must not reach now */
+    assert_int_equal(k->synchronize(k, &e), 0);
+    for (size_t i = 0; i < COUNT; i += 1000) {
+        k->read(k, row, next, i, 1000);
+        for (size_t c = 0; c < 1000; c++)
+            assert_true(row[c] == -1);
+    }
+    k->destroy(k, next);
     k->weight_free(k, NULL);
     k->weight_free(k, w);
     k->weight_free(k, one);

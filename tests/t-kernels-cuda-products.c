@@ -175,6 +175,23 @@ static void test_rounding(void **state)
             k->destroy(k, y);
             k->weight_free(k, w);
         }
+        for (int side = 0; k && side < 2;
+             side++) { /* the head: one logit is SIZE, rounded as x or the table is, the others are 0 */
+            double table[SIZE * SIZE] = {0}, logprob;
+            int32_t target = 1;
+            for (int i = 0; i < SIZE; i++)
+                table[i] = side ? rough : 1;
+            struct weight *w = weight_of(k, WEIGHT_TABLE, table, SIZE, SIZE);
+            struct buffer *x = buffer_of(k, ROLE_ACTIVATION, side ? plain : rough_row, SIZE), *targets = index_of(k, &target, 1),
+                          *y = buffer_new(k, ROLE_STATISTIC, 1);
+            k->head_rows(k, y, x, targets, w, NULL, 0, rows, SIZE);
+            k->read(k, &logprob, y, 0, 1);
+            assert_int_equal(k->synchronize(k, &e), 0);
+            if (!(fabs(logprob + SIZE * want) <= 1e-4))
+                fail_msg("mode \"%s\", head, side %d: %.9g (expected %.9g)", modes[m], side, logprob, -SIZE * want);
+            k->destroy(k, x), k->destroy(k, y), k->destroy(k, targets);
+            k->weight_free(k, w);
+        }
         if (k)
             k->close(k);
     }

@@ -77,7 +77,7 @@ int barrier_count, ended_count, barrier_any, barrier_all, released_any, released
 const char *barrier_kind;
 const std::function<void()> *body;
 unsigned char *shared;
-uint64_t random_state;
+uint64_t random_state, stays;
 int shuffled;
 
 #ifdef __x86_64__
@@ -111,13 +111,13 @@ uint64_t next_random(void)
     return random_state;
 }
 
-/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, now and then of
- * another. -1: none. */
+/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, and of another in
+ * one turn of `stays`. -1: none. */
 int pick(void)
 {
     int warps = (count + 31) / 32, warp = current / 32;
     uint64_t random = shuffled ? next_random() : 0;
-    if (shuffled && random % 8 == 0)
+    if (shuffled && random % stays == 0)
         warp = (int)((random >> 32) % (unsigned)warps);
     for (int i = 0; i < warps; i++, warp = warp + 1 < warps ? warp + 1 : 0)
         if (ready[warp]) {
@@ -394,6 +394,7 @@ void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed, con
     body = &thread;
     shuffled = seed != 0;
     random_state = seed * 0x9e3779b97f4a7c15u + 1;
+    stays = next_random() >> 32 & 1 ? 8 : 1024; /* in half of the blocks a warp comes to a barrier long before another */
     for (int i = 0; i < count; i++)
         prepare(i);
 #ifdef FIBER_ASAN

@@ -72,7 +72,8 @@ tests_of() {
     case $1 in
     */attention*) echo kernels-cuda-attention kernels-sets kernels-attention-mass model-cuda ;;
     */product*) echo kernels-cuda-products kernels-sets model-cuda ;;
-    */memory.cu | */weight.cu | */set.cu) echo kernels-cuda-plugin model-cuda kernels-sets ;;
+    */memory.cu | */weight.cu | */set.cu) echo kernels-cuda-plugin kernels-cuda-products model-cuda kernels-sets ;;
+    */head.cu) echo kernels-sets kernels-cuda-products model-cuda ;;
     *) echo kernels-sets kernels-cuda-attention kernels-cuda-plugin model-cuda ;;
     esac
 }
