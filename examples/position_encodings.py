@@ -133,7 +133,7 @@ def buckets(most):
     return {f"w{i}": 0.0 for i in t5_used(most)}
 
 
-# in the order in which a queue trains them, but for BETWEEN: the first eight are what `make demo` measures
+# in the order in which a queue trains them: the first eight are what `make demo` measures
 ENCODINGS = [
     Encoding("rotary", position=rotary(10000)),
     Encoding("alibi", bias=alibi(0), formula="alibi(delta=0)"),
@@ -166,16 +166,6 @@ ENCODINGS = [
     Encoding("learned", position={"kind": "learned", "length": 512}, million=24),
     Encoding("rotary-base-500000", position=rotary(500000)),
     Encoding("t5-most-32", bias=t5(32), formula=t5_formula(32), parameters=buckets(32)),
-    Encoding("alibi-plus-8", bias=alibi(8), formula="alibi(delta=8)"),
-    Encoding("alibi-plus-2", bias=alibi(2), formula="alibi(delta=2)"),
-    Encoding("alibi-plus-6", bias=alibi(6), formula="alibi(delta=6)"),
-    Encoding("alibi-equal-2", bias=alibi_equal(2), formula="alibi_equal(2)"),
-    Encoding("alibi-equal-6", bias=alibi_equal(6), formula="alibi_equal(6)"),
-    Encoding("sandwich-64", bias=sandwich(64), formula="sandwich(dbar=64)"),
-    Encoding("sandwich-256", bias=sandwich(256), formula="sandwich(dbar=256)"),
-    Encoding("kerple-log-1.0", bias=kerple_log_held(1.0), formula="kerple_log(p=1,a=1)"),
-    Encoding("window-36", window=36, million=24),
-    Encoding("window-44", window=44, million=24),
 ]
 
 # trained again: with the length that covers the field ([A], section 5.2), where the jump of sinusoidal goes ([A], figure 7), half as many steps
@@ -183,9 +173,7 @@ ENCODINGS = [
 FIXED = "window-64-train-224 sinusoidal-train-256".split()
 LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 sinusoidal-tokens-36".split()
 SEEDED = "rotary alibi window-40 sinusoidal kerple-log sandwich t5".split()
-# rungs between others of the list: last
-BETWEEN = "alibi-plus-8 alibi-plus-2 alibi-plus-6 alibi-equal-2 alibi-equal-6 window-36 window-44 sandwich-64 sandwich-256 kerple-log-1.0".split()
-QUEUE = [encoding.name for encoding in ENCODINGS if encoding.name not in BETWEEN] + FIXED + LONGER + [f"{name}-seed-{seed}" for seed in (2, 3) for name in SEEDED] + BETWEEN
+QUEUE = [encoding.name for encoding in ENCODINGS] + FIXED + LONGER + [f"{name}-seed-{seed}" for seed in (2, 3) for name in SEEDED]
 
 
 def encoding_of(name):
