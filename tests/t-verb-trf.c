@@ -731,6 +731,12 @@ static void formulas_from_a_table(void **state)
     write_text("forms.csv", "formula,p\n-p*t,\n");
     expect("trf @forms.csv", 2, "forms.csv, row 1: -p*t: parameter 'p' has no value");
     expect("trf @forms.csv --set p=3", 0, "converges");
+    write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,\n");
+    expect("trf @forms.csv --set p=3 -o both-set", 0, "converges");
+    t = read_table(at("both-set/trf.csv"));
+    assert_string_equal(cell(&t, 0, "trf_lo"), "10"); /* the cell's 0.5 */
+    assert_string_equal(cell(&t, 1, "trf_lo"), "2");
+    csv_table_free(&t);
     write_text("forms.csv", "p\n1\n");
     expect("trf @forms.csv", 2, "has no column 'formula'");
     write_text("forms.csv", "formula\n");
