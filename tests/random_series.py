@@ -17,14 +17,14 @@ import subprocess
 import sys
 import tempfile
 
-from flint import acb, arb, arb_series, ctx, fmpz
+from flint import acb, arb, arb_series, ctx, fmpq, fmpz
 
 sys.set_int_max_str_digits(0)
 
 BATCH, FIRST, PAIRS, EPSILONS = 250, 96, 16, ("0.01", "0.3")
 PARAMETERS = 1600       # bits of what is written as decimals
 FARTHEST = 10 ** 200    # fields beyond are not checked: as many digits would be needed
-BERNOULLI = [arb.bernoulli(2 * k) / arb(2 * k).fac() for k in range(PAIRS + 1)]
+BERNOULLI = [fmpq.bernoulli(2 * k) / math.factorial(2 * k) for k in range(PAIRS)]
 
 
 # ---- functions of an arb, an acb or a power series -------------------------------------------
@@ -212,12 +212,12 @@ class Sums:
             x = at * u.exp()
             return f.value(x) * x
 
-        value = acb.integral(integrand, acb(0), acb(width), rel_tol=arb(2) ** -bits, abs_tol=arb(2) ** -100000, eval_limit=20000).real + self.rest(end)
+        value = acb.integral(integrand, acb(0), acb(width), rel_tol=arb(2) ** -bits, abs_tol=arb(2) ** -100000, eval_limit=50000).real + self.rest(end)
         order = 2 * PAIRS - 1
         ctx.cap = order + 1
         series = f.value(arb_series([at, 1]))
         derivative = [series[i] * arb(i).fac() for i in range(order)]
-        value += derivative[0] / 2 - sum(BERNOULLI[k] * derivative[2 * k - 1] for k in range(1, PAIRS))
+        value += derivative[0] / 2 - sum(arb(BERNOULLI[k]) * derivative[2 * k - 1] for k in range(1, PAIRS))
         value += arb(0, self.remainder(at))
         if not value.is_finite():
             raise Unsettled("not finite")
