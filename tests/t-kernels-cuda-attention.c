@@ -562,15 +562,17 @@ static void test_skipping(void **state)
     }
 }
 
-/* Queries and keys of which the first 128 keys are left out, but for eight queries, one for each warp that looks for the largest
- * and the smallest, which see all keys alike. */
+/* Queries that leave the first 128 keys out by far, and beside them one, of each warp in turn that looks for the smallest, which
+ * sees all keys alike. The mask is what has tiles looked at. */
 static void test_flat_queries(void **state)
 {
     enum { ROWS = 260, KEYS = 128, SIZE = 64 };
-    struct attention_case c = {1, 0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case c = {1, 0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0};
     (void)state;
     for (int flat = 0; flat < 8; flat++) {
         struct problem p = problem_of(&c);
+        for (size_t t = 0; t < ROWS; t++)
+            p.bias[t] = t + 1 < ROWS ? 0 : -INFINITY;
         for (size_t r = 0; r < ROWS; r++)
             for (size_t i = 0; i < SIZE; i++) {
                 p.q[r * SIZE + i] = r % 64 == (size_t)flat ? 0 : 6;
