@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum element {
     ELEMENT_F64,
@@ -64,6 +65,19 @@ void element_widen_f64(double *dst, const void *src, enum element type, size_t c
 /* The same of the elements first .. first + count behind `data`, wherever in a block they begin. */
 void element_run_f32(float *dst, const void *data, enum element type, size_t first, size_t count);
 void element_run_f64(double *dst, const void *data, enum element type, size_t first, size_t count);
+
+/* x rounded to the nearest number of bf16, ties to even, beyond its range infinite; a NaN stays one. Inline so that loops
+ * vectorize. */
+static inline float float_round_bf16(float x)
+{
+    uint32_t bits, nan;
+    memcpy(&bits, &x, sizeof bits);
+    nan = (bits | 1u << 22) & 0xffff0000u;
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+    bits = x != x ? nan : bits;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 static inline int size_multiply(size_t *out, size_t a, size_t b)
 {

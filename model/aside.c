@@ -70,13 +70,15 @@ static void pack(unsigned char *out, const double *values, enum element type, si
         memcpy(out + i * sizeof *values, values + i, sizeof *values);
     for (size_t i = 0; type != ELEMENT_F64 && i < count; i++) {
         float one = (float)values[i];
-        uint32_t bits;
-        memcpy(&bits, &one, sizeof bits);
-        uint16_t upper = (uint16_t)(one != one ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        if (type == ELEMENT_BF16)
+        if (type == ELEMENT_BF16) {
+            float rounded = float_round_bf16(one);
+            uint32_t bits;
+            memcpy(&bits, &rounded, sizeof bits);
+            uint16_t upper = (uint16_t)(bits >> 16);
             memcpy(out + i * sizeof upper, &upper, sizeof upper);
-        else
+        } else {
             memcpy(out + i * sizeof one, &one, sizeof one);
+        }
     }
 }
 
