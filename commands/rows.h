@@ -149,8 +149,8 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define DTYPE_ROW \
     { \
         .name = "dtype", .value = "TYPE", .standard = "f32", \
-        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow and its own oracle; tf32 and bf16 need " \
-                "a GPU)", \
+        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow and its own oracle; bf16: products " \
+                "with weights from numbers of bf16; tf32 needs a GPU)", \
         .type = OPTION_CHOICE, .at = AT(machine.dtype), .choices = dtype_choices, .group = GROUP_MACHINE, \
         .flags = OPTION_RESULT | OPTION_COMMON \
     }

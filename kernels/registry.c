@@ -25,6 +25,15 @@ static struct kernels *reference_open_f32(struct error *e)
     return reference_open(reference_fill_f32, e);
 }
 
+/* The float set, whose products round their operands where it says so. */
+static struct kernels *reference_open_bf16(struct error *e)
+{
+    struct kernels *k = reference_open_f32(e);
+    if (k)
+        strcpy(k->dtype, "bf16");
+    return k;
+}
+
 static struct kernels *reference_open_f64(struct error *e)
 {
     return reference_open(reference_fill_f64, e);
@@ -59,7 +68,9 @@ static struct kernels *cuda_open_bf16(struct error *e)
 const struct kernel_set_entry kernel_sets[] = {
     {"reference", "f32", "plain loops, sums in double, results in float", always, reference_open_f32},
     {"reference", "f64", "plain loops in double", always, reference_open_f64},
+    {"reference", "bf16", "as f32, operands of products with weights rounded to bf16", always, reference_open_bf16},
     {"cpu", "f32", "oneDNN matrix products, vectorised attention", cpu_usable, cpu_open},
+    {"cpu", "bf16", "the same, operands of products with weights rounded to bf16", cpu_usable, cpu_open_bf16},
     {"cuda", "f32", "cuBLASLt matrix products, own kernels, on a GPU", cuda_usable, cuda_open_f32},
     {"cuda", "tf32", "the same, products with 10-bit mantissas", cuda_usable, cuda_open_tf32},
     {"cuda", "bf16", "the same, activations in bf16", cuda_usable, cuda_open_bf16},
@@ -117,10 +128,10 @@ struct kernels *kernels_open(const char *dtype, struct error *e)
     return open_best(dtype, NULL, e);
 }
 
-/* 1 for types that only a GPU computes in. */
+/* 1 for a type that only a GPU computes in. */
 static int needs_gpu(const char *dtype)
 {
-    return !strcmp(dtype, "tf32") || !strcmp(dtype, "bf16");
+    return !strcmp(dtype, "tf32");
 }
 
 static int is_cuda(const char *device)
@@ -136,7 +147,7 @@ int kernels_available(const char *device, const char *dtype, struct error *e)
     if (is_cuda(device))
         return plugin_devices(&why) ? 0 : fail(e, "--device %s: %s", device, why.text);
     if (!strcmp(device, "cpu") && needs_gpu(dtype))
-        return fail(e, "--dtype %s is for GPUs (expected f32 or f64 with --device cpu)", dtype);
+        return fail(e, "--dtype %s is for GPUs (expected f32, f64 or bf16 with --device cpu)", dtype);
     if (needs_gpu(dtype) && !plugin_devices(&why))
         return fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
     return 0;

@@ -691,7 +691,7 @@ static void wrong_usage_is_refused(void **state)
 static void devices_that_are_not_here(void **state)
 {
     static const char *const cases[] = {"m --text t --device cuda", "m --text t --device cuda:1", "m --text t --dtype tf32",
-                                        "m --text t --dtype bf16"};
+                                        "m --text t --device cuda --dtype bf16"};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

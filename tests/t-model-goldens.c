@@ -227,6 +227,18 @@ static void test_goldens_cpu_f32(void **state)
     run_goldens("f32", "cpu", &tolerance_f32, 0);
 }
 
+static void test_goldens_reference_bf16(void **state)
+{
+    (void)state;
+    run_goldens("bf16", "reference", &tolerance_bf16, 1);
+}
+
+static void test_goldens_cpu_bf16(void **state)
+{
+    (void)state;
+    run_goldens("bf16", "cpu", &tolerance_bf16, 1);
+}
+
 /* On a GPU, or on its stand-in when REACH_CUDA names that. */
 static void test_goldens_cuda_f32(void **state)
 {
@@ -543,6 +555,8 @@ int main(void)
                                        cmocka_unit_test(test_goldens_reference_f32),
                                        cmocka_unit_test(test_goldens_cpu_f32),
                                        cmocka_unit_test(test_goldens_cuda_f32),
+                                       cmocka_unit_test(test_goldens_reference_bf16),
+                                       cmocka_unit_test(test_goldens_cpu_bf16),
                                        cmocka_unit_test(test_goldens_cuda_tf32),
                                        cmocka_unit_test(test_goldens_cuda_bf16),
                                        cmocka_unit_test(test_same_bytes),

@@ -144,7 +144,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     }
 }
 
-/* Attention and head use the same room, one after the other. */
+/* Attention and head use the same room, one after the other; rounded operands have their own. */
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
     size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments,
@@ -152,7 +152,7 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
     size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
     if (shape->kv_heads != shape->heads)
         floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 * (size_t)shape->head_size;
-    return floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head;
+    return (floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head) + cpu_operands_bytes(k);
 }
 
 void cpu_fill_attention(struct kernels *k)

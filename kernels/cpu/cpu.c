@@ -13,6 +13,7 @@ static void close_set(struct kernels *k)
     if (!k)
         return;
     cpu_blocks_free(k);
+    free(cpu_state(k)->operands);
     free(cpu_state(k)->scratch);
     free(cpu_state(k));
     kernels_release(k);
@@ -86,5 +87,15 @@ struct kernels *cpu_open(struct error *e)
     cpu_fill_attention_tables(k);
     cpu_fill_attention(k);
     cpu_fill_head(k);
+    return k;
+}
+
+struct kernels *cpu_open_bf16(struct error *e)
+{
+    struct kernels *k = cpu_open(e);
+    if (k) {
+        strcpy(k->dtype, "bf16");
+        cpu_state(k)->rounds = 1;
+    }
     return k;
 }

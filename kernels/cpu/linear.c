@@ -6,10 +6,17 @@
  * segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
 #include "kernels/cpu/state.h"
 
-#include <dnnl.h>
 #include <omp.h>
 
-enum { TILE_ROWS = 1024, TILE_COLUMNS = 384, TILE_AREA = TILE_ROWS * TILE_COLUMNS, FEW_ROWS = 8, FEW_COLUMNS = 128, GROUP = 8 };
+enum {
+    TILE_ROWS = 1024,
+    TILE_COLUMNS = 384,
+    TILE_AREA = TILE_ROWS * TILE_COLUMNS,
+    FEW_ROWS = 8,
+    FEW_COLUMNS = 128,
+    FEW_DEPTH = 4096,
+    GROUP = 8
+};
 
 static size_t divide_up(size_t a, size_t b)
 {
@@ -34,21 +41,6 @@ static struct tiling tiling_of(size_t count)
     t.row_tiles = divide_up(count, t.rows);
     t.columns = t.rows >= TILE_ROWS ? TILE_COLUMNS : divide_up(divide_up(TILE_AREA, t.rows), TILE_COLUMNS) * TILE_COLUMNS;
     return t;
-}
-
-void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
-                  size_t m, size_t n, size_t depth, float beta)
-{
-    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams,
-     * no active levels): it would then divide the product by the threads that might be had, and where fewer are granted
-     * oneDNN 2.6 leaves their parts out. */
-    int threads = omp_get_max_threads();
-    omp_set_num_threads(1);
-    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a,
-                                      (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
-    omp_set_num_threads(threads);
-    if (status != dnnl_success)
-        kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
 }
 
 /* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice, number. NULL behind the last. */
@@ -76,20 +68,47 @@ static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
     return tiles;
 }
 
-/* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a slice. */
-static void few_forward(const struct vector_kernels *v, float *y, size_t ldy, const float *x, size_t ldx,
-                        const struct cpu_slice *s, size_t columns, size_t first, size_t count, size_t rows, int accumulate,
-                        const float *bias)
+/* x[count] as products read it: rounded into `room` where there is one. */
+static const float *operand(const struct vector_kernels *v, float *room, const float *x, size_t count)
 {
-    float sum[GROUP][FEW_COLUMNS] = {{0}};
+    if (!room)
+        return x;
+    v->round_bf16(room, x, count);
+    return room;
+}
+
+/* sum[rows][count] += x w^T for columns first.. of a slice whose rows lie dense: FEW_DEPTH of them at a time where they are
+ * rounded into `room`. */
+static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMNS], float *room, const float *x, size_t ldx,
+                     const struct cpu_slice *s, size_t depth, size_t first, size_t count, size_t rows)
+{
+    for (size_t at = 0, some; at < depth; at += some) {
+        const float *in[GROUP];
+        some = room ? smaller(FEW_DEPTH, depth - at) : depth;
+        for (size_t r = 0; r < rows; r++)
+            in[r] = operand(v, room ? room + (1 + r) * FEW_DEPTH : NULL, x + r * ldx + at, some);
+        for (size_t o = 0; o < count; o++) {
+            const float *w = operand(v, room, s->data + (first + o) * s->ld + at, some);
+            for (size_t r = 0; r < rows; r++)
+                sum[r][o] += v->dot(in[r], w, some);
+        }
+    }
+}
+
+/* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a slice. */
+static void few_forward(struct kernels *k, float *y, size_t ldy, const float *x, size_t ldx, const struct cpu_slice *s,
+                        size_t columns, size_t first, size_t count, size_t rows, int accumulate, const float *bias)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
     if (s->transposed)
-        for (size_t i = 0; i < columns; i++)
+        for (size_t i = 0; i < columns; i++) {
+            const float *w = operand(v, room, s->data + i * s->ld + first, count);
             for (size_t r = 0; r < rows; r++)
-                v->add_scaled(sum[r], s->data + i * s->ld + first, x[r * ldx + i], count);
+                v->add_scaled(sum[r], w, *operand(v, room ? room + FEW_DEPTH : NULL, x + r * ldx + i, 1), count);
+        }
     else
-        for (size_t o = 0; o < count; o++)
-            for (size_t r = 0; r < rows; r++)
-                sum[r][o] = v->dot(x + r * ldx, s->data + (first + o) * s->ld, columns);
+        few_dots(v, sum, room, x, ldx, s, columns, first, count, rows);
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < count; o++)
             y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) + (accumulate ? y[r * ldy + o] : 0.0f);
@@ -103,13 +122,15 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [R, w->columns], [w->rows] */
     float *out = y->data; /* [R, w->rows] */
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count, first, columns;
+    if (cpu_operands(k))
+        return;
     if (rows.count <= FEW_ROWS) {
         size_t total = segments * count, groups = divide_up(total, GROUP), tiles = forward_tiles(m, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic) private(first, columns)
         for (size_t task = 0; task < tiles * groups; task++) {
             const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS, task / groups);
             size_t row = task % groups * GROUP, at = s->first + first;
-            few_forward(v, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns,
+            few_forward(k, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns,
                         smaller(GROUP, total - row), accumulate, b ? b + at : NULL);
         }
         return;
@@ -122,8 +143,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
-        cpu_multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld,
-                     !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
+        cpu_multiply_operands(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld),
+                              s->ld, !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -131,20 +152,21 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
 }
 
 /* dx[rows, count] (+)= dy w for columns first.. of the matrix. */
-static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, const float *dy, size_t ldy,
-                        const struct cpu_matrix *m, size_t first, size_t count, size_t rows, int accumulate)
+static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *dy, size_t ldy, const struct cpu_matrix *m,
+                        size_t first, size_t count, size_t rows, int accumulate)
 {
-    float sum[GROUP][FEW_COLUMNS] = {{0}};
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
     for (int i = 0; i < m->slice_count; i++) {
         const struct cpu_slice *s = &m->slices[i];
         if (s->transposed)
-            for (size_t c = 0; c < count; c++)
-                for (size_t r = 0; r < rows; r++)
-                    sum[r][c] += v->dot(dy + r * ldy + s->first, s->data + (first + c) * s->ld, s->rows);
+            few_dots(v, sum, room, dy + s->first, ldy, s, s->rows, first, count, rows);
         else
-            for (size_t o = 0; o < s->rows; o++)
+            for (size_t o = 0; o < s->rows; o++) {
+                const float *w = operand(v, room, s->data + o * s->ld + first, count);
                 for (size_t r = 0; r < rows; r++)
-                    v->add_scaled(sum[r], s->data + o * s->ld + first, dy[r * ldy + s->first + o], count);
+                    v->add_scaled(sum[r], w, *operand(v, room ? room + FEW_DEPTH : NULL, dy + r * ldy + s->first + o, 1), count);
+            }
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < count; c++)
@@ -154,17 +176,18 @@ static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, c
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate)
 {
-    const struct vector_kernels *v = cpu_state(k)->vector;
     const struct cpu_matrix *m = w->fast;
     const float *in = dy->data; /* [R, w->rows] */
     float *out = dx->data; /* [R, w->columns] */
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count;
+    if (cpu_operands(k))
+        return;
     if (rows.count <= FEW_ROWS) {
         size_t total = segments * count, groups = divide_up(total, GROUP), tiles = divide_up(w->columns, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < tiles * groups; task++) {
             size_t first = task / groups * FEW_COLUMNS, row = task % groups * GROUP;
-            few_reverse(v, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first,
+            few_reverse(k, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first,
                         smaller(FEW_COLUMNS, w->columns - first), smaller(GROUP, total - row), accumulate);
         }
         return;
@@ -178,9 +201,9 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         row += tile / t.row_tiles * count;
         for (int i = 0; i < m->slice_count; i++) {
             const struct cpu_slice *s = &m->slices[i];
-            cpu_multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows,
-                         s->data + first * (s->transposed ? s->ld : 1), s->ld, s->transposed, some, columns, s->rows,
-                         accumulate || i ? 1.0f : 0.0f);
+            cpu_multiply_operands(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows,
+                                  s->data + first * (s->transposed ? s->ld : 1), s->ld, s->transposed, some, columns, s->rows,
+                                  accumulate || i ? 1.0f : 0.0f);
         }
     }
 }
@@ -236,7 +259,7 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t *starts = run_starts(k, runs, run_count, 1);
     (void)typical;
-    if (!starts)
+    if (!starts || cpu_operands(k))
         return;
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < starts[run_count]; task++) {
@@ -251,11 +274,11 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
                     *b = run->bias ? (const float *)run->bias->data + s->first + first : NULL;
         float *to = (float *)y->data + (run->first + row) * w->rows + s->first + first;
         if (run->count <= FEW_ROWS) {
-            few_forward(v, to, w->rows, in, w->columns, s, w->columns, first, columns, some, accumulate, b);
+            few_forward(k, to, w->rows, in, w->columns, s, w->columns, first, columns, some, accumulate, b);
             continue;
         }
-        cpu_multiply(k, to, w->rows, in, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some,
-                     columns, w->columns, accumulate ? 1.0f : 0.0f);
+        cpu_multiply_operands(k, to, w->rows, in, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld,
+                              !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
         for (size_t r = 0; b && r < some; r++)
             v->add(to + r * w->rows, b, columns);
     }
@@ -264,10 +287,9 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
 static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
                                 size_t run_count, int typical, int accumulate)
 {
-    const struct vector_kernels *v = cpu_state(k)->vector;
     size_t *starts = run_starts(k, runs, run_count, 0);
     (void)typical;
-    if (!starts)
+    if (!starts || cpu_operands(k))
         return;
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < starts[run_count]; task++) {
@@ -282,13 +304,13 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
         const float *in = (const float *)dy->data + (run->first + row) * w->rows;
         float *to = (float *)dx->data + (run->first + row) * w->columns + first;
         if (run->count <= FEW_ROWS) {
-            few_reverse(v, to, w->columns, in, w->rows, m, first, columns, some, accumulate);
+            few_reverse(k, to, w->columns, in, w->rows, m, first, columns, some, accumulate);
             continue;
         }
         for (int j = 0; j < m->slice_count; j++) {
             const struct cpu_slice *s = &m->slices[j];
-            cpu_multiply(k, to, w->columns, in + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                         s->transposed, some, columns, s->rows, accumulate || j ? 1.0f : 0.0f);
+            cpu_multiply_operands(k, to, w->columns, in + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
+                                  s->transposed, some, columns, s->rows, accumulate || j ? 1.0f : 0.0f);
         }
     }
 }

@@ -17,8 +17,11 @@ struct cpu_state {
     const struct vector_kernels *vector;
     int skip; /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
     struct kernels base; /* the reference's entries, for what it does well enough */
+    int rounds; /* products with weights: operands are rounded to bf16 */
     void *scratch; /* kept from call to call, grown when needed */
     size_t scratch_bytes;
+    float *operands; /* of `rounds`: [operand_threads, CPU_OPERANDS] */
+    int operand_threads;
     struct cpu_block blocks[CPU_BLOCKS]; /* empty ones have memory NULL */
 };
 
@@ -36,9 +39,9 @@ void cpu_blocks_free(struct kernels *k);
 
 /* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory.
  */
+void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 /* Bytes of scratch of the head, the more of a target each and of head.targets (head.c). */
 size_t cpu_head_scratch(int segments, struct head_shape head);
-void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 
 /* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */
 const struct vector_kernels *cpu_dispatch(struct error *e) MUST_USE;
@@ -66,10 +69,29 @@ struct cpu_attention {
     float *storage;
 };
 
+/* -- multiply.c -- */
+
+/* How much of both operands of a product is rounded at a time; CPU_OPERANDS: floats of a thread's room for
+ * them. */
+enum { CPU_OPERAND_ROWS = 1024, CPU_OPERAND_COLUMNS = 384, CPU_OPERAND_DEPTH = 512 };
+enum { CPU_OPERANDS = (CPU_OPERAND_ROWS + CPU_OPERAND_COLUMNS) * CPU_OPERAND_DEPTH };
+
 /* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed.
  * Rows ldc, lda, ldb floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
                   size_t m, size_t n, size_t depth, float beta);
+
+/* The same of rows of a layer and its matrix: with operands rounded to bf16 where the set rounds. Between cpu_operands and the
+ * end of the operation. */
+void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
+                           int transposed, size_t m, size_t n, size_t depth, float beta);
+/* Room for the rounded operands of every thread; -1, with the error kept, when there is no memory. Outside of parallel regions.
+ * Nothing to do where the set does not round. */
+int cpu_operands(struct kernels *k) MUST_USE;
+/* Its bytes, for the plan. */
+size_t cpu_operands_bytes(struct kernels *k);
+/* The calling thread's room: CPU_OPERANDS floats; NULL where the set does not round. */
+float *cpu_operands_own(struct kernels *k);
 
 /* Each overrides the entries that its file defines. */
 void cpu_fill_memory(struct kernels *k);

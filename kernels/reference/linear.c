@@ -1,7 +1,8 @@
 /* Reference set: matrix products.
  *
  * Each output is one sum in double, begun at 0, over k = 0, 1, 2, ... in order, whatever the shapes and threads; then bias and
- * what was there are added and the result is rounded once. Tiles only change which outputs are worked on together. */
+ * what was there are added and the result is rounded once. Tiles only change which outputs are worked on together. In bf16 both
+ * operands are rounded to that before they are multiplied; everything else of the set is in float. */
 #include "kernels/reference/reference.h"
 
 #include <omp.h>
@@ -47,12 +48,18 @@ static void multiply_tile(struct tile *t, int rows, int columns, int depth)
     }
 }
 
+/* A number as products read it. */
+static double operand(real x, int rounded)
+{
+    return rounded ? (double)float_round_bf16((float)x) : (double)x;
+}
+
 /* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c]
  * (reverse). */
 static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth,
                     int forward, int accumulate)
 {
-    int threads = omp_get_max_threads();
+    int threads = omp_get_max_threads(), rounded = strcmp(k->dtype, "bf16") == 0;
     struct tile *tiles = malloc((size_t)threads * sizeof *tiles); /* too large for a thread's stack */
     if (!tiles) {
         kernels_keep_error(k, "out of memory (tiles of %d threads)", threads);
@@ -68,11 +75,12 @@ static void product(struct kernels *k, real *y, const real *x, const real *w, co
                 int depth_count = smaller(depth - k0, TILE_DEPTH);
                 for (int r = 0; r < row_count; r++)
                     for (int i = 0; i < depth_count; i++)
-                        t->a[r][i] = x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)];
+                        t->a[r][i] = operand(x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)], rounded);
                 for (int i = 0; i < depth_count; i++)
                     for (int c = 0; c < column_count; c++)
-                        t->b[i][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
-                                             : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)];
+                        t->b[i][c] = operand(forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
+                                                     : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)],
+                                             rounded);
                 multiply_tile(t, row_count, column_count, depth_count);
             }
             for (int r = 0; r < row_count; r++) {

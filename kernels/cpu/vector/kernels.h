@@ -74,6 +74,7 @@ struct vector_kernels {
     float (*dot)(const float *x, const float *y, size_t count);
     double (*dot_double)(const float *x, const float *y, size_t count); /* products and sum in double */
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
+    void (*round_bf16)(float *y, const float *x, size_t count); /* to the nearest, ties to even */
 
     /* The functions that the rest is made of, for tests. */
     void (*exp)(float *y, const float *x, size_t count);
@@ -106,6 +107,7 @@ extern const struct vector_kernels vector_kernels_avx512;
 #define dot_span VECTOR_NAME(dot_span)
 #define dot_span_double VECTOR_NAME(dot_span_double)
 #define add_scaled_span_double VECTOR_NAME(add_scaled_span_double)
+#define round_span_bf16 VECTOR_NAME(round_span_bf16)
 #define exp_span VECTOR_NAME(exp_span)
 #define tanh_span VECTOR_NAME(tanh_span)
 
@@ -127,6 +129,7 @@ void add_scaled_span(float *y, const float *x, float factor, size_t count);
 float dot_span(const float *x, const float *y, size_t count);
 double dot_span_double(const float *x, const float *y, size_t count);
 void add_scaled_span_double(double *y, const float *x, double factor, size_t count);
+void round_span_bf16(float *y, const float *x, size_t count);
 void exp_span(float *y, const float *x, size_t count);
 void tanh_span(float *y, const float *x, size_t count);
 #endif

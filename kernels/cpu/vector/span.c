@@ -94,6 +94,12 @@ INLINE void rotate_pair(v_float *u, v_float *v, v_float c, v_float s)
     *v = second;
 }
 
+void round_span_bf16(float *y, const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = float_round_bf16(x[i]);
+}
+
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction)
 {
     float *y = x + pairs;

@@ -21,6 +21,7 @@ const struct vector_kernels VECTOR_NAME(vector_kernels) = {
     .dot = dot_span,
     .dot_double = dot_span_double,
     .add_scaled_double = add_scaled_span_double,
+    .round_bf16 = round_span_bf16,
     .exp = exp_span,
     .tanh = tanh_span,
 };

@@ -1,0 +1,93 @@
+/* One matrix product in the calling thread, by oneDNN: of floats as they are, or of operands rounded to bf16.
+ *
+ * Rounded operands are floats too, so that every processor gives the same numbers but for the order of sums, at nearly float's
+ * speed. Instructions for bf16 are not used: the one processor with AVX512_BF16 that was measured starts half as many of them as
+ * of float's, each twice the work (doc/performance.md). */
+#include "kernels/cpu/state.h"
+
+#include <dnnl.h>
+#include <omp.h>
+#include <stdlib.h>
+
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
+                  size_t m, size_t n, size_t depth, float beta)
+{
+    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams,
+     * no active levels): it would then divide the product by the threads that might be had, and where fewer are granted
+     * oneDNN 2.6 leaves their parts out. */
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a,
+                                      (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    omp_set_num_threads(threads);
+    if (status != dnnl_success)
+        kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
+}
+
+size_t cpu_operands_bytes(struct kernels *k)
+{
+    return cpu_state(k)->rounds ? (size_t)omp_get_max_threads() * CPU_OPERANDS * sizeof(float) : 0;
+}
+
+int cpu_operands(struct kernels *k)
+{
+    struct cpu_state *s = cpu_state(k);
+    size_t bytes = cpu_operands_bytes(k);
+    void *memory;
+    if (!bytes || omp_get_max_threads() <= s->operand_threads)
+        return 0;
+    free(s->operands);
+    s->operands = NULL;
+    s->operand_threads = 0;
+    if (posix_memalign(&memory, 64, bytes))
+        return kernels_keep_error(k, "out of memory (%zu bytes for rounded operands)", bytes);
+    s->operands = memory;
+    s->operand_threads = omp_get_max_threads();
+    return 0;
+}
+
+float *cpu_operands_own(struct kernels *k)
+{
+    struct cpu_state *s = cpu_state(k);
+    return s->rounds ? s->operands + (size_t)omp_get_thread_num() * CPU_OPERANDS : NULL;
+}
+
+/* to[rows, width] = from[rows, width], `ld` floats apart, rounded. */
+static void round_block(const struct vector_kernels *v, float *to, const float *from, size_t ld, size_t rows, size_t width)
+{
+    for (size_t r = 0; r < rows; r++)
+        v->round_bf16(to + r * width, from + r * ld, width);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
+                           int transposed, size_t m, size_t n, size_t depth, float beta)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    float *left = cpu_operands_own(k), *right;
+    if (!left) {
+        cpu_multiply(k, c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta);
+        return;
+    }
+    right = left + (size_t)CPU_OPERAND_ROWS * CPU_OPERAND_DEPTH;
+    for (size_t row = 0, rows; row < m; row += rows) {
+        rows = smaller(m - row, CPU_OPERAND_ROWS);
+        for (size_t at = 0, some; at < depth; at += some) {
+            some = smaller(depth - at, CPU_OPERAND_DEPTH);
+            round_block(v, left, a + row * lda + at, lda, rows, some);
+            for (size_t column = 0, columns; column < n; column += columns) {
+                columns = smaller(n - column, CPU_OPERAND_COLUMNS);
+                if (transposed)
+                    round_block(v, right, b + column * ldb + at, ldb, columns, some);
+                else
+                    round_block(v, right, b + at * ldb + column, ldb, some, columns);
+                cpu_multiply(k, c + row * ldc + column, ldc, left, some, right, transposed ? some : columns, transposed, rows,
+                             columns, some, at ? 1.0f : beta);
+            }
+        }
+    }
+}
