@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""How far --keep bf16 moves what `reach erf` measures: the table of doc/performance.md. NumPy and h5py.
+"""How far bf16 moves what `reach erf` measures: the tables of doc/performance.md. NumPy and h5py.
 
-    bench/keep.py REACH"""
+    bench/bf16.py REACH --keep bf16
+    bench/bf16.py REACH --dtype bf16"""
 import os, subprocess, sys, tempfile
 
 import h5py
@@ -25,7 +26,7 @@ print("| model | inputs | c of a segment | c of the mean | norms, root mean squa
 for model, words in EXAMPLES + GOLDENS:
     with tempfile.TemporaryDirectory() as folder:
         norm, logprob, mean = norms(sys.argv[1], model, words, os.path.join(folder, "f32"))
-        other, other_logprob, other_mean = norms(sys.argv[1], model, words + ["--keep", "bf16"], os.path.join(folder, "bf16"))
+        other, other_logprob, other_mean = norms(sys.argv[1], model, words + sys.argv[2:], os.path.join(folder, "bf16"))
     share, other_share = (x / x.sum(axis=1, keepdims=True) for x in (norm, other))
     c, other_c = (x[:, ::-1].cumsum(axis=1) for x in (share, other_share))
     seen = share > 1e-6
