@@ -49,7 +49,7 @@ static int version_call(struct call *c, struct error *e)
     printf("  plug-in  %s\n", line);
     printf("kernel sets\n");
     for (int i = 0; i < kernel_set_count; i++)
-        printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,
+        printf("  %-10s %-4s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,
                kernel_sets[i].usable() ? "" : " (not usable here)");
     print_choice("f32");
     print_choice("f64");
