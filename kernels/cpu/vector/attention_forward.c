@@ -3,16 +3,18 @@
  * lse = m + ln l, where the head's sink is one more score, added last. */
 #include "kernels/cpu/vector/attention_block.h"
 
+enum { STRIP = 2 * TILE_ROWS }; /* rows, by measurement */
+
 size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse)
 {
     struct packed p;
     return pack_layout(&p, NULL, head_size, queries, keys, reverse);
 }
 
-/* Probabilities of one row in place of its scores; its maximum and sum; `o` scaled when the maximum grew. */
-INLINE void softmax_row(float *z, const float *bias, float *o, float *sum, float *largest, int columns, int width)
+/* Adds the bias (NULL: none) to one row of scores; returns the largest of them and of `largest`. */
+INLINE float finish_scores(float *z, const float *bias, float largest, int columns)
 {
-    v_float top = v_all(*largest);
+    v_float top = v_all(largest);
     if (bias)
         for (int c = 0; c < columns; c += WIDTH) {
             v_float score = v_load(z + c) + v_load(bias + c);
@@ -22,17 +24,24 @@ INLINE void softmax_row(float *z, const float *bias, float *o, float *sum, float
     else
         for (int c = 0; c < columns; c += WIDTH)
             top = v_max(v_load(z + c), top);
-    float grown = v_largest(top);
-    if (grown != *largest) {
-        float factor[WIDTH];
-        v_store(factor, *largest == -INFINITY ? v_all(0) : v_exp(v_all(*largest - grown)));
-        v_float f = v_all(factor[0]);
-        v_store(sum, v_load(sum) * f);
-        for (int c = 0; c < width; c += WIDTH)
-            v_store(o + c, v_load(o + c) * f);
-        *largest = grown;
-    }
-    v_float origin = v_all(grown == -INFINITY ? 0 : grown), total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
+    return v_largest(top);
+}
+
+/* Scales what a row has so far from its old maximum to the new one. */
+static void rescale(float *o, float *sum, float largest, float grown, int width)
+{
+    float factor[WIDTH];
+    v_store(factor, largest == -INFINITY ? v_all(0) : v_exp(v_all(largest - grown)));
+    v_float f = v_all(factor[0]);
+    v_store(sum, v_load(sum) * f);
+    for (int c = 0; c < width; c += WIDTH)
+        v_store(o + c, v_load(o + c) * f);
+}
+
+/* Probabilities of one row in place of its scores, and their sum. */
+INLINE void exponentials(float *z, float *sum, float largest, int columns)
+{
+    v_float origin = v_all(largest == -INFINITY ? 0 : largest), total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
     for (int c = 0; c < columns; c += WIDTH) {
         v_float e = v_exp(v_load(z + c) - origin);
         v_store(z + c, e);
@@ -41,23 +50,36 @@ INLINE void softmax_row(float *z, const float *bias, float *o, float *sum, float
     v_store(sum, total);
 }
 
+/* A strip of rows at a time, so that its scores are still in the nearest cache when they are read again. */
 static void forward_block(const struct attention_task *t, const struct packed *p, const struct block *b)
 {
     struct workspace *w = p->work;
-    int causal = b->causal, d = t->head_size;
-    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL,
-            b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, causal ? MASK_RESULT : MASK_NONE, b->diagonal);
-    for (int r = 0; r < b->queries; r++) {
-        float *z = w->score + r * LD;
-        int columns = row_columns(b, r);
-        finish_row(z, NULL, t, b, r, columns);
-        softmax_row(z, row_bias(w, t, b, r, columns), w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns,
-                    p->width);
-        if (causal)
-            memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
+    int causal = b->causal, d = t->head_size, columns_all = (int)round_up((size_t)b->keys, WIDTH);
+    float grown[STRIP];
+    for (int first = 0, rows; first < b->queries; first += rows) {
+        rows = b->queries - first < STRIP ? b->queries - first : STRIP;
+        int diagonal = b->diagonal + first;
+        product(w->score, LD, p->query + (size_t)(b->i + first) * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d,
+                (size_t)d * PANEL, PANEL, rows, columns_all, d, 0, 0, causal ? MASK_RESULT : MASK_NONE, diagonal);
+        for (int r = 0; r < rows; r++) { /* row after row: the maxima do not wait for the exponentials */
+            float *z = w->score + r * LD;
+            int columns = row_columns(b, first + r);
+            finish_row(z, NULL, t, b, first + r, columns);
+            grown[r] = finish_scores(z, row_bias(w, t, b, first + r, columns), w->largest[first + r], columns);
+        }
+        for (int r = 0; r < rows; r++) {
+            float *z = w->score + r * LD, *largest = &w->largest[first + r], *sum = w->sum + (first + r) * WIDTH;
+            int columns = row_columns(b, first + r);
+            if (grown[r] != *largest)
+                rescale(w->first + (size_t)(first + r) * p->ld, sum, *largest, grown[r], p->width);
+            *largest = grown[r];
+            exponentials(z, sum, grown[r], columns);
+            if (causal)
+                memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
+        }
+        product(w->first + (size_t)first * p->ld, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, rows,
+                p->width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }
-    product(w->first, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0,
-            causal ? MASK_LEFT : MASK_NONE, b->diagonal);
 }
 
 /* lse of a row whose scores less `largest` have the sum `total` of exponentials, and the factor that its output lacks. */

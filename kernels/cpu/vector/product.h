@@ -9,8 +9,9 @@
 
 #include "kernels/cpu/vector/vector.h"
 
-/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two hold 14 x 2. */
-enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 14 : 6, PANEL = 2 * VECTOR_WIDTH };
+/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold 14 x 2, but 12 rows divide the
+ * blocks of attention. */
+enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
 
 /* C[rows, vectors * WIDTH] (+)= sum over k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row] when
  * transposed. */
@@ -18,13 +19,13 @@ INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const
                          int accumulate, const int rows, const int vectors, const int transposed)
 {
     v_float sum[TILE_ROWS][2];
-#pragma GCC unroll 14
+#pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_all(0);
 #pragma GCC unroll 1
     for (size_t k = 0; k < depth; k++) {
         v_float b0 = v_load(b), b1 = vectors > 1 ? v_load(b + WIDTH) : b0;
-#pragma GCC unroll 14
+#pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             v_float x = v_all(transposed ? a[r] : a[(size_t)r * lda]);
             sum[r][0] = v_fma(x, b0, sum[r][0]);
@@ -34,7 +35,7 @@ INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const
         a += transposed ? lda : 1;
         b += ldb;
     }
-#pragma GCC unroll 14
+#pragma GCC unroll 12
     for (int r = 0; r < rows; r++) {
         float *out = c + (size_t)r * ldc;
         v_store(out, accumulate ? v_load(out) + sum[r][0] : sum[r][0]);
