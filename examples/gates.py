@@ -2,7 +2,8 @@
 """Measure the example models and hold them to their gates.
 
     python3 examples/gates.py examples/models/*          measure those that are not yet, and print the table of all
-    python3 examples/gates.py --readme examples/models/* put the table into examples/README.md
+    python3 examples/gates.py --keep examples/repeats DIR/*-seed-*      of models whose weights are not kept: what was measured
+    python3 examples/gates.py --readme examples/models/* examples/repeats/*     put the tables into examples/README.md
 
 For each model `reach ppl` scores the same targets of a project that training never saw at every
 context, and `reach erf` measures the field; the means and the paired differences go to
@@ -23,6 +24,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,6 +43,11 @@ SHORT = ("alibi-equal-0", "window-16")
 def base_of(name):
     """The row of position_encodings.py that a name was made from."""
     return re.sub(r"(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
+
+
+def is_repeat(name):
+    """Whether the model is another one again, with another seed or more steps."""
+    return re.search(r"-(seed|tokens)-\d+$", name) is not None
 
 
 def run(*arguments):
@@ -148,8 +155,24 @@ class Measured:
 
 
 def table(models):
-    """The gates as a table in Markdown."""
+    """The gates as tables in Markdown: all models, then those trained longer, then other seeds beside the first."""
     by_name = {m.name: m for m in models}
+    lines = rows_of([m for m in models if not is_repeat(m.name)])
+    longer = [(m, by_name[base_of(m.name)]) for m in models if "-tokens-" in m.name and base_of(m.name) in by_name]
+    if longer:
+        lines += ["", "| half as many steps again | NLL at L_tr | with more | falls by | trained enough |", "|---|---|---|---|---|"]
+    for more, m in longer:
+        before, after = m.at[m.trained]["nll"], more.at[more.trained]["nll"]
+        fall = (before - after) / before
+        lines.append(f"| `{m.name}` | {before:.3f} | {after:.3f} | {100 * fall:.1f} % | {'yes' if fall < LEAST_FALL else 'missed'} |")
+    seeded = sorted({base_of(m.name) for m in models if "-seed-" in m.name} & set(by_name))
+    if seeded:
+        lines += ["", "The same with other seeds:", ""] + rows_of([m for name in seeded for m in models if m.name == name or re.fullmatch(re.escape(name) + r"-seed-\d+", m.name)])
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(models):
+    """The lines of a table with a row a model."""
     lines = ["| model | NLL at 16 | 128 or L_tr | least, where | gain over 16 | uses its context | 2 L_tr | 4 L_tr | 16 L_tr | extrapolates | ERF(0.5) | ERF(0.99) |",
              "|" + "---|" * 12]
     for m in models:
@@ -157,26 +180,25 @@ def table(models):
         rises = {k: f"{d:+.3f} ± {half:.3f}" for k, d, half in m.rises()}
         lines.append(f"| `{m.name}` | {m.at[16]['nll']:.3f} | {m.at[m.trained]['nll']:.3f} | {m.at[m.best()]['nll']:.3f}, {m.best()} | {gain:.3f} ± {1.96 * error:.3f} | {m.uses()} | "
                      + " | ".join(rises.get(k, "no rows") for k in (2, 4, 16)) + f" | {m.extrapolates()} | {m.field['0.5']} | {m.field['0.99']} |")
-    longer = [(m, by_name[re.sub(r"-tokens-\d+$", "", m.name)]) for m in models if re.search(r"-tokens-\d+$", m.name) and re.sub(r"-tokens-\d+$", "", m.name) in by_name]
-    if longer:
-        lines += ["", "| half as many steps again | NLL at L_tr | with more | falls by | trained enough |", "|---|---|---|---|---|"]
-    for more, m in longer:
-        before, after = m.at[m.trained]["nll"], more.at[more.trained]["nll"]
-        fall = (before - after) / before
-        lines.append(f"| `{m.name}` | {before:.3f} | {after:.3f} | {100 * fall:.1f} % | {'yes' if fall < LEAST_FALL else 'missed'} |")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def main():
     parser = argparse.ArgumentParser(description="measure the example models and hold them to their gates")
     parser.add_argument("models", nargs="+", metavar="MODEL", help="folders of models")
     parser.add_argument("--reach", default="./reach")
-    parser.add_argument("--readme", action="store_true", help="put the table into examples/README.md, between its two marks")
+    parser.add_argument("--keep", metavar="DIR", help="put what was measured into DIR/NAME, with config.json and training.csv")
+    parser.add_argument("--readme", action="store_true", help="put the tables into examples/README.md, between its two marks")
     options = parser.parse_args()
     for folder in options.models:
         if not all(os.path.exists(os.path.join(folder, name)) for name in ("measured.csv", "curve.csv")):
             print(f"measuring {folder}", file=sys.stderr, flush=True)
             measure(folder, options.reach)
+        if options.keep:
+            kept = os.path.join(options.keep, os.path.basename(os.path.normpath(folder)))
+            os.makedirs(kept, exist_ok=True)
+            for name in ("config.json", "training.csv", "measured.csv", "curve.csv"):
+                shutil.copy(os.path.join(folder, name), kept)
     text = table([Measured(folder) for folder in options.models])
     if not options.readme:
         print(text, end="")

@@ -38,6 +38,7 @@ from position_encodings import QUEUE, TRAIN_LENGTH, encoding_of
 
 WARMUP, WEIGHT_DECAY, CLIP = 100, 0.05, 1.0
 STATE_EVERY, CURVE_EVERY = 100, 50
+REPEATS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repeats")
 
 
 # --- text ---------------------------------------------------------------------------------------
@@ -212,7 +213,8 @@ def run(encoding, shape, splits, options):
 # --- the queue ----------------------------------------------------------------------------------
 
 def finished(name, options):
-    return os.path.exists(os.path.join(options.out, name, "training.csv"))
+    """Whether the model lies in --out, or was measured and its weights not kept."""
+    return any(os.path.exists(os.path.join(folder, name, "training.csv")) for folder in (options.out, REPEATS))
 
 
 def claim(name, options):

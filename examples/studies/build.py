@@ -28,7 +28,7 @@ import probed
 import tables
 import validation
 from gates import measure_field, read_csv
-from models import HERE, INPUTS, ROOT, read_models
+from models import HERE, INPUTS, ROOT, read_models, read_repeats
 
 PAGES = os.path.join(ROOT, "doc", "studies")
 
@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--reach", default=os.path.join(ROOT, "reach"))
     parser.add_argument("--repeat", type=int, default=2, metavar="N")
     options = parser.parse_args()
-    models = read_models(os.path.abspath(options.reach))
+    models, repeats = (read(os.path.abspath(options.reach)) for read in (read_models, read_repeats))
     repeat(models, options.repeat)
     os.makedirs(PAGES, exist_ok=True)
     figures.draw(models, PAGES)
@@ -101,7 +101,7 @@ def main():
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
         said = tables.Calculator(os.path.abspath(options.reach))
-        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances)}
+        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

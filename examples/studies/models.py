@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 from gates import LENGTH, Measured, read_csv  # noqa: E402
 
-MODELS = os.path.join(ROOT, "examples", "models")
+MODELS, REPEATS = (os.path.join(ROOT, "examples", folder) for folder in ("models", "repeats"))
 INPUTS = LENGTH - 1
 
 
@@ -30,9 +30,9 @@ class Field:
 class Model(Measured):
     """A model with its measured.csv and curve.csv. Fields and contexts are numbers of tokens; losses are NLL in nats a token."""
 
-    def __init__(self, name, reach):
-        super().__init__(os.path.join(MODELS, name))
-        self.reach, self.folder = reach, os.path.join(MODELS, name)
+    def __init__(self, folder, reach):
+        super().__init__(folder)
+        self.reach, self.folder = reach, folder
         rows = read_csv(os.path.join(self.folder, "measured.csv"))
         self.fields = {float(row["threshold"]): Field(row) for row in rows if row["threshold"]}
         self.curve = [(int(row["tokens"]), float(row["c"]), float(row["c_lo"]), float(row["c_hi"])) for row in read_csv(os.path.join(self.folder, "curve.csv"))]
@@ -115,7 +115,17 @@ class Model(Measured):
         return said.pop() if len(said) == 1 else "diverges" if "diverges" in said else "undecided"
 
 
+def read_folder(folder, reach):
+    """All models of a folder that have been measured, by name."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return {n: Model(os.path.join(folder, n), reach) for n in names if all(os.path.exists(os.path.join(folder, n, f)) for f in ("measured.csv", "curve.csv"))}
+
+
 def read_models(reach):
-    """All models that have been measured, by name."""
-    names = [n for n in sorted(os.listdir(MODELS)) if all(os.path.exists(os.path.join(MODELS, n, f)) for f in ("measured.csv", "curve.csv"))]
-    return {name: Model(name, reach) for name in names}
+    """The models whose weights are kept, by name."""
+    return read_folder(MODELS, reach)
+
+
+def read_repeats(reach):
+    """Those of which only the results are: other seeds, more steps, another length."""
+    return read_folder(REPEATS, reach)
