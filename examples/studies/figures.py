@@ -11,6 +11,7 @@ import tables
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 POINTS = (5, 7, 9, 11, 15, 13)
 WIDTH = 17.0    # cm
+TRAINED = 128
 NAMED = (("gradient", "10,0.55 center"), ("kernel, 1 layer", "9,0.85 center"), ("kernel, 4 layers", "3.2,0.1"))     # beside the curves of one panel of theory
 TERMINALS = {"png": "pngcairo size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}", "svg": "svg size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}",
              "pdf": "pdfcairo size {w:.2f}cm,{h:.2f}cm font 'Sans,{p:.1f}' linewidth {l:.1f}"}
@@ -44,24 +45,24 @@ def style(index):
 
 
 def curves(models, folder):
-    """Cumulative curves, a panel for each family: the share of the gradient that the most recent tokens have."""
+    """Cumulative curves of models of one L_tr, a panel for each family: the share of the gradient that the most recent tokens have."""
+    models = {name: m for name, m in models.items() if m.trained == TRAINED}
     shown = [(title, chosen) for key, (title, _) in tables.FAMILIES.items() if (chosen := tables.family(models, key))]
     data, plots = "", ""
     for panel, (title, chosen) in enumerate(shown):
-        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle"]
-        for i, m in enumerate(chosen):
-            data += block(f"m{panel}_{i}", [(n, c, lo, hi) for n, c, lo, hi in m.curve])
-            parts += [f"$m{panel}_{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle",
-                      f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'"]
+        data += "".join(block(f"m{panel}_{i}", [(n, c, lo, hi) for n, c, lo, hi in m.curve]) for i, m in enumerate(chosen))
+        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle",     # then the bands, so that none hides a curve
+                 *(f"$m{panel}_{i} using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle" for i in range(len(chosen))),
+                 *(f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'" for i, m in enumerate(chosen))]
         # where no curve is: below them all, or above
-        height = 0.03 + 0.066 * len(chosen)
+        height = 0.03 + 0.058 * len(chosen)
         key = "bottom right Right noreverse" if all(m.share(96) > height for m in chosen) else "top left Left reverse"
         plots += f"set title '{title}'\nset key {key}\nplot " + ", \\\n     ".join(parts) + "\n"
     rows = (len(shown) + 1) // 2
     write(folder, "curves", 6.2 * rows,
-          "# style\nset encoding utf8\nset key opaque noenhanced samplen 1.5 spacing 0.9\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
+          "# style\nset encoding utf8\nset key opaque noenhanced samplen 1.2 spacing 0.8 width -4\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
           "set format x '%.0f'\nset xtics 1,4\nset xlabel 'most recent tokens'\nset ylabel 'share of the gradient'\nset title offset 0,-0.5\n"
-          f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},2 columnsfirst downwards\n{plots}unset multiplot\n")
+          f"# data\n{block('line', [(TRAINED, 0), (TRAINED, 1)])}{data}# panels\nset multiplot layout {rows},2 columnsfirst downwards\n{plots}unset multiplot\n")
 
 
 def extrapolation(models, folder):
