@@ -8,13 +8,13 @@
 
 /* By the measured field: the loss is kept where ERF(0.5) is at most this share of the training length. */
 #define EXTRAPOLATION_FIELD 0.35
-#define EXTRAPOLATION_FIELD_RIGHT 17
-#define EXTRAPOLATION_FIELD_TESTED 18
+#define EXTRAPOLATION_FIELD_RIGHT 22
+#define EXTRAPOLATION_FIELD_TESTED 23
 
 /* By the formula: it is kept where at least this share of the mean kernel exp(b), convolved over the layers, lies within it. */
 #define EXTRAPOLATION_KERNEL 0.3
-#define EXTRAPOLATION_KERNEL_RIGHT 14
-#define EXTRAPOLATION_KERNEL_TESTED 17
+#define EXTRAPOLATION_KERNEL_RIGHT 17
+#define EXTRAPOLATION_KERNEL_TESTED 20
 
 /* Distances that the kernel is taken over, in training lengths; and the least number of inputs that the field is measured over.
  */

@@ -1,7 +1,7 @@
 # gnuplot -e "set terminal pngcairo; set output 'curves.png'" curves.gp
 # style
 set encoding utf8
-set key opaque noenhanced samplen 1.5 spacing 0.9
+set key opaque noenhanced samplen 1.2 spacing 0.8 width -4
 set tics nomirror
 set border 3
 set logscale x 2
@@ -1188,6 +1188,84 @@ $m2_2 << END
 1024 1.0 1.0 1.0
 END
 $m3_0 << END
+1 0.140967 0.137207 0.144952
+2 0.14169 0.137906 0.14569
+3 0.142375 0.138581 0.146363
+4 0.143168 0.139401 0.147213
+5 0.143873 0.140065 0.147885
+6 0.144654 0.140826 0.148703
+7 0.145343 0.141528 0.149385
+8 0.146065 0.142237 0.150162
+9 0.14683 0.142999 0.150966
+10 0.147564 0.143735 0.151694
+11 0.148298 0.144444 0.152445
+12 0.148963 0.145114 0.153087
+13 0.14972 0.145869 0.153869
+14 0.150366 0.146518 0.154506
+15 0.15112 0.147275 0.155323
+16 0.15178 0.147904 0.155951
+17 0.15247 0.148524 0.156658
+18 0.153223 0.149231 0.157479
+19 0.153912 0.149874 0.158169
+20 0.154646 0.150643 0.158947
+21 0.155305 0.151333 0.159608
+23 0.156693 0.152691 0.160971
+24 0.157348 0.153378 0.16167
+25 0.158073 0.154122 0.162442
+27 0.159502 0.155448 0.163886
+29 0.160896 0.156852 0.16532
+30 0.161629 0.157593 0.166035
+32 0.163012 0.158899 0.167455
+34 0.164577 0.160421 0.169011
+36 0.165979 0.16181 0.170412
+38 0.167354 0.163181 0.171797
+40 0.168677 0.164538 0.173104
+43 0.17082 0.166582 0.175268
+45 0.172136 0.16791 0.176568
+48 0.17422 0.169962 0.178727
+51 0.176086 0.171835 0.180558
+54 0.178085 0.173822 0.18266
+57 0.180173 0.175849 0.184735
+60 0.182171 0.17778 0.186811
+64 0.185041 0.180628 0.189713
+68 0.187709 0.183203 0.192503
+72 0.190418 0.185914 0.195186
+76 0.193003 0.188393 0.197815
+81 0.19656 0.191861 0.201447
+85 0.199196 0.194329 0.204177
+91 0.203204 0.198263 0.208252
+96 0.206595 0.201659 0.211757
+102 0.210676 0.205682 0.215937
+108 0.214804 0.209717 0.220075
+114 0.218878 0.213646 0.224169
+121 0.223604 0.218321 0.228956
+128 0.228242 0.222908 0.23375
+136 0.233615 0.228243 0.239126
+144 0.239403 0.233905 0.245034
+152 0.244504 0.238906 0.250436
+161 0.250407 0.244703 0.25651
+171 0.256857 0.251068 0.263071
+181 0.263497 0.257538 0.269908
+192 0.270678 0.264514 0.277265
+203 0.278165 0.271682 0.28492
+215 0.286077 0.279517 0.293067
+228 0.294612 0.287841 0.301732
+242 0.30435 0.297242 0.311608
+256 0.314049 0.306719 0.321606
+271 0.324749 0.317073 0.332635
+287 0.336441 0.328435 0.344427
+304 0.349107 0.340753 0.357184
+323 0.364283 0.355592 0.372418
+342 0.380603 0.371469 0.389453
+362 0.399812 0.389945 0.408813
+384 0.426658 0.416203 0.43645
+406 0.823553 0.813464 0.833371
+431 0.89197 0.882908 0.900029
+456 0.931448 0.92427 0.937184
+483 0.963624 0.959903 0.966947
+512 1.0 1.0 1.0
+END
+$m3_1 << END
 1 0.123627 0.119831 0.127766
 2 0.133542 0.129449 0.137943
 3 0.139449 0.135299 0.143975
@@ -1277,7 +1355,7 @@ $m3_0 << END
 967 0.95717 0.954757 0.959522
 1024 1.0 1.0 1.0
 END
-$m3_1 << END
+$m3_2 << END
 1 0.136116 0.132033 0.140098
 2 0.143816 0.139714 0.148197
 3 0.148575 0.144401 0.152947
@@ -1367,7 +1445,97 @@ $m3_1 << END
 967 0.914229 0.911018 0.917112
 1024 1.0 1.0 1.0
 END
-$m3_2 << END
+$m3_3 << END
+1 0.146808 0.142292 0.15142
+2 0.153478 0.148993 0.158024
+3 0.156678 0.152363 0.161174
+4 0.158626 0.154218 0.163039
+5 0.160603 0.156058 0.165024
+6 0.162154 0.157553 0.166562
+7 0.163462 0.159074 0.167806
+8 0.164809 0.160529 0.169171
+9 0.165816 0.161458 0.170158
+10 0.166937 0.162576 0.171403
+11 0.167859 0.163371 0.172332
+12 0.168801 0.1643 0.173252
+13 0.169746 0.165324 0.174186
+14 0.170549 0.166069 0.175036
+15 0.171442 0.166993 0.175894
+16 0.172395 0.167943 0.176952
+17 0.173114 0.168635 0.177668
+18 0.173761 0.169272 0.178294
+19 0.174508 0.170065 0.179087
+20 0.175192 0.170742 0.179699
+21 0.175918 0.171523 0.180424
+23 0.177169 0.172799 0.181699
+24 0.177754 0.173297 0.182368
+25 0.178387 0.173909 0.182957
+27 0.179456 0.174967 0.184092
+29 0.180666 0.17622 0.185262
+30 0.18122 0.176797 0.185838
+32 0.182174 0.177743 0.18683
+34 0.183059 0.178604 0.187755
+36 0.183855 0.179397 0.188518
+38 0.184631 0.180151 0.189301
+40 0.185429 0.180922 0.190076
+43 0.186463 0.181946 0.191161
+45 0.187123 0.182602 0.191801
+48 0.18828 0.183706 0.192966
+51 0.189277 0.184706 0.193903
+54 0.190186 0.185626 0.194828
+57 0.191066 0.186417 0.195737
+60 0.191835 0.187214 0.196481
+64 0.192772 0.18812 0.197404
+68 0.193599 0.188946 0.198266
+72 0.194545 0.189839 0.199192
+76 0.195339 0.190598 0.200037
+81 0.196165 0.191428 0.200816
+85 0.196801 0.192024 0.201457
+91 0.197698 0.192982 0.202361
+96 0.198336 0.193617 0.203006
+102 0.199036 0.194325 0.203695
+108 0.199732 0.195029 0.204371
+114 0.200637 0.195912 0.205302
+121 0.201761 0.197016 0.206377
+128 0.203109 0.198384 0.207756
+136 0.204843 0.200069 0.209524
+144 0.206894 0.202113 0.211558
+152 0.21054 0.205734 0.215133
+161 0.215658 0.210742 0.220371
+171 0.223902 0.218964 0.228464
+181 0.23032 0.225403 0.234918
+192 0.235365 0.230331 0.240093
+203 0.239183 0.234164 0.243993
+215 0.241481 0.236452 0.246288
+228 0.243713 0.238703 0.248545
+242 0.245549 0.240489 0.250453
+256 0.246999 0.241941 0.25191
+271 0.248412 0.243374 0.253364
+287 0.252153 0.247048 0.257122
+304 0.255799 0.250696 0.260685
+323 0.278732 0.273713 0.283601
+342 0.328514 0.323391 0.333496
+362 0.340289 0.334865 0.345298
+384 0.347192 0.341719 0.352387
+406 0.35327 0.347755 0.35852
+431 0.357914 0.352327 0.363226
+456 0.375766 0.370217 0.381096
+483 0.388264 0.382607 0.393786
+512 0.44044 0.435148 0.445843
+542 0.454699 0.4493 0.460367
+575 0.462772 0.457266 0.468601
+609 0.469205 0.46368 0.475022
+645 0.480817 0.47534 0.486532
+683 0.514797 0.50871 0.520813
+724 0.530391 0.524343 0.536696
+767 0.543916 0.537953 0.550276
+813 0.578369 0.572012 0.584725
+861 0.744872 0.73928 0.750292
+912 0.786819 0.781135 0.792215
+967 0.852818 0.847565 0.857594
+1024 1.0 1.0 1.0
+END
+$m3_4 << END
 1 0.111587 0.108955 0.114455
 2 0.121706 0.118526 0.125016
 3 0.125237 0.121861 0.128723
@@ -1907,6 +2075,96 @@ $m4_4 << END
 967 0.93952 0.934528 0.944204
 1024 1.0 1.0 1.0
 END
+$m4_5 << END
+1 0.157407 0.152239 0.163487
+2 0.2298 0.222336 0.238407
+3 0.262932 0.254766 0.272143
+4 0.284532 0.276121 0.294227
+5 0.301298 0.292482 0.311102
+6 0.314562 0.305759 0.324769
+7 0.325728 0.316719 0.336189
+8 0.334725 0.325516 0.3453
+9 0.342693 0.333272 0.353447
+10 0.349923 0.340235 0.360552
+11 0.356618 0.347016 0.367278
+12 0.362101 0.352479 0.372784
+13 0.367596 0.357948 0.378229
+14 0.372478 0.362799 0.383283
+15 0.377166 0.367235 0.387827
+16 0.381637 0.371567 0.392102
+17 0.385634 0.375373 0.396026
+18 0.38863 0.378503 0.399013
+19 0.391629 0.381484 0.401937
+20 0.394442 0.384186 0.404699
+21 0.397094 0.38691 0.407324
+23 0.401845 0.391697 0.412428
+24 0.404019 0.393865 0.414537
+25 0.405928 0.395823 0.416496
+27 0.409146 0.39912 0.419824
+29 0.411644 0.401403 0.422352
+30 0.41311 0.402892 0.423741
+32 0.415518 0.405075 0.42612
+34 0.417368 0.406828 0.42816
+36 0.418854 0.408216 0.429684
+38 0.420434 0.409865 0.431043
+40 0.422053 0.411482 0.432715
+43 0.424232 0.41354 0.434842
+45 0.425635 0.414957 0.436329
+48 0.427413 0.416846 0.438011
+51 0.429107 0.41834 0.439576
+54 0.430561 0.419844 0.440899
+57 0.432543 0.421705 0.442934
+60 0.434486 0.423755 0.44514
+64 0.437173 0.426683 0.447771
+68 0.439676 0.429013 0.450206
+72 0.44226 0.431598 0.452956
+76 0.444227 0.433648 0.454826
+81 0.447424 0.43665 0.458045
+85 0.449954 0.438723 0.460649
+91 0.452752 0.44157 0.463568
+96 0.455124 0.443827 0.466002
+102 0.458507 0.447166 0.469445
+108 0.461185 0.449845 0.472077
+114 0.464585 0.453124 0.475547
+121 0.468515 0.4572 0.479525
+128 0.472315 0.461294 0.483323
+136 0.476749 0.465751 0.487788
+144 0.48057 0.469663 0.4916
+152 0.484794 0.474196 0.495962
+161 0.489144 0.479002 0.500309
+171 0.494144 0.483707 0.505245
+181 0.498872 0.488371 0.510079
+192 0.503738 0.493137 0.514851
+203 0.508866 0.497985 0.519957
+215 0.514088 0.503006 0.52526
+228 0.519953 0.508861 0.531234
+242 0.526744 0.515819 0.537736
+256 0.533058 0.522213 0.544156
+271 0.541661 0.530925 0.553063
+287 0.550551 0.540013 0.5616
+304 0.558447 0.547847 0.569366
+323 0.568556 0.558042 0.579409
+342 0.577827 0.5675 0.588868
+362 0.587239 0.57668 0.598051
+384 0.59891 0.588558 0.609465
+406 0.610432 0.600078 0.620711
+431 0.622459 0.611833 0.632719
+456 0.634669 0.62402 0.644871
+483 0.649149 0.638626 0.658919
+512 0.665311 0.654996 0.674903
+542 0.680667 0.67055 0.689932
+575 0.698759 0.689112 0.708266
+609 0.716278 0.706353 0.7256
+645 0.735126 0.725764 0.744685
+683 0.757339 0.748433 0.766812
+724 0.782235 0.773424 0.79139
+767 0.810498 0.801827 0.818482
+813 0.838913 0.830962 0.846382
+861 0.870775 0.863355 0.877712
+912 0.905225 0.899188 0.911237
+967 0.949998 0.946262 0.953539
+1024 1.0 1.0 1.0
+END
 $m5_0 << END
 1 0.141036 0.137203 0.144854
 2 0.17426 0.168777 0.179391
@@ -2178,6 +2436,96 @@ $m5_2 << END
 1024 1.0 1.0 1.0
 END
 $m5_3 << END
+1 0.155101 0.14943 0.161156
+2 0.236598 0.228904 0.244407
+3 0.278586 0.270144 0.287033
+4 0.304838 0.295523 0.313788
+5 0.324299 0.314886 0.333383
+6 0.3399 0.330365 0.34898
+7 0.352181 0.342172 0.361302
+8 0.363232 0.353458 0.372773
+9 0.373575 0.363916 0.382898
+10 0.382691 0.372948 0.392231
+11 0.391172 0.381109 0.400977
+12 0.398688 0.388778 0.408436
+13 0.406037 0.396181 0.415722
+14 0.413092 0.402927 0.423007
+15 0.419854 0.409507 0.429621
+16 0.426442 0.416237 0.436309
+17 0.432595 0.422102 0.442701
+18 0.437792 0.42732 0.448189
+19 0.444061 0.433468 0.454352
+20 0.450011 0.439756 0.460327
+21 0.455205 0.444673 0.465855
+23 0.464359 0.453983 0.474907
+24 0.468937 0.458638 0.479312
+25 0.47313 0.462397 0.483488
+27 0.480953 0.469873 0.491234
+29 0.487608 0.476393 0.498161
+30 0.491535 0.480193 0.502068
+32 0.497454 0.485954 0.508043
+34 0.502716 0.491242 0.513462
+36 0.508249 0.496689 0.518763
+38 0.514368 0.50292 0.5249
+40 0.520539 0.508913 0.531094
+43 0.528871 0.517019 0.539708
+45 0.534359 0.522711 0.545362
+48 0.542269 0.530312 0.553202
+51 0.548545 0.536627 0.559478
+54 0.55467 0.542509 0.565612
+57 0.561246 0.549632 0.571968
+60 0.567078 0.554939 0.577764
+64 0.575226 0.563522 0.585844
+68 0.58297 0.571078 0.593985
+72 0.590162 0.578208 0.601255
+76 0.595645 0.583528 0.606773
+81 0.603258 0.59098 0.614247
+85 0.60839 0.596087 0.619648
+91 0.616373 0.604222 0.627385
+96 0.622849 0.610463 0.634193
+102 0.630775 0.618517 0.642071
+108 0.638243 0.62584 0.649379
+114 0.645992 0.633488 0.656953
+121 0.654591 0.642387 0.665558
+128 0.661473 0.64895 0.67229
+136 0.670062 0.658145 0.68054
+144 0.677608 0.666632 0.688294
+152 0.685505 0.675036 0.696364
+161 0.693578 0.683427 0.70419
+171 0.701598 0.691375 0.711996
+181 0.710121 0.699699 0.720147
+192 0.717331 0.707241 0.727148
+203 0.724701 0.714471 0.734807
+215 0.731962 0.721799 0.741899
+228 0.740304 0.730137 0.749863
+242 0.748159 0.738148 0.757822
+256 0.755852 0.745925 0.765278
+271 0.765067 0.755157 0.774477
+287 0.773399 0.763621 0.782803
+304 0.781798 0.772245 0.791213
+323 0.791016 0.781546 0.800122
+342 0.799559 0.790224 0.808246
+362 0.807657 0.798455 0.816362
+384 0.816804 0.807973 0.825373
+406 0.825417 0.816522 0.833886
+431 0.834737 0.826542 0.842543
+456 0.84332 0.835146 0.85131
+483 0.85261 0.84467 0.860204
+512 0.862561 0.854615 0.869824
+542 0.87175 0.864084 0.878777
+575 0.882875 0.875628 0.889239
+609 0.892342 0.885397 0.898628
+645 0.901605 0.894846 0.907546
+683 0.912525 0.906335 0.918132
+724 0.923832 0.917808 0.929218
+767 0.935153 0.929209 0.940218
+813 0.946206 0.940523 0.95105
+861 0.957648 0.95286 0.962045
+912 0.969763 0.965814 0.973231
+967 0.983867 0.981127 0.986247
+1024 1.0 1.0 1.0
+END
+$m5_4 << END
 1 0.144391 0.140283 0.149269
 2 0.204083 0.198442 0.210398
 3 0.242234 0.235885 0.249425
@@ -2267,7 +2615,7 @@ $m5_3 << END
 967 0.993769 0.993197 0.994353
 1024 1.0 1.0 1.0
 END
-$m5_4 << END
+$m5_5 << END
 1 0.140984 0.137148 0.145287
 2 0.197456 0.191801 0.203449
 3 0.231826 0.225116 0.238915
@@ -2362,71 +2710,79 @@ set multiplot layout 3,2 columnsfirst downwards
 set title 'windows'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m0_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m0_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m0_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m0_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
+     $m0_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
+     $m0_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
+     $m0_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
+     $m0_6 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#000000' notitle, \
      $m0_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'window-16', \
-     $m0_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m0_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'window-24', \
-     $m0_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m0_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'window-32', \
-     $m0_3 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#CC79A7' notitle, \
      $m0_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'window-40', \
-     $m0_4 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#E69F00' notitle, \
      $m0_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'window-48', \
-     $m0_5 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#56B4E9' notitle, \
      $m0_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 'window-64', \
-     $m0_6 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#000000' notitle, \
      $m0_6 using 1:2 with lines lc rgb '#000000' dt 1 lw 1.2 title 'window-96'
 set title 'ALiBi, shifted slopes'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m1_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m1_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m1_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m1_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m1_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'alibi-minus-3', \
-     $m1_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m1_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'alibi', \
-     $m1_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m1_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'alibi-plus-4'
 set title 'ALiBi, equal slopes'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m2_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m2_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m2_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m2_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m2_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'alibi-equal-0', \
-     $m2_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m2_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'alibi-equal-4', \
-     $m2_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m2_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'alibi-equal-8'
 set title 'absolute, rotary, none'
 set key top left Left reverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m3_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
-     $m3_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'none', \
-     $m3_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
-     $m3_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'rotary', \
-     $m3_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
-     $m3_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'sinusoidal'
+     $m3_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m3_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m3_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
+     $m3_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
+     $m3_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
+     $m3_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'learned', \
+     $m3_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'none', \
+     $m3_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'rotary', \
+     $m3_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'rotary-base-500000', \
+     $m3_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'sinusoidal'
 set title 'KERPLE, T5'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m4_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m4_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m4_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m4_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
+     $m4_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
+     $m4_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
+     $m4_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
      $m4_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'kerple-log', \
-     $m4_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m4_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'kerple-log-0.9', \
-     $m4_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m4_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'kerple-log-1.1', \
-     $m4_3 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#CC79A7' notitle, \
      $m4_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'kerple-power', \
-     $m4_4 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#E69F00' notitle, \
-     $m4_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 't5'
+     $m4_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 't5', \
+     $m4_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 't5-most-32'
 set title 'other biases'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
-     $m5_0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m5_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
+     $m5_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
+     $m5_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
+     $m5_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
+     $m5_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
+     $m5_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
      $m5_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'divergent-a', \
-     $m5_1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m5_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'divergent-b', \
-     $m5_2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m5_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'sandwich', \
-     $m5_3 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#CC79A7' notitle, \
-     $m5_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'type1', \
-     $m5_4 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#E69F00' notitle, \
-     $m5_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'type2'
+     $m5_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'smoothed-sandwich', \
+     $m5_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'type1', \
+     $m5_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 'type2'
 unset multiplot

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import subprocess
 import tempfile
 from math import comb
@@ -165,6 +166,41 @@ def verb(chosen, one, several):
 
 def later_models(models):
     return [m for m in models.values() if m.name not in SEEN]
+
+
+def seeded(models, repeats):
+    """[model, the same with other seeds...] of each encoding that has such."""
+    groups = [[m, *(r for n, r in sorted(repeats.items()) if re.fullmatch(re.escape(m.name) + r"-seed-\d+", n))] for m in models.values()]
+    return [group for group in groups if len(group) > 1]
+
+
+def seeds_table(models, repeats):
+    """Field and loss of every seed, a row an encoding."""
+    def cells(group, show):
+        return ", ".join(show(m) for m in group)
+    return markdown(["model", "ERF(0.5) by seed", "ERF(0.99)", "NLL at L_tr", "at 2 L_tr", "at 16 L_tr", "extrapolates"],
+                    [[f"`{g[0].name}`", cells(g, lambda m: str(m.erf(0.5).tokens)), cells(g, lambda m: str(m.erf())), cells(g, lambda m: f"{m.nll():.3f}"),
+                      *(cells(g, lambda m: f"{m.rise(k)[0]:+.3f}") for k in (2, 16)), cells(g, lambda m: "yes" if m.holds else "no")]
+                     for g in seeded(models, repeats)])
+
+
+def seed_spread(models, repeats):
+    """The largest difference of NLL at L_tr between two seeds of one encoding."""
+    return max(max(m.nll() for m in g) - min(m.nll() for m in g) for g in seeded(models, repeats))
+
+
+def said_alike(models, repeats):
+    """A sentence: whether other seeds extrapolate where the first does."""
+    groups = seeded(models, repeats)
+    other = [(g[0], m) for g in groups for m in g[1:]]
+    differ = [m for first, m in other if m.holds != first.holds]
+    said = f"All {len(other)} extrapolate or fail as the first seed does." if not differ else f"{len(other) - len(differ)} of {len(other)} extrapolate or fail as the first seed does; not so {names(differ)}."
+    return said
+
+
+def seeds_by_rule(models, repeats, number):
+    """(right, wrong, without a say) of a rule on the models with other seeds."""
+    return outcome(RULES[number], [m for g in seeded(models, repeats) for m in g[1:]])
 
 
 def millions(model):
