@@ -143,6 +143,8 @@ static int info_call(struct call *c, struct error *e)
     struct model_argument *model;
     int rc = EXIT_USAGE;
 
+    if (run_try_scratch(o->machine.scratch, e) != 0)
+        return -1;
     if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
     rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1 : print_model(model, o, &c->terminal.progress, e);
@@ -152,7 +154,7 @@ static int info_call(struct call *c, struct error *e)
 
 #define OPTIONS struct info_options
 
-static const char *const estimated_dtypes[] = {"f32", "f64", NULL};
+static const char *const estimated_dtypes[] = {"f32", "f64", "bf16", NULL};
 
 static const struct option_row rows[] = {
     {.name = "length",
@@ -162,7 +164,7 @@ static const struct option_row rows[] = {
     {.name = "dtype",
      .value = "TYPE",
      .standard = "f32",
-     .help = "f32 or f64: arithmetic for the estimate",
+     .help = "f32, f64 or bf16: arithmetic for the estimate",
      .type = OPTION_CHOICE,
      .at = AT(machine.dtype),
      .choices = estimated_dtypes},

@@ -1,8 +1,17 @@
 #include "run/estimate.h"
 
+#include "io/spill.h"
 #include "run/kernels.h"
 
 #include <stdio.h>
+
+int run_try_scratch(const char *folder, struct error *e)
+{
+    struct spill *s = folder ? spill_open(folder, 0, "inputs of layers", e) : NULL;
+
+    spill_close(s);
+    return s || !folder ? 0 : -1;
+}
 
 int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const struct machine_options *machine,
                  struct error *e)

@@ -14,6 +14,9 @@ struct run_estimate {
                        are extra */
 };
 
+/* 0 if inputs of layers can wait in the folder (NULL: none is asked for), or -1. */
+int run_try_scratch(const char *folder, struct error *e) MUST_USE;
+
 /* Of a segment of `length` tokens on the processor. 0 or -1, with what was found until then. */
 int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const struct machine_options *machine,
                  struct error *e) MUST_USE;

@@ -133,6 +133,7 @@ static void refusals(void **state)
 {
     (void)state;
     expect(RUN " -o no --keep bf16 --dtype f64", 2, "--keep bf16 and --dtype f64");
+    expect("info deep --scratch /nonexistent", 1, "/nonexistent: cannot hold inputs of layers");
     expect("info deep --keep bf16 --dtype f64", 2, "--keep bf16 and --dtype f64");
     expect(RUN " -o no --keep f16", 2, "f32 or bf16");
     expect(RUN " -o no --scratch nowhere", 1, "nowhere: cannot hold inputs of layers");
