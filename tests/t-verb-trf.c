@@ -1,4 +1,4 @@
-/* `reach trf`, `fit` and `bias` as a user meets them: $REACH is spawned, and what it prints, writes and returns is checked. */
+/* `reach trf` as a user meets it: $REACH is spawned, and what it prints, writes and returns is checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,21 +51,6 @@ static void write_text(const char *name, const char *text)
 
 /* ---- usage ---- */
 
-static void bias_help_lists_all_presets(void **state)
-{
-    struct outcome o = reach("bias --help");
-
-    (void)state;
-    for (int i = 0; i < formula_preset_count; i++) {
-        char line[64];
-
-        snprintf(line, sizeof line, "\n  %s", formula_presets[i].name);
-        if (!strstr(o.out, line) || !strstr(o.out, formula_presets[i].summary))
-            fail_msg("reach bias --help does not list %s", formula_presets[i].name);
-    }
-    outcome_free(&o);
-}
-
 static void errors_are_one_line(void **state)
 {
     static const struct {
@@ -74,12 +59,8 @@ static void errors_are_one_line(void **state)
         const char *said;
     } cases[] = {
         {"trf", 2, "no FORMULA"},
-        {"fit", 2, "no FORMULA"},
-        {"bias", 2, "no FORMULA"},
-        {"fit alibi type1", 2, "one argument too many"},
         {"trf kerple_log", 2, "parameter 'p' has no value"},
         {"trf kerple_log --set p=2", 2, "parameter 'a' has no value"},
-        {"bias nosuchpreset", 2, "neither a preset nor a path"},
         {"trf -ln(1+t", 2, "at character"},
         {"trf 2+", 2, "at character"},
         {"trf alibi --set nosuch=1", 2, "no parameter"},
@@ -115,32 +96,10 @@ static void errors_are_one_line(void **state)
         {"trf rope:64,yarn:factor=4", 2, "original=NUMBER"},
         {"trf rope:64,dynamic:factor=4", 2, "needs factor"},
         {"trf rope:64 --set base=2", 2, "no parameter"},
-        {"fit rope:64", 1, "no bias to fit"},
         {"trf runs/none", 1, "no such file"},
         {"trf folder", 1, "folder"},
-        {"bias 0/0", 1, "not a number"},
-        {"bias inf", 1, "+inf"},
-        {"bias alibi --length 0", 2, "--length"},
-        {"fit alibi --range 5", 2, "FIRST:LAST"},
-        {"fit alibi --range 9:5", 2, "FIRST"},
-        {"fit alibi --form a*b*c", 2, "not linear"},
-        {"fit alibi --form ln(1+t)", 2, "coefficients"},
-        {"fit alibi --form a+b*h", 2, "t alone"},
-        {"fit window(40) --range 0:99", 1, "t = 40"},
-        {"fit alibi --range 0:0", 1, "do not determine"},
-        {"fit three.csv", 1, "two columns"},
-        {"fit broken.csv", 1, "expected two numbers"},
-        {"fit empty.csv", 1, "no row"},
-        {"fit pairs.csv --range 100:200", 1, "no row"},
-        {"bias trained --heads 4", 2, "--heads 4: is of formulas and presets"},
-        {"fit trained --heads 4", 2, "--heads 4: is of formulas and presets"},
         {"trf trained --heads 4", 2, "--heads 4: is of formulas and presets"},
         {"trf trained --slopes press", 2, "no formula given has slopes of ALiBi"},
-        {"fit pairs.csv --set a=1", 2, "which --set, --heads and --slopes do not change"},
-        {"fit pairs.csv --heads 4", 2, "which --set, --heads and --slopes do not change"},
-        {"fit pairs.csv --slopes press", 2, "which --set, --heads and --slopes do not change"},
-        {"bias alibi --set delta=1 --set ~delta~=2", 2, "are for one parameter"},
-        {"bias -2*ln(1+t) kerple_log(p=2,a=1) --slopes press", 2, "no formula given has slopes of ALiBi"},
         {"trf type1(k=2) --slopes press", 2, "no formula given has slopes of ALiBi"},
         {"trf alibi --format svg", 2, "--format is given without -o"},
         {"trf alibi --certificate -", 2, "--certificate: \"-\" is not valid"},
@@ -253,32 +212,6 @@ static void long_integers_are_whole_in_the_table(void **state)
     csv_table_free(&t);
 }
 
-static void slopes_of_released_code(void **state)
-{
-    struct outcome paper = reach("bias alibi type1 --heads 6 --length 2"),
-                   press = reach("bias alibi type1 --heads 6 --length 2 --slopes press");
-    struct outcome preset = reach("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press");
-    struct outcome power = reach("bias alibi --heads 4 --slopes press --length 4"),
-                   same = reach("bias alibi --heads 4 --length 4");
-
-    (void)state;
-    assert_int_equal(press.status, 0);
-    assert_string_not_equal(paper.out, press.out);
-    /* 6 heads: 2^-2, 2^-4, 2^-6, 2^-8, then 2^-1 and 2^-3 */
-    assert_non_null(strstr(press.out, "-0.25  -0.0625  -0.015625  -0.00390625    -0.5  -0.125"));
-    assert_non_null(strstr(paper.out, "-0.39685"));
-    assert_int_equal(preset.status, 0);
-    assert_int_equal(same.status, 0);
-    assert_non_null(strstr(power.out, strchr(same.out, '\n'))); /* a power of two: the same table under another title */
-    outcome_free(&paper);
-    outcome_free(&press);
-    outcome_free(&preset);
-    outcome_free(&power);
-    outcome_free(&same);
-    expect("trf alibi --slopes press --set delta=1 --heads 6", 0, "converges");
-    expect("trf type1 --slopes press --set k=1 --heads 6", 0, "all heads alike");
-}
-
 static void depth_cone_and_ranking(void **state)
 {
     struct outcome o = reach("trf window(8) short=-t -2*ln(1+t) none --layers 4 --explain -o deep");
@@ -372,135 +305,7 @@ static void epsilons_by_a_sweep(void **state)
     expect("trf alibi --heads 1 --epsilon 0.001:0.999:0.001", 0, "TRF(0.999)");
 }
 
-/* ---- reach bias ---- */
-
-static void bias_values_read_back(void **state)
-{
-    struct csv_table t;
-    struct formula_error problem;
-    struct formula *f = formula_parse("kerple_log(0.3,0.7)", &problem);
-
-    (void)state;
-    assert_non_null(f);
-    expect("bias kerple_log(0.3,0.7) window(5) --length 40 -o values", 0, "head");
-    t = read_table(at("values/bias.csv"));
-    assert_int_equal(t.rows, 80);
-    for (size_t i = 0; i < 40; i++) {
-        struct formula_point p = {.t = (double)i, .h = 1, .heads = 8, .head_size = 64, .length = 40};
-
-        assert_true(strtod(cell(&t, i, "bias"), NULL) == formula_evaluate(f, &p));
-        assert_string_equal(cell(&t, 40 + i, "bias"), i < 5 ? "0" : "-inf");
-    }
-    formula_free(f);
-    csv_table_free(&t);
-    assert_true(exists(at("values/bias.png")) && exists(at("values/matrix.png")) && exists(at("values/matrix.gp")));
-    expect("bias kerple_log(0.3,0.7) window(5) --length 40 -o again", 0, NULL);
-    assert_same_file(at("values/bias.gp"), at("again/bias.gp"));
-    assert_same_file(at("values/matrix.gp"), at("again/matrix.gp"));
-    assert_same_file(at("values/bias.csv"), at("again/bias.csv"));
-}
-
-/* ---- reach fit ---- */
-
-static void fits_of_every_source(void **state)
-{
-    struct csv_table t;
-    size_t row;
-
-    (void)state;
-    expect("fit sandwich --range 0:8191 -o sandwich", 0, "0.0096  closest");
-    t = read_table(at("sandwich/fit.csv"));
-    row = find_row(&t, "sandwich", "8", NULL, NULL, NULL, NULL);
-    assert_string_equal(cell(&t, row, "coefficient"), "a");
-    assert_string_equal(cell(&t, row, "first"), "0");
-    assert_string_equal(cell(&t, row, "last"), "8191");
-    if (!(fabs(strtod(cell(&t, row, "value"), NULL) + 0.793818524957995) <= 1e-9) ||
-        !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.832402145557959) <= 1e-9) ||
-        !(fabs(strtod(cell(&t, row, "r2"), NULL) - 0.722601805533664) <= 1e-9) ||
-        !(fabs(strtod(cell(&t, row, "std_error"), NULL) - 0.0460096424533855) <= 1e-9))
-        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"), cell(&t, row, "std_error"),
-                 cell(&t, row + 1, "value"), cell(&t, row, "r2"));
-    csv_table_free(&t);
-    assert_true(exists(at("sandwich/fit.png")) && exists(at("sandwich/fit.gp")));
-
-    /* a bias.csv gives what the formula gives, a set for each head */
-    expect("bias -0.5*ln(1+t)*h+0.25 --heads 3 --length 64 -o logs", 0, "head 3");
-    expect("fit logs/bias.csv -o logs-fit", 0, "head 3");
-    t = read_table(at("logs-fit/fit.csv"));
-    for (int h = 1; h <= 3; h++) {
-        char head[16];
-
-        snprintf(head, sizeof head, "%d", h);
-        row = find_row(&t, "-0.5*ln(1+t)*h+0.25", head, NULL, NULL, NULL, NULL);
-        if (!(fabs(strtod(cell(&t, row, "value"), NULL) - 0.25) <= 1e-12) ||
-            !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.5 * h) <= 1e-12))
-            fail_msg("head %d: %s, %s", h, cell(&t, row, "value"), cell(&t, row + 1, "value"));
-    }
-    csv_table_free(&t);
-
-    /* two columns, with and without a header; curve.csv by model; an inner coefficient; a range */
-    expect("fit pairs.csv --form a+b*t", 0, "pairs.csv     4  "); /* 4 + 2 t, whose first point stands where a header would */
-    expect("fit titled.csv --form a+b*t --range 1:3", 0, "1     3       3");
-    expect("fit curve.csv --form a+b*t", 0, "second");
-    expect("fit curve.csv --of s --form a+b*t", 0, "second");
-    {
-        FILE *f = fopen(at("decay.csv"), "w");
-
-        assert_non_null(f);
-        fputs("model,position,distance,s,c,c_lo,c_hi,target,layer,attribution\n", f);
-        for (int d = 99; d >= 0; d--) /* a power law of exponent 0.8 up to a window's end */
-            fprintf(f, "m,%d,%d,%.17g,1,1,1,101,0,grad\n", 100 - d, d, d < 70 ? 0.15 * pow(1 + d, -0.8) : 0.0);
-        assert_int_equal(fclose(f), 0);
-    }
-    expect("fit decay.csv --of ln-s --form a-p*ln(1+t) -o decay", 0, "0    69      70");
-    t = read_table(at("decay/fit.csv"));
-    row = find_row(&t, "m", NULL, NULL, NULL, NULL, NULL);
-    if (!(fabs(strtod(cell(&t, row, "value"), NULL) - log(0.15)) <= 1e-12) ||
-        !(fabs(strtod(cell(&t, row + 1, "value"), NULL) - 0.8) <= 1e-12))
-        fail_msg("power law: %s, %s", cell(&t, row, "value"), cell(&t, row + 1, "value"));
-    csv_table_free(&t);
-    expect("fit decay.csv --of ln-s --range 70:99", 1, "no row of m between distances 70 and 99 with a share above 0");
-    expect("fit pairs.csv --of s", 1, "has no shares by token");
-    expect("fit logs/bias.csv --of s", 1, "has no shares by token");
-    expect("fit alibi --of s", 2, "is no curve.csv");
-    expect("fit curve.csv --of x", 2, "--of");
-    expect("fit 2-0.7*ln(1+3*t) --form a+b*ln(1+c*t) --range 0:199", 0, "-0.7");
-    expect("fit slopes --form b*t --range 0:31", 0, "slopes, head 2");
-    expect("fit rotary", 1, "no bias to fit");
-    /* other readings of sandwich are not compared with the printed curve */
-    {
-        struct outcome o = reach("fit sandwich --set dbar=64");
-
-        assert_int_equal(o.status, 0);
-        assert_null(strstr(o.out, "closest"));
-        outcome_free(&o);
-    }
-}
-
 /* ---- files ---- */
-
-static void nothing_half_written(void **state)
-{
-    struct outcome o;
-    static const char *const empty_path = "/nowhere";
-
-    (void)state;
-    /* without gnuplot: data and script, a line that says so, and success */
-    o = finish(start("bias alibi --length 32 -o undrawn", empty_path));
-    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) ||
-        !exists(at("undrawn/matrix.gp")) || exists(at("undrawn/bias.png")))
-        fail_msg("exit %d: %s", o.status, o.err);
-    outcome_free(&o);
-    /* a failure leaves no folder and no file */
-    expect("fit window(3) --range 0:9 -o failed", 1, "t = 3");
-    assert_false(exists(at("failed")));
-    expect("trf alibi -o pairs.csv", 1, "pairs.csv");
-    expect("bias alibi --length 16 -o kept", 0, NULL);
-    expect("bias inf --length 16 -o kept --force", 1, "+inf");
-    expect("bias alibi --length 16 -o fresh", 0, NULL);
-    assert_same_file(at("kept/bias.csv"), at("fresh/bias.csv"));
-    assert_int_equal(scratch_count(at("kept")), scratch_count(at("fresh")));
-}
 
 static void plot_sets_fields_beside_each_other(void **state)
 {
@@ -578,14 +383,6 @@ static int make_inputs(void **state)
     }
     if (mkdir(at("folder"), 0777) != 0 || tiny_text(at("text"), 4096, 1) != 0)
         return -1;
-    write_text("pairs.csv", "0,4\n1,6\n2,8\n3,10\n");
-    write_text("titled.csv", "t,y\n0,1\n1,2\n2,2.5\n3,4\n");
-    write_text("three.csv", "x,y,z\n1,2,3\n");
-    write_text("broken.csv", "t,y\n1,2\n2,x\n");
-    write_text("empty.csv", "t,y\n");
-    write_text("curve.csv", "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution\n"
-                            "first,1,1,0.5,1,1,1,3,0,grad\nfirst,2,0,0.5,0.5,0.5,0.5,3,0,grad\n"
-                            "second,1,1,0.2,1,1,1,3,0,grad\nsecond,2,0,0.8,0.8,0.8,0.8,3,0,grad\n");
     return 0;
 }
 
@@ -759,18 +556,13 @@ static void effort_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bias_help_lists_all_presets),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(known_fields),
         cmocka_unit_test(refused_alike),
         cmocka_unit_test(long_integers_are_whole_in_the_table),
-        cmocka_unit_test(slopes_of_released_code),
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
         cmocka_unit_test(epsilons_by_a_sweep),
-        cmocka_unit_test(bias_values_read_back),
-        cmocka_unit_test(fits_of_every_source),
-        cmocka_unit_test(nothing_half_written),
         cmocka_unit_test(plot_sets_fields_beside_each_other),
         cmocka_unit_test(plot_draws_fields_over_epsilon),
         cmocka_unit_test(printed_counts_hold_the_count),
