@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/formula.h"
 #include "commands/trf.h"
 #include "io/csv.h"
 #include "tests/program.h"
@@ -15,7 +14,6 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes rotary.tsv: the first distance m at which still + sum over k of cos(m theta_k) is below 0 (arXiv:2405.14591), for tests/t-verb-trf.c.
+"""Writes rotary.tsv: the first distance m at which still + sum over k of cos(m theta_k) is below 0 (arXiv:2405.14591), for tests/t-verb-trf-rotary.c.
 
 The frequencies theta_k = base^(-2k/size) and their scalings are worked out in mpmath with 40 digits from the papers, by no code of ours. Distances are gone
 through in numpy's float64 with frequencies in two parts, which is right to 1e-8 here; wherever that is within 1e-6 of 0, and at the distance found and the one
