@@ -30,8 +30,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TEXT = os.path.join(HERE, "text", "sqlalchemy.py.gz")
+TEXT, NOVEL = (os.path.join(HERE, "text", name) for name in ("sqlalchemy.py.gz", "moby-dick.txt.gz"))
 TARGETS, STRIDE = 4000, 524         # 4000 x 524 tokens of the text's 2.1 million; segments of 2049 overlap
+NOVEL_STRIDE = 110                  # and of the novel's 0.5 million
 SEGMENTS, LENGTH = 400, 1025        # of the field: 1024 inputs
 CONTEXTS = (8, 16, 32, 64, 96, 128)
 LEAST_GAIN, SIGNIFICANCE, LEAST_FALL, RISE = 0.1, 0.01, 0.03, 0.02
@@ -42,12 +43,17 @@ SHORT = ("alibi-equal-0", "window-16")
 
 def base_of(name):
     """The row of position_encodings.py that a name was made from."""
-    return re.sub(r"(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
+    return re.sub(r"(-novels)?(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
 
 
 def is_repeat(name):
-    """Whether the model is another one again, with another seed or more steps."""
-    return re.search(r"-(seed|tokens)-\d+$", name) is not None
+    """Whether the model is another one again, with another seed, more steps or on another corpus."""
+    return re.search(r"-((seed|tokens)-\d+|novels)$", name) is not None
+
+
+def text_of(folder):
+    """The text that a model is measured on, and how many tokens apart its targets are."""
+    return (NOVEL, NOVEL_STRIDE) if "-novels" in os.path.basename(os.path.normpath(folder)) else (TEXT, STRIDE)
 
 
 def run(*arguments):
@@ -76,14 +82,14 @@ def write_csv(path, remarks, rows):
 
 def measure_field(folder, reach, config):
     """The rows of summary.csv, a threshold each; FOLDER/curve.csv: the cumulative curve, thinned to twelve points an octave."""
-    rows = config["position"].get("length", 1 << 30)
+    rows, (text, _) = config["position"].get("length", 1 << 30), text_of(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        run(reach, "erf", folder, "--text", TEXT, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force")
+        run(reach, "erf", folder, "--text", text, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force")
         summary, curve = (read_csv(os.path.join(scratch, name)) for name in ("summary.csv", "curve.csv"))
     by_tokens = {int(row["distance"]) + 1: row for row in curve}
     wanted = sorted({round(2 ** (k / 12)) for k in range(12 * 20)} & set(by_tokens) | {len(by_tokens)})
     write_csv(os.path.join(folder, "curve.csv"),
-              [f"made by examples/gates.py: the field of {summary[0]['segments']} segments of {summary[0]['length']} tokens of {os.path.basename(TEXT)}, gradient of log p of the last one",
+              [f"made by examples/gates.py: the field of {summary[0]['segments']} segments of {summary[0]['length']} tokens of {os.path.basename(text)}, gradient of log p of the last one",
                "units: tokens: the most recent inputs; c, c_lo, c_hi: their share of the gradient, with its 95 % bootstrap interval; s: share of the farthest of them"],
               [["tokens", "c", "c_lo", "c_hi", "s"], *([n, *(f"{float(by_tokens[n][key]):.6g}" for key in ("c", "c_lo", "c_hi", "s"))] for n in wanted)])
     return summary
@@ -99,9 +105,10 @@ def measure(folder, reach):
     trained, rows = config["train_length"], config["position"].get("length", 1 << 30)
     contexts = sorted({*CONTEXTS, trained, 2 * trained, 4 * trained, 16 * trained})
     contexts = [c for c in contexts if c <= rows]
+    text, stride = text_of(folder)
     with tempfile.TemporaryDirectory() as scratch:
         each = os.path.join(scratch, "each.csv")
-        run(reach, "ppl", folder, "--text", TEXT, "--context", ",".join(map(str, contexts)), "--segments", TARGETS, "--stride", STRIDE, "--per-token", each,
+        run(reach, "ppl", folder, "--text", text, "--context", ",".join(map(str, contexts)), "--segments", TARGETS, "--stride", stride, "--per-token", each,
             "--device", "cpu", "--quiet")
         nll = {c: [] for c in contexts}
         for row in read_csv(each):
@@ -111,7 +118,7 @@ def measure(folder, reach):
         pairs = [mean_and_error(nll[c])] + [mean_and_error([a - b for a, b in zip(nll[c], nll[base])]) for base in (16, trained)]
         table.append([c, len(nll[c]), *(f"{value:.5f}" for pair in pairs for value in pair), *[""] * 5])
     table += [[*[""] * 8, row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]] for row in summary]
-    write_csv(path, [f"made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(TEXT)}, {STRIDE} tokens apart, the same at every context; the field of "
+    write_csv(path, [f"made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(text)}, {stride} tokens apart, the same at every context; the field of "
                      f"{summary[0]['segments']} segments of {summary[0]['length']} tokens",
                      "units: context, field in tokens; nll in nats a token; from_16, from_L_tr: nll less that at 16 and at L_tr inputs, paired by target; _se: standard errors; "
                      "field_lo, field_hi: 95 % bootstrap interval"], table)
@@ -155,7 +162,7 @@ class Measured:
 
 
 def table(models):
-    """The gates as tables in Markdown: all models, then those trained longer, then other seeds beside the first."""
+    """The gates as tables in Markdown: all models, then those trained longer, then other seeds beside the first, then another corpus."""
     by_name = {m.name: m for m in models}
     lines = rows_of([m for m in models if not is_repeat(m.name)])
     longer = [(m, by_name[base_of(m.name)]) for m in models if "-tokens-" in m.name and base_of(m.name) in by_name]
@@ -168,6 +175,9 @@ def table(models):
     seeded = sorted({base_of(m.name) for m in models if "-seed-" in m.name} & set(by_name))
     if seeded:
         lines += ["", "The same with other seeds:", ""] + rows_of([m for name in seeded for m in models if m.name == name or re.fullmatch(re.escape(name) + r"-seed-\d+", m.name)])
+    novels = [m for m in models if m.name.endswith("-novels")]
+    if novels:
+        lines += ["", "Trained on six novels, measured on Moby-Dick:", ""] + rows_of(novels)
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The position encodings of the example models: one row of a table each.
 
-A name is a row of ENCODINGS or `window-N`, followed by any of: `-train-N` (trained on N inputs, default 128), `-tokens-M` (on M million tokens),
-`-seed-S`. `encoding_of` reads it.
+A name is a row of ENCODINGS or `window-N`, followed by any of: `-novels` (trained and measured on novels), `-train-N` (on N inputs, default 128), `-tokens-M`
+(on M million tokens), `-seed-S`. `encoding_of` reads it.
 """
 
 import math
@@ -173,12 +173,13 @@ ENCODINGS = [
 FIXED = "window-64-train-224 sinusoidal-train-256".split()
 LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 sinusoidal-tokens-36".split()
 SEEDED = "rotary alibi window-40 sinusoidal kerple-log sandwich t5".split()
+NOVELS = [f"{name}-novels" for name in "rotary alibi window-40 sandwich sinusoidal".split()]     # another --corpus: not in the queue
 QUEUE = [encoding.name for encoding in ENCODINGS] + FIXED + LONGER + [f"{name}-seed-{seed}" for seed in (2, 3) for name in SEEDED]
 
 
 def encoding_of(name):
     """The encoding that a name stands for, with its training length, tokens and seed; None if there is no such."""
-    parts = re.fullmatch(r"(.+?)(?:-train-(\d+))?(?:-tokens-(\d+))?(?:-seed-(\d+))?", name)
+    parts = re.fullmatch(r"(.+?)(?:-novels)?(?:-train-(\d+))?(?:-tokens-(\d+))?(?:-seed-(\d+))?", name)
     base, length, million, seed = parts.groups() if parts else (name, None, None, None)
     table = {encoding.name: encoding for encoding in ENCODINGS}
     window = re.fullmatch(r"window-([1-9]\d*)", base)
