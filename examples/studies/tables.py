@@ -189,18 +189,30 @@ def seed_spread(models, repeats):
     return max(max(m.nll() for m in g) - min(m.nll() for m in g) for g in seeded(models, repeats))
 
 
-def said_alike(models, repeats):
-    """A sentence: whether other seeds extrapolate where the first does."""
-    groups = seeded(models, repeats)
+def said_alike(groups, first):
+    """A sentence: whether the others of each group extrapolate where its first does, which is that of `first`."""
     other = [(g[0], m) for g in groups for m in g[1:]]
-    differ = [m for first, m in other if m.holds != first.holds]
-    said = f"All {len(other)} extrapolate or fail as the first seed does." if not differ else f"{len(other) - len(differ)} of {len(other)} extrapolate or fail as the first seed does; not so {names(differ)}."
-    return said
+    differ = [m for one, m in other if m.holds != one.holds]
+    if not differ:
+        return f"{'It extrapolates or fails' if len(other) == 1 else f'All {len(other)} extrapolate or fail'} as {first} does."
+    return f"{len(other) - len(differ)} of {len(other)} extrapolate or fail as {first} does; not so {names(differ)}."
 
 
-def seeds_by_rule(models, repeats, number):
-    """(right, wrong, without a say) of a rule on the models with other seeds."""
-    return outcome(RULES[number], [m for g in seeded(models, repeats) for m in g[1:]])
+def on_novels(models, repeats):
+    """[model, the same trained on novels] of each encoding that has such."""
+    return [[m, repeats[f"{m.name}-novels"]] for m in models.values() if f"{m.name}-novels" in repeats]
+
+
+def novels_table(models, repeats):
+    """Field and loss on source code and on novels, a row each."""
+    return markdown(["model", "trained on", "ERF(0.5)", "ERF(0.99)", "NLL at L_tr", "at 2 L_tr", "at 4 L_tr", "at 16 L_tr", "extrapolates"],
+                    [[f"`{pair[0].name}`", what, m.erf(0.5), m.erf(), f"{m.nll():.3f}", *(signed(m.rise(k)) for k in (2, 4, 16)), "yes" if m.holds else "no"]
+                     for pair in on_novels(models, repeats) for what, m in zip(("source code", "novels"), pair)])
+
+
+def by_rule(groups, number):
+    """(right, wrong, without a say) of a rule on all but the first of each group."""
+    return outcome(RULES[number], [m for g in groups for m in g[1:]])
 
 
 def millions(model):
