@@ -23,7 +23,7 @@ static void test_open(void **state)
         {"cpu", "f64", NULL, "REACH_KERNELS=cpu: no such kernel set for f64"},
         {"abacus", "f32", NULL,
          "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference "
-         "(f64), cpu (f32"},
+         "(f64), reference (bf16), cpu (f32), cpu (bf16)"},
         {NULL, "f8", NULL, "no kernel set for f8 (there are: reference (f32)"},
     };
     (void)state;

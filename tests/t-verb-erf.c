@@ -65,7 +65,7 @@ static void wrong_usage_exits_2(void **state)
     assert_int_equal(setenv("REACH_CUDA", "/nowhere/reach-cuda.so", 1), 0);
     expect("erf none --text text --device cuda", 1, "/nowhere/reach-cuda.so: cannot be loaded");
     unsetenv("REACH_CUDA");
-    expect("erf none --text text --device cpu --dtype bf16", 1, "--dtype bf16 is for GPUs");
+    expect("erf none --text text --device cpu --dtype tf32", 1, "--dtype tf32 is for GPUs");
 }
 
 static void version_says_what_it_is_made_of(void **state)
