@@ -32,7 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
-from gates import STRIDE, TARGETS, TEXT, mean_and_error, read_csv, write_csv  # noqa: E402
+from gates import STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import MODELS, copies, positions_of, protocols  # noqa: E402
 
@@ -66,7 +66,7 @@ def run(*arguments):
 
 
 def names():
-    return [n for n in sorted(os.listdir(MODELS)) if os.path.exists(os.path.join(MODELS, n, "model.safetensors"))]
+    return [n for n in sorted(os.listdir(MODELS)) if os.path.exists(os.path.join(MODELS, n, "model.safetensors")) and not is_repeat(n)]
 
 
 def short(value):
