@@ -51,6 +51,11 @@ def validated():
     return {name: Validated(rows) for name, rows in models.items()}
 
 
+def restless(models):
+    """Names of the models that other text before any number of tokens that was tried moves by more than 0.2 nats."""
+    return [name for name, m in models.items() if m.enough(0.2) is None]
+
+
 def down(value):
     """Two digits, rounded down: what stands before "or more"."""
     return f"{math.floor(100 * value) / 100:.2f}"
