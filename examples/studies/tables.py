@@ -168,6 +168,13 @@ def later_models(models):
     return [m for m in models.values() if m.name not in SEEN]
 
 
+def jump(model):
+    """The first and last of those inputs, numbered from 1, at which the curve is steepest, the last 128 left out."""
+    far = [point for point in model.curve if point[0] >= 128]
+    near, farther = max(zip(far, far[1:]), key=lambda pair: (pair[1][1] - pair[0][1]) / (pair[1][0] - pair[0][0]))
+    return far[-1][0] - farther[0] + 1, far[-1][0] - near[0]
+
+
 def seeded(models, repeats):
     """[model, the same with other seeds...] of each encoding that has such."""
     groups = [[m, *(r for n, r in sorted(repeats.items()) if re.fullmatch(re.escape(m.name) + r"-seed-\d+", n))] for m in models.values()]

@@ -8,7 +8,8 @@ from tables import markdown
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 TOLERANCES = (0.5, 0.2, 0.1)    # nats
-LOGS = ("alibi", "kerple-log", "sandwich", "t5")    # biases that are neither windows nor shifted
+# biases with heads of several reaches: neither windows nor slopes that are shifted or equal
+LOGS = ("alibi", "kerple-log", "kerple-log-0.9", "kerple-log-1.1", "kerple-power", "sandwich", "smoothed-sandwich", "t5", "t5-most-32", "type1", "type2", "divergent-a", "divergent-b")
 
 
 def data(stage):
