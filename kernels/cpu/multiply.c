@@ -1,8 +1,8 @@
 /* One matrix product in the calling thread, by oneDNN: of floats as they are, or of operands rounded to bf16.
  *
  * Rounded operands are floats too, so that every processor gives the same numbers but for the order of sums, at nearly float's
- * speed. Instructions for bf16 are not used: the one processor with AVX512_BF16 that was measured starts half as many of them as
- * of float's, each twice the work (doc/performance.md). */
+ * speed. Instructions for bf16 are not used: the one processor with AVX512_BF16 that was measured makes half as many products a
+ * second with them (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
