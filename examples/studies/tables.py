@@ -201,8 +201,8 @@ def said_alike(groups, first):
     other = [(g[0], m) for g in groups for m in g[1:]]
     differ = [m for one, m in other if m.holds != one.holds]
     if not differ:
-        return f"{'It extrapolates or fails' if len(other) == 1 else f'All {len(other)} extrapolate or fail'} as {first} does."
-    return f"{len(other) - len(differ)} of {len(other)} extrapolate or fail as {first} does; not so {names(differ)}."
+        return f"{'The other extrapolates or fails' if len(other) == 1 else f'All {len(other)} others extrapolate or fail'} as {first} does."
+    return f"Of {len(other)} others {len(other) - len(differ)} extrapolate or fail as {first} does; not so {names(differ)}."
 
 
 def on_novels(models, repeats):
