@@ -210,6 +210,12 @@ def on_novels(models, repeats):
     return [[m, repeats[f"{m.name}-novels"]] for m in models.values() if f"{m.name}-novels" in repeats]
 
 
+def span(values, digits=3):
+    """The least and the greatest in a sentence, or the one number that they are."""
+    ends = [f"{f(values):.{digits}f}" for f in (min, max)]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def novels_table(models, repeats):
     """Field and loss on source code and on novels, a row each."""
     return markdown(["model", "trained on", "ERF(0.5)", "ERF(0.99)", "NLL at L_tr", "at 2 L_tr", "at 4 L_tr", "at 16 L_tr", "extrapolates"],
