@@ -43,12 +43,12 @@ SHORT = ("alibi-equal-0", "window-16")
 
 def base_of(name):
     """The row of position_encodings.py that a name was made from."""
-    return re.sub(r"(-novels)?(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
+    return re.sub(r"(-novels)?(-layers-\d+)?(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
 
 
 def is_repeat(name):
-    """Whether the model is another one again, with another seed, more steps or on another corpus."""
-    return re.search(r"-((seed|tokens)-\d+|novels)$", name) is not None
+    """Whether the model is another one again, with another seed, more steps, fewer layers or on another corpus."""
+    return re.search(r"-((seed|tokens|layers)-\d+|novels)$", name) is not None
 
 
 def text_of(folder):
@@ -162,7 +162,7 @@ class Measured:
 
 
 def table(models):
-    """The gates as tables in Markdown: all models, then those trained longer, then other seeds beside the first, then another corpus."""
+    """The gates as tables in Markdown: all models, then those trained longer, with fewer layers and other seeds beside the first, then another corpus."""
     by_name = {m.name: m for m in models}
     lines = rows_of([m for m in models if not is_repeat(m.name)])
     longer = [(m, by_name[base_of(m.name)]) for m in models if "-tokens-" in m.name and base_of(m.name) in by_name]
@@ -172,9 +172,10 @@ def table(models):
         before, after = m.at[m.trained]["nll"], more.at[more.trained]["nll"]
         fall = (before - after) / before
         lines.append(f"| `{m.name}` | {before:.3f} | {after:.3f} | {100 * fall:.1f} % | {'yes' if fall < LEAST_FALL else 'missed'} |")
-    seeded = sorted({base_of(m.name) for m in models if "-seed-" in m.name} & set(by_name))
-    if seeded:
-        lines += ["", "The same with other seeds:", ""] + rows_of([m for name in seeded for m in models if m.name == name or re.fullmatch(re.escape(name) + r"-seed-\d+", m.name)])
+    for title, suffix in (("with two layers", r"-layers-2"), ("with other seeds", r"-seed-\d+")):
+        again = sorted({base_of(m.name) for m in models if re.search(suffix + "$", m.name)} & set(by_name))
+        if again:
+            lines += ["", f"The same {title}:", ""] + rows_of([m for name in again for m in models if re.fullmatch(re.escape(name) + f"({suffix})?", m.name)])
     novels = [m for m in models if m.name.endswith("-novels")]
     if novels:
         lines += ["", "Trained on six novels, measured on Moby-Dick:", ""] + rows_of(novels)

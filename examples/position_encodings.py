@@ -1,7 +1,7 @@
 """The position encodings of the example models: one row of a table each.
 
-A name is a row of ENCODINGS or `window-N`, followed by any of: `-novels` (trained and measured on novels), `-train-N` (on N inputs, default 128), `-tokens-M`
-(on M million tokens), `-seed-S`. `encoding_of` reads it.
+A name is a row of ENCODINGS or `window-N`, followed by any of: `-novels` (trained and measured on novels), `-layers-N` (not 4), `-train-N` (on N inputs, default 128),
+`-tokens-M` (on M million tokens), `-seed-S`. `encoding_of` reads it.
 """
 
 import math
@@ -35,6 +35,7 @@ class Encoding:
     million: int = 16
     train_length: int = TRAIN_LENGTH
     seed: int = 1
+    layers: int = 0     # as many as the size has
 
 
 def alibi(delta=0.0):
@@ -169,20 +170,21 @@ ENCODINGS = [
 ]
 
 # trained again: with the length that covers the field ([A], section 5.2), where the jump of sinusoidal goes ([A], figure 7), half as many steps
-# again, and with other seeds
+# again, with two layers, and with other seeds
 FIXED = "window-64-train-224 sinusoidal-train-256".split()
 LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 sinusoidal-tokens-36".split()
 SEEDED = "rotary alibi window-40 sinusoidal kerple-log sandwich t5".split()
+SHALLOW = [f"{name}-layers-2" for name in "rotary alibi window-64 sandwich t5".split()]
 NOVELS = [f"{name}-novels" for name in "rotary alibi window-40 sandwich sinusoidal".split()]     # another --corpus: not in the queue
-QUEUE = [encoding.name for encoding in ENCODINGS] + FIXED + LONGER + [f"{name}-seed-{seed}" for seed in (2, 3) for name in SEEDED]
+QUEUE = [encoding.name for encoding in ENCODINGS] + FIXED + LONGER + SHALLOW + [f"{name}-seed-{seed}" for seed in (2, 3) for name in SEEDED]
 
 
 def encoding_of(name):
     """The encoding that a name stands for, with its training length, tokens and seed; None if there is no such."""
-    parts = re.fullmatch(r"(.+?)(?:-novels)?(?:-train-(\d+))?(?:-tokens-(\d+))?(?:-seed-(\d+))?", name)
-    base, length, million, seed = parts.groups() if parts else (name, None, None, None)
+    parts = re.fullmatch(r"(.+?)(?:-novels)?(?:-layers-(\d+))?(?:-train-(\d+))?(?:-tokens-(\d+))?(?:-seed-(\d+))?", name)
+    base, layers, length, million, seed = parts.groups() if parts else (name, None, None, None, None)
     table = {encoding.name: encoding for encoding in ENCODINGS}
     window = re.fullmatch(r"window-([1-9]\d*)", base)
     row = table.get(base) or (Encoding(base, window=int(window[1]), million=24) if window else None)
-    given = {"train_length": length, "million": million, "seed": seed}
+    given = {"layers": layers, "train_length": length, "million": million, "seed": seed}
     return row and replace(row, name=name, **{key: int(value) for key, value in given.items() if value})

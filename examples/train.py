@@ -27,6 +27,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -189,6 +190,7 @@ def write_curve(folder, curve, remarks):
 def run(encoding, shape, splits, options):
     """Train, measure, round, measure again and write one model; its folder appears whole."""
     work = os.path.join(options.work, encoding.name)
+    shape = replace(shape, layers=encoding.layers or shape.layers)
     model, curve = train(encoding, shape, splits["train"], os.path.join(work, "state.pt"))
     model.eval()
     length = encoding.train_length
@@ -268,7 +270,7 @@ def main():
     parser.add_argument("--corpus", required=True, metavar="DIR", help="folder with train.txt and valid.txt, or train/*.txt.gz and valid/*.txt.gz")
     parser.add_argument("--out", required=True, metavar="DIR", help="where the model folders go; finished ones are not trained again")
     parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: OUT/.work)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these models: a row of position_encodings.py or window-N, with -train-N, -tokens-M, -seed-S")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these models: a row of position_encodings.py or window-N, with -layers-N, -train-N, -tokens-M, -seed-S")
     parser.add_argument("--queue", action="store_true", help="in --jobs processes; without --only, the whole list of position_encodings.py")
     parser.add_argument("--list", action="store_true", help="say what is left, and end")
     parser.add_argument("--jobs", type=int, default=1, help="models trained at a time, with --queue")
