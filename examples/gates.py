@@ -80,18 +80,23 @@ def write_csv(path, remarks, rows):
     os.rename(path + ".part", path)
 
 
+def thinned(curve):
+    """Twelve points an octave, and the last, of the rows of reach's curve.csv, with titles: tokens counted from the most recent one."""
+    by_tokens = {int(row["distance"]) + 1: row for row in curve}
+    wanted = sorted({round(2 ** (k / 12)) for k in range(12 * 20)} & set(by_tokens) | {len(by_tokens)})
+    return [["tokens", "c", "c_lo", "c_hi", "s"], *([n, *(f"{float(by_tokens[n][key]):.6g}" for key in ("c", "c_lo", "c_hi", "s"))] for n in wanted)]
+
+
 def measure_field(folder, reach, config):
     """The rows of summary.csv, a threshold each; FOLDER/curve.csv: the cumulative curve, thinned to twelve points an octave."""
     rows, (text, _) = config["position"].get("length", 1 << 30), text_of(folder)
     with tempfile.TemporaryDirectory() as scratch:
         run(reach, "erf", folder, "--text", text, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force")
         summary, curve = (read_csv(os.path.join(scratch, name)) for name in ("summary.csv", "curve.csv"))
-    by_tokens = {int(row["distance"]) + 1: row for row in curve}
-    wanted = sorted({round(2 ** (k / 12)) for k in range(12 * 20)} & set(by_tokens) | {len(by_tokens)})
     write_csv(os.path.join(folder, "curve.csv"),
               [f"made by examples/gates.py: the field of {summary[0]['segments']} segments of {summary[0]['length']} tokens of {os.path.basename(text)}, gradient of log p of the last one",
                "units: tokens: the most recent inputs; c, c_lo, c_hi: their share of the gradient, with its 95 % bootstrap interval; s: share of the farthest of them"],
-              [["tokens", "c", "c_lo", "c_hi", "s"], *([n, *(f"{float(by_tokens[n][key]):.6g}" for key in ("c", "c_lo", "c_hi", "s"))] for n in wanted)])
+              thinned(curve))
     return summary
 
 

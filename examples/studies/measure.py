@@ -3,17 +3,19 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, changes, copies, protocols, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-curve, changes, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
 validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where all before the last k are replaced, or cut off
 decay        the gradient's share of one input over its distance, of the same runs: power law and exponential, with intervals by the jackknife over segments
+real-*       the same, and the curve, of real models on Moby-Dick, 40 segments; --validate of 20 of them and of SmolLM2 alone. After `make real`, which fetches them
 changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
              model as it was trained, and the field of 400 segments
 copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
 protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide by 8, and by one pass whose layers attend to the last 128 keys (or their
              own window)
+costs        processor time and memory of `reach erf` on one thread, by encoding
 far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside that of the last 128 tokens alone
 dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
 averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
@@ -32,11 +34,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
-from gates import STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, write_csv  # noqa: E402
+from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
-from probes import MODELS, copies, positions_of, protocols  # noqa: E402
+from probes import COSTED, MODELS, copies, costs, positions_of, protocols  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
+# real models below build/real, as examples/real/run.sh fetches them; and how many of their segments are measured with other inputs
+REAL_SEGMENTS, REAL = 40, {"smollm2-135m": ("SmolLM2-135M-Instruct.Q4_1.gguf", 20), "gemma-3-270m": ("gemma-3-270m-q4_k_m.gguf", 0)}
 GROUPS = 20                 # of the jackknife
 RANGES = ((1, 127), (128, 511))     # distances from the last input: within L_tr, and beyond
 FORMS = {"power law": ("a - p*ln(1+t)", "p"), "exponential": ("a - k*t", "k")}
@@ -77,14 +81,31 @@ def short(value):
         return value
 
 
+def real_path(name):
+    return os.path.join(ROOT, "build", "real", REAL[name][0])
+
+
+def real_names(least_tests=0):
+    """Real models that are there, or whose numbers are: those of which so many segments or more are measured with other inputs."""
+    return [n for n in REAL if REAL[n][1] >= least_tests and (os.path.exists(real_path(n)) or n in committed("real-curve"))]
+
+
 def validated(options, name):
     """The folder of a model's run with --validate, made if it is not there."""
     folder = os.path.join(options.work, "runs", name)
-    rows = min(LENGTH, 1 + positions_of(name))
-    if not os.path.exists(os.path.join(folder, "erf.h5")):
-        run(options.reach, "erf", os.path.join(MODELS, name), "--text", TEXT, "--length", rows, "--segments", SEGMENTS, "--validate", TESTS, "-o", folder, "--device", "cpu",
-            "--quiet", "--resume")
+    if os.path.exists(os.path.join(folder, "erf.h5")):
+        return folder
+    if name in REAL:
+        model, text, rows, segments, tests = f"{name}={real_path(name)}", NOVEL, LENGTH, REAL_SEGMENTS, REAL[name][1]
+    else:
+        model, text, rows, segments, tests = os.path.join(MODELS, name), TEXT, min(LENGTH, 1 + positions_of(name)), SEGMENTS, TESTS
+    run(options.reach, "erf", model, "--text", text, "--length", rows, "--segments", segments, *(["--validate", tests] if tests else []), "-o", folder, "--device", "cpu", "--quiet", "--resume")
     return folder
+
+
+def real_curve(options, name):
+    rows = thinned(read_csv(os.path.join(validated(options, name), "curve.csv")))
+    return [["model", *rows[0]], *([name, *row] for row in rows[1:])]
 
 
 def validation(options, name):
@@ -163,11 +184,17 @@ STAGES = {
     "validation": (names, validation, ["reach erf --validate, of 100 of 400 segments of 513 tokens", "units: doc/outputs.md, validation.csv"]),
     "decay": (names, decay, [f"ln of the mean share of one input over its distance t from the last one, fitted from distance first to last, of {SEGMENTS} segments; 95 % intervals by "
                              f"the jackknife over {GROUPS} groups of segments"]),
+    "real-validation": (lambda: real_names(1), validation, [f"reach erf --validate, of some of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick", "units: doc/outputs.md, validation.csv"]),
+    "real-decay": (real_names, decay, [f"as decay.csv, of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick"]),
+    "real-curve": (real_names, real_curve, [f"the field of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick: c, c_lo, c_hi: the share of the gradient that the most recent tokens have, with its 95 % "
+                                            "bootstrap interval; s: share of the farthest of them"]),
     "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the same targets as gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
                                                       "errors; half, field: ERF(0.5), ERF(0.99) at 512 inputs with 95 % intervals"]),
     "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
                                "paired; _se: standard errors"]),
     "protocols": (names, protocols, ["NLL in nats a token of the first 65,536 tokens; change: from nonoverlapping, paired by target; _se: standard errors; seconds of processor time"]),
+    "costs": (lambda: [n for n in COSTED if n in names()], costs, ["reach erf on one thread, segments of 1025 tokens; seconds of processor time a segment, of 68 segments less those of 4, over that of `none` measured in "
+                               "turns with it: median, least and most of rounds; memory: the largest resident set of the process, MB"]),
     "far": (lambda: [n for n in FAR if n in names()], far, ["NLL in nats a token of the targets with first to last inputs, all of the text before them; change: from the last 97 to 128 inputs alone, paired by target; _se: "
                                "standard errors over texts"]),
     "dtypes": (lambda: [n for n in BIASED if n in names()], dtypes, ["NLL in nats a token of 1000 targets; change: from biases computed in double, rounded once, paired by target; _se: standard errors"]),

@@ -1,10 +1,11 @@
-"""Two stages of measure.py that ask for probabilities alone: a string that was said before, and the protocols of perplexity."""
+"""Three stages of measure.py: a string that was said before, the protocols of perplexity, and what a field costs by encoding."""
 
 import json
 import math
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -15,6 +16,9 @@ MODELS = os.path.join(ROOT, "examples", "models")
 COPY, ROWS, SEED = 8, 128, 1
 DISTANCES = {128: (8, 16, 32, 64, 96, 120), 512: (8, 32, 64, 120, 192, 256, 384, 504)}      # by inputs
 STREAM, WINDOW, STRIDE = 1 << 16, 128, 8
+# a model of each kind, and those whose time is their ratio to the first
+COSTED = ("none", "sinusoidal", "rotary", "alibi", "alibi-minus-3", "window-64", "t5", "kerple-log", "kerple-power", "sandwich", "type1", "type2")
+COSTED_LENGTH, COSTED_SEGMENTS, ROUNDS = 1025, (4, 68), 5
 
 
 def run(options, *arguments):
@@ -100,3 +104,28 @@ def protocols(options, name):
         table.append([name, protocol, len(nll), *(f"{x:.5f}" for x in mean_and_error(nll) + mean_and_error([a - b for a, b in zip(nll, first)])), f"{seconds:.1f}"])
         os.remove(each)
     return table
+
+
+def field_of(options, name, segments):
+    """One field on one thread: seconds of processor time, and the largest resident set in MB."""
+    with tempfile.TemporaryDirectory() as scratch:
+        child = subprocess.Popen([options.reach, "erf", os.path.join(MODELS, name), "--text", TEXT, "--length", str(COSTED_LENGTH), "--segments", str(segments), "--threads", "1", "--device", "cpu",
+                                  "--bootstrap", "0", "--format", "svg", "--quiet", "-o", os.path.join(scratch, "out")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"measure.py: reach erf of {name} failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+
+
+def costs(options, name):
+    """What a segment's field costs, over that of the first of COSTED, in turns with it."""
+    few, many = COSTED_SEGMENTS
+    ratios, seconds, memory = [], [], []
+    for _ in range(ROUNDS):
+        taken = {n: [field_of(options, n, s) for s in (few, many)] for n in dict.fromkeys((COSTED[0], name))}
+        each = {n: (runs[1][0] - runs[0][0]) / (many - few) for n, runs in taken.items()}
+        seconds.append(each[name])
+        ratios.append(each[name] / each[COSTED[0]])
+        memory.append(taken[name][1][1])
+    return [["model", "seconds", "ratio", "ratio_least", "ratio_most", "memory", "rounds"],
+            [name, *(f"{x:.4g}" for x in (sorted(seconds)[ROUNDS // 2], sorted(ratios)[ROUNDS // 2], min(ratios), max(ratios), max(memory))), ROUNDS]]
