@@ -23,6 +23,7 @@ import tempfile
 
 import distances
 import figures
+import formulas
 import predictors
 import probed
 import tables
@@ -96,12 +97,12 @@ def main():
     models, repeats = (read(os.path.abspath(options.reach)) for read in (read_models, read_repeats))
     repeat(models, options.repeat)
     os.makedirs(PAGES, exist_ok=True)
-    figures.draw(models, PAGES)
+    figures.draw(models, PAGES, os.path.abspath(options.reach))
+    said = formulas.Calculator(os.path.abspath(options.reach))
     for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
-        said = tables.Calculator(os.path.abspath(options.reach))
-        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances)}
+        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances), **vars(formulas)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 import distances
 import tables
@@ -29,8 +31,12 @@ def write(folder, name, height, body):
         file.write(f"# gnuplot -e \"set terminal pngcairo; set output '{name}.png'\" {name}.gp\n{body}")
     for kind in TERMINALS:
         subprocess.run(["gnuplot", "-e", f"set terminal {terminal(kind, height)}; set output '{name}.{kind}'", f"{name}.gp"], cwd=folder, check=True)
-    path = os.path.join(folder, f"{name}.pdf")
-    with open(path, "rb") as file:      # which notes the time, so that no two are equal
+    without_time(os.path.join(folder, f"{name}.pdf"))
+
+
+def without_time(path):
+    """A PDF notes when it was made, so that no two are equal: a time that is the same for all."""
+    with open(path, "rb") as file:
         data = re.sub(rb"(?<=/CreationDate \(D:)[0-9]{14}", b"2000" + b"01" * 2 + b"00" * 3, file.read())
     with open(path, "wb") as file:
         file.write(data)
@@ -120,7 +126,25 @@ def far(folder):
           f"# data\n{data}# plot\nplot " + ", \\\n     ".join(parts) + "\n")
 
 
-def draw(models, folder):
+def by_reach(reach, name, figure, folder, verb, *arguments):
+    """The pictures of a figure that `reach plot` draws of what VERB writes. Its script names the folder that it was made in, and is not kept."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for words in ((verb, *arguments, "-o", scratch), ("plot", os.path.join(scratch, f"{verb}.csv"), "--figure", figure, "--width", f"{10 * WIDTH:.0f}mm", "--format", ",".join(TERMINALS), "-o", os.path.join(scratch, "plot"))):
+            subprocess.run([reach, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        without_time(os.path.join(scratch, "plot", f"{figure}.pdf"))
+        for kind in TERMINALS:
+            shutil.copy(os.path.join(scratch, "plot", f"{figure}.{kind}"), os.path.join(folder, f"{name}.{kind}"))
+
+
+def formulas(reach, folder):
+    """Biases alone, the last head, which is the one of a model with one: as matrices, Sandwich of several widths, and TRF over epsilon."""
+    by_reach(reach, "heatmaps", "matrix", folder, "bias", "alibi", "window(512)", "sandwich", "kerple_log(p=1,a=1)", "type1", "type2", "--heads", "1")
+    by_reach(reach, "widths", "bias", folder, "bias", *(f"sandwich(dbar={w})" for w in (32, 64, 128, 256, 512)), "--heads", "1")
+    by_reach(reach, "epsilon", "epsilon", folder, "trf", "alibi", "type1", "type2", "window(512)", "kerple_log(p=1.1,a=1)", "--heads", "1", "--epsilon", "0.01:0.1:0.01", "--epsilon", "0.15:0.5:0.05")
+
+
+def draw(models, folder, reach):
+    formulas(reach, folder)
     curves(models, folder)
     if distances.far_models():
         far(folder)

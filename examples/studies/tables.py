@@ -3,14 +3,11 @@
 import math
 import os
 import re
-import subprocess
-import tempfile
 from math import comb
 from statistics import NormalDist
 
-from models import read_csv
-from gates import RISE  # models makes it found
 from predictors import RULES, SEEN, area, outcome
+from gates import RISE  # models, which predictors imports, makes it found
 
 FAMILIES = {
     "windows": ("windows", lambda m: m.window),
@@ -235,24 +232,3 @@ def millions(model):
 
 def names_of(verdicts):
     return " and ".join(sorted(verdicts))
-
-
-class Calculator:
-    """The calculator's answers, for a sentence."""
-
-    def __init__(self, reach):
-        self.reach = reach
-
-    def rows(self, verb, *arguments):
-        with tempfile.TemporaryDirectory() as scratch:
-            subprocess.run([self.reach, verb, *arguments, "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            return read_csv(os.path.join(scratch, f"{verb}.csv"))
-
-    def trf(self, formula, **parameters):
-        """The verdicts of all heads."""
-        return {row["verdict"] for row in self.rows("trf", formula, *(word for key, value in parameters.items() for word in ("--set", f"{key}={value}")))}
-
-    def fit(self, formula, distances):
-        """Coefficients of the last head's log curve a + b ln(1 + t)."""
-        rows = self.rows("fit", formula, "--range", distances)
-        return {row["coefficient"]: float(row["value"]) for row in rows if row["head"] == rows[-1]["head"]}
