@@ -172,11 +172,13 @@ def table(models):
     lines = rows_of([m for m in models if not is_repeat(m.name)])
     longer = [(m, by_name[base_of(m.name)]) for m in models if "-tokens-" in m.name and base_of(m.name) in by_name]
     if longer:
-        lines += ["", "| half as many steps again | NLL at L_tr | with more | falls by | trained enough |", "|---|---|---|---|---|"]
+        lines += ["", "With half as many steps again:", "", "| model | NLL at L_tr | with more | falls by | trained enough |", "|---|---|---|---|---|"]
     for more, m in longer:
         before, after = m.at[m.trained]["nll"], more.at[more.trained]["nll"]
         fall = (before - after) / before
         lines.append(f"| `{m.name}` | {before:.3f} | {after:.3f} | {100 * fall:.1f} % | {'yes' if fall < LEAST_FALL else 'missed'} |")
+    if longer:
+        lines += [""] + rows_of([each for more, m in longer for each in (m, more)])
     for title, suffix in (("with two layers", r"-layers-2"), ("with other seeds", r"-seed-\d+")):
         again = sorted({base_of(m.name) for m in models if re.search(suffix + "$", m.name)} & set(by_name))
         if again:

@@ -8,6 +8,7 @@ import tempfile
 
 import distances
 import tables
+import validation
 
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -114,6 +115,22 @@ def theory(models, folder):
           f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},3 margins 0.075,0.99,{0.21 / rows:.3f},{1 - 0.13 / rows:.3f} spacing 0.09,{0.36 / rows:.3f}\n{plots}unset multiplot\n")
 
 
+def decay(models, folder):
+    """The share of one input over its distance: slopes of the cumulative curves between points a fourth of an octave apart."""
+    curves = {n: models[n].curve for n in ("alibi", "kerple-log", "sandwich", "rotary", "window-40") if n in models}
+    for row in validation.data("real-curve"):
+        curves.setdefault(row["model"], []).append((int(row["tokens"]), float(row["c"])))
+    data, parts = "", ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle"]
+    for i, (name, curve) in enumerate(curves.items()):
+        points = [p for k, p in enumerate(curve) if p[0] < 8 or k % 3 == 0]
+        data += block(f"m{i}", [(f"{(a[0] * b[0]) ** 0.5:.2f}", f"{(b[1] - a[1]) / (b[0] - a[0]):.4g}") for a, b in zip(points, points[1:]) if b[1] - a[1] > 1e-9])
+        parts.append(f"$m{i} using 1:2 with lines {style(i)} lw 1.4 title '{name}'")
+    write(folder, "decay", 8,
+          "# style\nset encoding utf8\nset key outside right top Left reverse noenhanced samplen 1.5\nset tics nomirror\nset border 3\nset logscale xy\nset xrange [1:1024]\nset yrange [1e-6:1]\n"
+          "set format x '%.0f'\nset format y '10^{%T}'\nset xlabel 'distance from the last input, tokens'\nset ylabel 'share of one input'\n"
+          f"# data\n{block('line', [(TRAINED, 1e-6), (TRAINED, 1)])}{data}# plot\nplot " + ", \\\n     ".join(parts) + "\n")
+
+
 def far(folder):
     """The change of the loss by octaves of the position, against the last 97 to 128 inputs alone. Points stand a little apart, so that intervals are seen."""
     data, parts = "", ["0 with lines lc rgb '#808080' lw 0.5 notitle"]
@@ -148,5 +165,7 @@ def draw(models, folder, reach):
     curves(models, folder)
     if distances.far_models():
         far(folder)
+    if validation.data("real-curve"):
+        decay(models, folder)
     theory(models, folder)
     extrapolation(models, folder)

@@ -37,10 +37,11 @@ sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import COSTED, MODELS, copies, costs, positions_of, protocols  # noqa: E402
+from validation import REAL_SEGMENTS  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
 # real models below build/real, as examples/real/run.sh fetches them; and how many of their segments are measured with other inputs
-REAL_SEGMENTS, REAL = 40, {"smollm2-135m": ("SmolLM2-135M-Instruct.Q4_1.gguf", 20), "gemma-3-270m": ("gemma-3-270m-q4_k_m.gguf", 0)}
+REAL = {"smollm2-135m": ("SmolLM2-135M-Instruct.Q4_1.gguf", 20), "gemma-3-270m": ("gemma-3-270m-q4_k_m.gguf", 0)}
 GROUPS = 20                 # of the jackknife
 RANGES = ((1, 127), (128, 511))     # distances from the last input: within L_tr, and beyond
 FORMS = {"power law": ("a - p*ln(1+t)", "p"), "exponential": ("a - k*t", "k")}

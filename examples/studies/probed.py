@@ -79,5 +79,14 @@ def protocols_table(models):
     return markdown(["model", "at 2 L_tr, last tokens", "at 16 L_tr", "blocks of 128", "sliding", "cached"], rows)
 
 
+def costed():
+    return data("costs")
+
+
+def costs_table():
+    return markdown(["model", "seconds a segment", "to `none`", "least to most", "memory, MB"],
+                    [[f"`{r['model']}`", f"{float(r['seconds']):.4f}", f"{float(r['ratio']):.2f}", f"{float(r['ratio_least']):.2f} to {float(r['ratio_most']):.2f}", f"{float(r['memory']):.0f}"] for r in costed()])
+
+
 def protocol_models():
     return list(dict.fromkeys(r["model"] for r in data("protocols")))

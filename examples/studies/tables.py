@@ -198,13 +198,37 @@ def said_alike(groups, first):
     other = [(g[0], m) for g in groups for m in g[1:]]
     differ = [m for one, m in other if m.holds != one.holds]
     if not differ:
-        return f"{'The other extrapolates or fails' if len(other) == 1 else f'All {len(other)} others extrapolate or fail'} as {first} does."
+        return f"{'The other extrapolates or fails' if len(other) == 1 else 'Both others extrapolate or fail' if len(other) == 2 else f'All {len(other)} others extrapolate or fail'} as {first} does."
     return f"Of {len(other)} others {len(other) - len(differ)} extrapolate or fail as {first} does; not so {names(differ)}."
 
 
 def on_novels(models, repeats):
     """[model, the same trained on novels] of each encoding that has such."""
     return [[m, repeats[f"{m.name}-novels"]] for m in models.values() if f"{m.name}-novels" in repeats]
+
+
+def longer(models, repeats):
+    """[model, the same with half as many steps again] of each encoding that has such."""
+    return [[m, r] for m in models.values() for n, r in sorted(repeats.items()) if re.fullmatch(re.escape(m.name) + r"-tokens-\d+", n)]
+
+
+def longer_table(models, repeats):
+    """Loss and field of both, a row an encoding."""
+    return markdown(["model", "NLL at L_tr", "falls by", "ERF(0.5)", "ERF(0.99)", "at 2 L_tr", "at 16 L_tr", "extrapolates"],
+                    [[f"`{a.name}`", f"{a.nll():.3f}, {b.nll():.3f}", f"{100 * (a.nll() - b.nll()) / a.nll():.1f} %", *(f"{a.erf(q)}, {b.erf(q)}" for q in (0.5, 0.99)),
+                      *(f"{a.rise(k)[0]:+.3f}, {b.rise(k)[0]:+.3f}" for k in (2, 16)), ", ".join("yes" if m.holds else "no" for m in (a, b))] for a, b in longer(models, repeats)])
+
+
+def shallow(models, repeats):
+    """[model, the same with two layers] of each encoding that has such."""
+    return [[m, repeats[f"{m.name}-layers-2"]] for m in models.values() if f"{m.name}-layers-2" in repeats]
+
+
+def depth_table(models, repeats):
+    """Field and loss with four layers and with two, a row each."""
+    return markdown(["model", "layers", "cone", "ERF(0.5)", "ERF(0.99)", "NLL at L_tr", "at 2 L_tr", "at 4 L_tr", "at 16 L_tr", "extrapolates"],
+                    [[f"`{pair[0].name}`", m.config["layers"], m.cone or "none", m.erf(0.5), m.erf(), f"{m.nll():.3f}", *(signed(m.rise(k)) for k in (2, 4, 16)), "yes" if m.holds else "no"]
+                     for pair in shallow(models, repeats) for m in pair])
 
 
 def span(values, digits=3):

@@ -7,6 +7,7 @@ from gates import read_csv
 from tables import markdown
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+REAL_SEGMENTS = 40
 TOLERANCES = (0.5, 0.2, 0.1)    # nats
 # biases with heads of several reaches: neither windows nor slopes that are shifted or equal
 LOGS = ("alibi", "kerple-log", "kerple-log-0.9", "kerple-log-1.1", "kerple-power", "sandwich", "smoothed-sandwich", "t5", "t5-most-32", "type1", "type2", "divergent-a", "divergent-b")
@@ -44,10 +45,10 @@ class Validated:
         return sxy / sxx, sxy / math.sqrt(sxx * syy)
 
 
-def validated():
-    """Every model of data/validation.csv, by name."""
+def validated(stage="validation"):
+    """Every model of data/STAGE.csv, by name."""
     models = {}
-    for row in data("validation"):
+    for row in data(stage):
         models.setdefault(row["model"], []).append(row)
     return {name: Validated(rows) for name, rows in models.items()}
 
@@ -76,17 +77,17 @@ def validation_table(models):
     return markdown(titles, rows)
 
 
-def decay(model, form, first):
+def decay(model, form, first, stage="decay"):
     """The row of a model's fit, its numbers as such; None where there is none."""
-    row = next((r for r in data("decay") if (r["model"], r["form"], r["first"]) == (model, form, str(first))), None)
+    row = next((r for r in data(stage) if (r["model"], r["form"], r["first"]) == (model, form, str(first))), None)
     return row and {k: float(row[k]) for k in ("value", "lo", "hi", "r2")}
 
 
-def decay_table():
+def decay_table(stage="decay"):
     def cells(model, first):
-        power, exponential = decay(model, "power law", first), decay(model, "exponential", first)
+        power, exponential = decay(model, "power law", first, stage), decay(model, "exponential", first, stage)
         return [interval((power["value"], power["lo"], power["hi"])), f"{power['r2']:.3f}", f"{exponential['r2']:.3f}"] if power else ["-"] * 3
-    names = list(dict.fromkeys(row["model"] for row in data("decay")))
+    names = list(dict.fromkeys(row["model"] for row in data(stage)))
     return markdown(["model", "exponent, 1 to 127", "R^2", "of an exponential", "exponent, 128 to 511", "R^2", "of an exponential"], [[f"`{n}`", *cells(n, 1), *cells(n, 128)] for n in names])
 
 
