@@ -1,7 +1,7 @@
 # gnuplot -e "set terminal pngcairo; set output 'decay.png'" decay.gp
 # style
 set encoding utf8
-set key outside right top Left reverse noenhanced samplen 1.5
+set key bottom left Left reverse noenhanced samplen 1.2
 set tics nomirror
 set border 3
 set logscale xy
@@ -9,7 +9,7 @@ set xrange [1:1024]
 set yrange [1e-6:1]
 set format x '%.0f'
 set format y '10^{%T}'
-set xlabel 'distance from the last input, tokens'
+set xlabel 'most recent tokens'
 set ylabel 'share of one input'
 # data
 $line << END

@@ -126,8 +126,8 @@ def decay(models, folder):
         data += block(f"m{i}", [(f"{(a[0] * b[0]) ** 0.5:.2f}", f"{(b[1] - a[1]) / (b[0] - a[0]):.4g}") for a, b in zip(points, points[1:]) if b[1] - a[1] > 1e-9])
         parts.append(f"$m{i} using 1:2 with lines {style(i)} lw 1.4 title '{name}'")
     write(folder, "decay", 8,
-          "# style\nset encoding utf8\nset key outside right top Left reverse noenhanced samplen 1.5\nset tics nomirror\nset border 3\nset logscale xy\nset xrange [1:1024]\nset yrange [1e-6:1]\n"
-          "set format x '%.0f'\nset format y '10^{%T}'\nset xlabel 'distance from the last input, tokens'\nset ylabel 'share of one input'\n"
+          "# style\nset encoding utf8\nset key bottom left Left reverse noenhanced samplen 1.2\nset tics nomirror\nset border 3\nset logscale xy\nset xrange [1:1024]\nset yrange [1e-6:1]\n"
+          "set format x '%.0f'\nset format y '10^{%T}'\nset xlabel 'most recent tokens'\nset ylabel 'share of one input'\n"
           f"# data\n{block('line', [(TRAINED, 1e-6), (TRAINED, 1)])}{data}# plot\nplot " + ", \\\n     ".join(parts) + "\n")
 
 

@@ -91,6 +91,18 @@ def decay_table(stage="decay"):
     return markdown(["model", "exponent, 1 to 127", "R^2", "of an exponential", "exponent, 128 to 511", "R^2", "of an exponential"], [[f"`{n}`", *cells(n, 1), *cells(n, 128)] for n in names])
 
 
+def real_decay():
+    """A sentence on the real models, once they are measured: like the biases near, and a floor farther off."""
+    near, far = ({r["model"]: decay(r["model"], "power law", first, "real-decay") for r in data("real-decay")} for first in (1, 128))
+    if not near:
+        return ""
+    if not all(0.5 < row["value"] < 1 for row in near.values()) or not all(abs(row["value"]) < 0.3 and row["lo"] < 0.05 for row in far.values()):
+        raise ValueError("the real models decay otherwise than the sentence says")
+    slopes = " and ".join("{:.2f}".format(row["value"]) for row in near.values())
+    floors = " and ".join(interval((row["value"], row["lo"], row["hi"])) for row in far.values())
+    return f"The two real models have {slopes} up to 127, and from 128 on nearly a floor: {floors}, as a power law with a constant has. "
+
+
 def exponents(first, names=None):
     """Exponents of the power laws, by model."""
     return {r["model"]: float(r["value"]) for r in data("decay") if r["form"] == "power law" and r["first"] == str(first) and (names is None or r["model"] in names)}
