@@ -83,6 +83,11 @@ def costed():
     return data("costs")
 
 
+def cost_of(*models):
+    """Processor time of the fields of models, over that of the first of data/costs.csv."""
+    return [float(r["ratio"]) for r in costed() if r["model"] in models]
+
+
 def costs_table():
     return markdown(["model", "seconds a segment", "to `none`", "least to most", "memory, MB"],
                     [[f"`{r['model']}`", f"{float(r['seconds']):.4f}", f"{float(r['ratio']):.2f}", f"{float(r['ratio_least']):.2f} to {float(r['ratio_most']):.2f}", f"{float(r['memory']):.0f}"] for r in costed()])
