@@ -3,13 +3,13 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, real-validation, real-decay, real-curve, changes, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
 validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where all before the last k are replaced, or cut off
 decay        the gradient's share of one input over its distance, of the same runs: power law and exponential, with intervals by the jackknife over segments
-real-*       the same, and the curve, of real models on Moby-Dick, 40 segments; --validate of 20 of them and of SmolLM2 alone. After `make real`, which fetches them
+real-*       the same, the field and the curve, of real models on Moby-Dick, 40 segments; --validate of 20 of them and of SmolLM2 alone. After `make real`, which fetches them
 changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
              model as it was trained, and the field of 400 segments
 copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
@@ -36,7 +36,7 @@ DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
-from probes import COSTED, MODELS, copies, costs, positions_of, protocols  # noqa: E402
+from probes import COSTED, MODELS, copies, costs, positions_of, protocols, tokens_of  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
@@ -46,6 +46,7 @@ GROUPS = 20                 # of the jackknife
 RANGES = ((1, 127), (128, 511))     # distances from the last input: within L_tr, and beyond
 FORMS = {"power law": ("a - p*ln(1+t)", "p"), "exponential": ("a - k*t", "k")}
 CONTEXTS = (128, 256, 512)
+OFFSET = 16 * 128 - CONTEXTS[-1]    # tokens left out before the first segment, so that the targets are those of gates.py, whose segments are longer
 
 # model, change, options; every model's first row is as it was trained
 CHANGES = [
@@ -104,6 +105,11 @@ def validated(options, name):
     return folder
 
 
+def real_field(options, name):
+    keys = ("segments", "threshold", "erf", "erf_lo", "erf_hi", "saturated", "mean_logprob")
+    return [["model", *keys], *([name, *(row[k] for k in keys)] for row in read_csv(os.path.join(validated(options, name), "summary.csv")))]
+
+
 def real_curve(options, name):
     rows = thinned(read_csv(os.path.join(validated(options, name), "curve.csv")))
     return [["model", *rows[0]], *([name, *row] for row in rows[1:])]
@@ -154,9 +160,11 @@ def nll_of(options, number):
     if os.path.exists(kept):
         rows = read_csv(kept)
         return {c: [float(row[str(c)]) for row in rows] for c in CONTEXTS}
+    import numpy as np
     with tempfile.TemporaryDirectory() as scratch:
-        each = os.path.join(scratch, "each.csv")
-        run(options.reach, "ppl", os.path.join(MODELS, model), "--text", TEXT, "--context", ",".join(map(str, CONTEXTS)), "--segments", TARGETS, "--stride", STRIDE,
+        each, text = (os.path.join(scratch, name) for name in ("each.csv", "text.npy"))
+        np.save(text, tokens_of(options, model)[OFFSET:])
+        run(options.reach, "ppl", os.path.join(MODELS, model), "--tokens", text, "--context", ",".join(map(str, CONTEXTS)), "--segments", TARGETS, "--stride", STRIDE,
             "--per-token", each, "--device", "cpu", "--quiet", *arguments)
         out = {c: [] for c in CONTEXTS}
         for row in read_csv(each):
@@ -187,9 +195,10 @@ STAGES = {
                              f"the jackknife over {GROUPS} groups of segments"]),
     "real-validation": (lambda: real_names(1), validation, [f"reach erf --validate, of some of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick", "units: doc/outputs.md, validation.csv"]),
     "real-decay": (real_names, decay, [f"as decay.csv, of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick"]),
+    "real-field": (real_names, real_field, [f"the field of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick; units: doc/outputs.md, summary.csv"]),
     "real-curve": (real_names, real_curve, [f"the field of {REAL_SEGMENTS} segments of 513 tokens of Moby-Dick: c, c_lo, c_hi: the share of the gradient that the most recent tokens have, with its 95 % "
                                             "bootstrap interval; s: share of the farthest of them"]),
-    "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the same targets as gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
+    "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the targets of gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
                                                       "errors; half, field: ERF(0.5), ERF(0.99) at 512 inputs with 95 % intervals"]),
     "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
                                "paired; _se: standard errors"]),

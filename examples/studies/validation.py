@@ -91,6 +91,14 @@ def decay_table(stage="decay"):
     return markdown(["model", "exponent, 1 to 127", "R^2", "of an exponential", "exponent, 128 to 511", "R^2", "of an exponential"], [[f"`{n}`", *cells(n, 1), *cells(n, 128)] for n in names])
 
 
+def real_fields_table():
+    """Fields of the real models at 512 inputs, a row a model."""
+    rows = {}
+    for r in data("real-field"):
+        rows.setdefault(r["model"], {})[r["threshold"]] = f"{'>= ' if r['saturated'] == '1' else ''}{r['erf']} [{r['erf_lo']}, {r['erf_hi']}]"
+    return markdown(["model", *(f"ERF({q})" for q in ("0.5", "0.9", "0.95", "0.99"))], [[f"`{n}`", *(of[q] for q in ("0.5", "0.9", "0.95", "0.99"))] for n, of in rows.items()])
+
+
 def real_decay():
     """A sentence on the real models, once they are measured: like the biases near, and a floor farther off."""
     near, far = ({r["model"]: decay(r["model"], "power law", first, "real-decay") for r in data("real-decay")} for first in (1, 128))
