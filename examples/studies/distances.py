@@ -22,6 +22,11 @@ def far_models():
     return list(dict.fromkeys(r["model"] for r in data("far")))
 
 
+def far_differences():
+    """All of data/far.csv, each with half of its interval; and how they are tested."""
+    return [pair for n in far_models() for pair in far_of(n).values()], {"half_of": STUDENT[far_count() - 1], "degrees": far_count() - 1}
+
+
 def far_table(models):
     octaves = [last for last in far_of(far_models()[0]) if last >= 256]
     return markdown(["model", "sum of exp(b)", *(f"{last // 2 + 1} to {last}" for last in octaves)],

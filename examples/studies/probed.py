@@ -19,6 +19,15 @@ def copied():
     return list(dict.fromkeys(r["model"] for r in data("copies")))
 
 
+def gains():
+    """All gains of data/copies.csv but those that no input could reach, each with half of its interval."""
+    return [pair for n in copied() for inputs in (128, 512) for pair in copies_of(n, inputs).values() if pair != (0, 0)]
+
+
+def protocol_differences():
+    return [pair for n in protocol_models() for name in ("sliding", "cached") if (pair := protocol_change(n, name))]
+
+
 def farthest(model, inputs=512):
     """The largest distance tried at which the whole interval of the gain lies above LEAST; 0 where none does."""
     return max((d for d, (gain, half) in copies_of(model, inputs).items() if gain - half > LEAST), default=0)

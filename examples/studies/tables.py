@@ -101,10 +101,28 @@ def differences(models):
     return [(d, half) for m in models.values() for _, d, half in m.rises()]
 
 
-def unlike_zero(pairs):
-    """How many of these differences differ from 0 at 0.05, each by itself, and all together by Holm's method. They are of thousands of targets: p is normal."""
-    values = [math.erfc(1.96 * abs(d) / half / math.sqrt(2)) if half else 1.0 for d, half in pairs]
+def student_p(t, degrees):
+    """Two-sided p of Student's t, by Simpson's rule on its density from 0 to |t|."""
+    def density(x):
+        return math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi) * (1 + x * x / degrees) ** (-(degrees + 1) / 2)
+    n, end = 2000, min(abs(t), 200.0)
+    return max(0.0, 1 - 2 * end / (3 * n) * math.fsum(density(end * i / n) * (1 if i in (0, n) else 4 if i % 2 else 2) for i in range(n + 1)))
+
+
+def unlike_zero(pairs, half_of=1.96, degrees=None):
+    """How many of these differences differ from 0 at 0.05, each by itself, and all together by Holm's method. half_of: half an interval in standard errors. p is normal, for differences
+    of thousands of targets, or Student's."""
+    def p(d, half):
+        t = half_of * abs(d) / half if half else 0.0
+        return math.erfc(t / math.sqrt(2)) if degrees is None else student_p(t, degrees)
+    values = [p(d, half) for d, half in pairs]
     return sum(p < 0.05 for p in values), sum(p < 0.05 for p in holm(values))
+
+
+def many_tests(pairs, **how):
+    """A sentence: how many of these differences are told from 0, and how many when their number is corrected for."""
+    one, all_of_them = unlike_zero(pairs, **how)
+    return f"Of {len(pairs)} differences {one} have an interval without 0; corrected for their number by Holm's method, {all_of_them} differ from 0 at 0.05."
 
 
 def at_once(number):
