@@ -136,10 +136,16 @@ def undecided_at_once(models):
     return [m for m in models.values() if not m.holds and all(d - wider * half <= RISE * m.nll() for _, d, half in m.rises())]
 
 
-def sign_test(right, wrong):
-    """Probability of so many right answers or more by tossing a coin."""
+def chance(right, wrong, rate):
+    """Probability of so many right answers or more where each is right with that probability."""
     n = right + wrong
-    return sum(comb(n, k) for k in range(right, n + 1)) / 2 ** n if n else 1.0
+    return math.fsum(comb(n, k) * rate ** k * (1 - rate) ** (n - k) for k in range(right, n + 1)) if n else 1.0
+
+
+def base_rate(chosen):
+    """(models of the more frequent verdict, all): what one would be right for who says the same of each."""
+    holding = sum(m.holds for m in chosen)
+    return max(holding, len(chosen) - holding), len(chosen)
 
 
 def rules_table(models, later):
@@ -147,11 +153,13 @@ def rules_table(models, later):
     chosen = [m for m in models.values() if (m.name not in SEEN) == later]
     rows = []
     said = [outcome(rule, chosen) for rule in RULES]
-    together = holm([sign_test(right, wrong) for right, wrong, _ in said])
-    for rule, (right, wrong, silent), corrected in zip(RULES, said, together):
+    frequent, number = base_rate(chosen)
+    alone = [chance(right, wrong, frequent / number) for right, wrong, _ in said]
+    together = holm(alone)
+    for rule, (right, wrong, silent), p, corrected in zip(RULES, said, alone, together):
         order = area(rule, chosen)
-        rows.append([rule.name, right, wrong, silent, *([f"{sign_test(right, wrong):.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
-    return markdown(["rule", "right", "wrong", "no say", *(["p by coin", "of five rules"] if later else []), "area under the curve"], rows)
+        rows.append([rule.name, right, wrong, silent, *([f"{p:.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
+    return markdown(["rule", "right", "wrong", "no say", *(["p by base rate", "of five rules"] if later else []), "area under the curve"], rows)
 
 
 def names(chosen):
