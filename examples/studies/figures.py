@@ -115,6 +115,24 @@ def theory(models, folder):
           f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},3 margins 0.075,0.99,{0.21 / rows:.3f},{1 - 0.13 / rows:.3f} spacing 0.09,{0.36 / rows:.3f}\n{plots}unset multiplot\n")
 
 
+def changes(folder):
+    """The curves of models with other encodings than they were trained with, a panel for each model of which several were measured."""
+    shown, data, plots = {}, "", ""
+    for row in validation.data("change-curves"):
+        shown.setdefault(row["model"], {}).setdefault(row["change"], []).append((row["tokens"], row["c"], row["c_lo"], row["c_hi"]))
+    shown = {model: curves for model, curves in shown.items() if len(curves) > 2}
+    for panel, (model, curves) in enumerate(shown.items()):
+        data += "".join(block(f"m{panel}_{i}", rows) for i, rows in enumerate(curves.values()))
+        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle",
+                 *(f"$m{panel}_{i} using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle" for i in range(len(curves))),
+                 *(f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{title}'" for i, title in enumerate(curves))]
+        plots += f"set title '{model}'\nplot " + ", \\\n     ".join(parts) + "\n"
+    write(folder, "changes", 9,
+          "# style\nset encoding utf8\nset key bmargin center Left reverse noenhanced samplen 1.2 spacing 0.85 maxrows 4\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:512]\nset yrange [0:1]\n"
+          "set format x '%.0f'\nset xtics 1,8\nset xlabel 'most recent tokens'\nset ylabel 'share of the gradient' offset 1\nset title offset 0,-0.5\n"
+          f"# data\n{block('line', [(TRAINED, 0), (TRAINED, 1)])}{data}# panels\nset multiplot layout 1,{len(shown)} margins 0.08,0.98,0.32,0.93 spacing 0.12,0\n{plots}unset multiplot\n")
+
+
 def decay(models, folder):
     """The share of one input over its distance: slopes of the cumulative curves between points a fourth of an octave apart."""
     curves = {n: models[n].curve for n in ("alibi", "kerple-log", "sandwich", "rotary", "window-40") if n in models}
@@ -167,5 +185,7 @@ def draw(models, folder, reach):
         far(folder)
     if validation.data("real-curve"):
         decay(models, folder)
+    if validation.data("change-curves"):
+        changes(folder)
     theory(models, folder)
     extrapolation(models, folder)

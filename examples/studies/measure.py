@@ -3,7 +3,7 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
@@ -11,7 +11,7 @@ validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where
 decay        the gradient's share of one input over its distance, of the same runs: power law and exponential, with intervals by the jackknife over segments
 real-*       the same, the field and the curve, of real models on Moby-Dick, 40 segments; --validate of 20 of them and of SmolLM2 alone. After `make real`, which fetches them
 changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
-             model as it was trained, and the field of 400 segments
+             model as it was trained, and the field of 400 segments; change-curves: its curve
 copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
 protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide by 8, and by one pass whose layers attend to the last 128 keys (or their
              own window)
@@ -174,6 +174,14 @@ def nll_of(options, number):
     return out
 
 
+def change_curve(options, number):
+    model, title, arguments = CHANGES[number]
+    with tempfile.TemporaryDirectory() as scratch:
+        run(options.reach, "erf", os.path.join(MODELS, model), "--text", TEXT, "--length", LENGTH, "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force", *arguments)
+        rows = thinned(read_csv(os.path.join(scratch, "curve.csv")))
+    return [["model", "change", *rows[0]], *([model, title, *row] for row in rows[1:])]
+
+
 def change(options, number):
     model, title, arguments = CHANGES[number]
     before, now = nll_of(options, next(i for i, c in enumerate(CHANGES) if c[0] == model)), nll_of(options, number)
@@ -200,6 +208,8 @@ STAGES = {
                                             "bootstrap interval; s: share of the farthest of them"]),
     "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the targets of gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
                                                       "errors; half, field: ERF(0.5), ERF(0.99) at 512 inputs with 95 % intervals"]),
+    "change-curves": (lambda: range(len(CHANGES)), change_curve, ["the curves of those fields, 512 inputs: c, c_lo, c_hi: the share of the gradient that the most recent tokens have, with its 95 % bootstrap interval; "
+                                                                  "s: share of the farthest of them"]),
     "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
                                "paired; _se: standard errors"]),
     "protocols": (names, protocols, ["NLL in nats a token of the first 65,536 tokens; change: from nonoverlapping, paired by target; _se: standard errors; seconds of processor time"]),
@@ -217,7 +227,7 @@ def committed(stage):
     """The rows of data/STAGE.csv by what they are of: a model, or a number of CHANGES."""
     path, found = os.path.join(DATA, f"{stage}.csv"), {}
     for row in read_csv(path) if os.path.exists(path) else []:
-        of = next((i for i, c in enumerate(CHANGES) if list(c[:2]) == [row["model"], row["change"]]), None) if stage == "changes" else row["model"]
+        of = next((i for i, c in enumerate(CHANGES) if list(c[:2]) == [row["model"], row["change"]]), None) if stage.startswith("change") else row["model"]
         found.setdefault(of, [list(row)]).append(list(row.values()))
     return found
 
