@@ -174,7 +174,7 @@ ENCODINGS = [
 FIXED = "window-64-train-224 sinusoidal-train-256".split()
 LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 sinusoidal-tokens-36".split()
 SEEDED = "rotary alibi window-40 sinusoidal kerple-log sandwich t5".split()
-SHALLOW = [f"{name}-layers-2" for name in "rotary alibi window-64 sandwich t5".split()]
+SHALLOW = [f"{name}-layers-2" for name in "alibi window-64 rotary".split()]
 NOVELS = [f"{name}-novels" for name in "rotary alibi window-40 sandwich sinusoidal".split()]     # another --corpus: not in the queue
 QUEUE = [encoding.name for encoding in ENCODINGS] + FIXED + LONGER + SHALLOW + [f"{name}-seed-2" for name in SEEDED]
 
