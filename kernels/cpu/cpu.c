@@ -45,19 +45,18 @@ static const char *library_isa(void)
 }
 
 /* The name says all that decides the bytes of a result: what was begun under one is not resumed or merged under another. */
-static void set_name(struct kernels *k, int bf16_instructions)
+static void set_name(struct kernels *k, const char *isa)
 {
     const dnnl_version_t *library = dnnl_version();
-    const char *isa = cpu_state(k)->vector->isa, *other = library_isa();
+    const char *other = library_isa();
     int is_other = other && strcmp(other, isa) != 0;
-    snprintf(k->name, sizeof k->name, "cpu (%s%s, oneDNN %d.%d.%d%s%s)", isa, bf16_instructions ? "_bf16" : "", library->major,
-             library->minor, library->patch, is_other ? " " : "", is_other ? other : "");
+    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major, library->minor, library->patch,
+             is_other ? " " : "", is_other ? other : "");
 }
 
 struct kernels *cpu_open(struct error *e)
 {
-    int bf16_instructions = 0;
-    const struct vector_kernels *vector = cpu_dispatch(&bf16_instructions, e);
+    const struct vector_kernels *vector = cpu_dispatch(e);
     struct cpu_state *s;
     struct kernels *k;
     if (!vector)
@@ -73,11 +72,10 @@ struct kernels *cpu_open(struct error *e)
     }
     reference_fill_f32(k);
     s->vector = vector;
-    s->bf16_instructions = bf16_instructions;
     s->skip = 1;
     s->base = *k;
     ((struct kernels_state *)k->state)->fast = s;
-    set_name(k, 0);
+    set_name(k, vector->isa);
     (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float is float, whatever ONEDNN_DEFAULT_FPMATH_MODE allows */
     (void)!dnnl_set_verbose(0); /* standard output holds the result alone, whatever ONEDNN_VERBOSE asks for */
     cpu_fill_memory(k);
@@ -98,7 +96,6 @@ struct kernels *cpu_open_bf16(struct error *e)
     if (k) {
         strcpy(k->dtype, "bf16");
         cpu_state(k)->rounds = 1;
-        set_name(k, cpu_state(k)->bf16_instructions);
     }
     return k;
 }

@@ -1,7 +1,8 @@
 /* One matrix product in the calling thread, by oneDNN: of floats as they are, or of operands rounded to bf16.
  *
  * Rounded operands are floats too, so that every processor gives the same numbers but for the order of sums, at nearly float's
- * speed. Where instructions for bf16 pay (dispatch.c) they are taken (multiply_bf16.c). */
+ * speed. Instructions for bf16 are not used: the one processor with AVX512_BF16 that was measured makes half as many products a
+ * second with them (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
@@ -72,12 +73,6 @@ void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float 
         cpu_multiply(k, c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta);
         return;
     }
-#if defined(__x86_64__)
-    if (cpu_state(k)->bf16_instructions) {
-        cpu_multiply_bf16(c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta, left);
-        return;
-    }
-#endif
     right = left + (size_t)CPU_OPERAND_ROWS * CPU_OPERAND_DEPTH;
     for (size_t row = 0, rows; row < m; row += rows) {
         rows = smaller(m - row, CPU_OPERAND_ROWS);

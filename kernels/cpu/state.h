@@ -18,7 +18,6 @@ struct cpu_state {
     int skip; /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
     struct kernels base; /* the reference's entries, for what it does well enough */
     int rounds; /* products with weights: operands are rounded to bf16 */
-    int bf16_instructions; /* and multiplied as such, not as the floats that they are */
     void *scratch; /* kept from call to call, grown when needed */
     size_t scratch_bytes;
     float *operands; /* of `rounds`: [operand_threads, CPU_OPERANDS] */
@@ -44,9 +43,8 @@ void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 /* Bytes of scratch of the head, the more of a target each and of head.targets (head.c). */
 size_t cpu_head_scratch(int segments, struct head_shape head);
 
-/* The instruction set to use: the best, or REACH_ISA's; and whether products in bf16 have instructions that pay. NULL on failure.
- */
-const struct vector_kernels *cpu_dispatch(int *bf16_instructions, struct error *e) MUST_USE;
+/* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */
+const struct vector_kernels *cpu_dispatch(struct error *e) MUST_USE;
 
 /* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
 struct cpu_slice {
@@ -87,12 +85,6 @@ void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_
  * end of the operation. */
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
                            int transposed, size_t m, size_t n, size_t depth, float beta);
-#if defined(__x86_64__)
-/* The same by bf16's own instructions, for processors that have them; beta is 0 or 1. room: CPU_OPERANDS floats.
- * (multiply_bf16.c) */
-void cpu_multiply_bf16(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
-                       size_t n, size_t depth, float beta, float *room);
-#endif
 /* Room for the rounded operands of every thread; -1, with the error kept, when there is no memory. Outside of parallel regions.
  * Nothing to do where the set does not round. */
 int cpu_operands(struct kernels *k) MUST_USE;
