@@ -3,8 +3,8 @@
  *   erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]
  *
  * Prints key=value lines: seconds (best), needed_tflop, gemm_gflops, ratio = seconds / (needed / gemm), peak_mb (resident, mapped
- * files included), anonymous_mb. With NORMS=FILE in the environment the norms of the segment go there as doubles, for comparing
- * curves. Tokens are i * 7919 mod the vocabulary. */
+ * files included), anonymous_mb. DTYPE in the environment chooses the arithmetic (f32). With NORMS=FILE the norms of the segment
+ * go there as doubles, for comparing curves. Tokens are i * 7919 mod the vocabulary. */
 #include "model/engine.h"
 
 #include <dnnl.h>
@@ -67,7 +67,8 @@ int main(int argc, char **argv)
     }
     int length = atoi(argv[2]), repeats = atoi(argv[3]);
     double rate = gemm_rate(), best = 1e30, anonymous = 0;
-    struct kernels *k = kernels_open("f32", &e);
+    const char *dtype = getenv("DTYPE");
+    struct kernels *k = kernels_open(dtype ? dtype : "f32", &e);
     struct decoder *d = k ? decoder_open(argv[1], &e) : NULL;
     struct engine_request o = {.positions = length - 1, .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
     struct engine *g = d ? engine_create(k, d, &o, &e) : NULL;
