@@ -136,11 +136,12 @@ TEST_HELP    := $(filter-out $(TEST_SRC),$(wildcard tests/*.c))
 
 ISAS := generic
 ifneq ($(filter x86_64 amd64,$(MACHINE)),)
-ISAS += avx2 avx512
+ISAS += avx2 avx512 avx512_bf16
 endif
 ISA_FLAGS_generic := -DVECTOR_ISA=generic -DVECTOR_WIDTH=4
 ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
+ISA_FLAGS_avx512_bf16 := $(subst =avx512,=avx512_bf16,$(ISA_FLAGS_avx512)) -mavx512bf16
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PAGE_SRC) $(KERNEL_SRC) $(RUN_SRC) $(COMMAND_SRC)) \

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kernels *sets[4],
-    *plain[4]; /* in bf16: the processor's, one for each instruction set, then the reference; in f32 */
+static struct kernels *sets[5],
+    *plain[5]; /* in bf16: the processor's, one for each instruction set, then the reference; in f32 */
 static int set_count;
 static struct kernels *oracle; /* f64 */
 
@@ -35,12 +35,15 @@ static struct kernels *open_set(const char *name, const char *dtype)
 
 static int setup(void **unused)
 {
-    static const char *const names[] = {"generic", "avx2", "avx512"};
+    static const char *const names[] = {"generic", "avx2", "avx512", "avx512_bf16"};
     (void)unused;
     omp_set_num_threads(2);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv("REACH_ISA", names[i], 1);
-        if ((sets[set_count] = open_set("cpu", "bf16")) && (plain[set_count] = open_set("cpu", "f32")))
+        sets[set_count] = open_set("cpu", "bf16");
+        if (!strcmp(names[i], "avx512_bf16"))
+            setenv("REACH_ISA", "avx512", 1); /* what it is in f32 */
+        if (sets[set_count] && (plain[set_count] = open_set("cpu", "f32")))
             set_count++;
     }
     unsetenv("REACH_ISA");
@@ -187,6 +190,178 @@ static void test_operands(void **unused)
     }
 }
 
+/* The set that multiplies by instructions for bf16; NULL where the machine has none. */
+static struct kernels *instructions(void)
+{
+    for (int s = 0; s < set_count - 1; s++)
+        if (cpu_state(sets[s])->vector->multiply_bf16)
+            return sets[s];
+    print_message("no instructions for bf16 here\n");
+    return NULL;
+}
+
+/* A product by instructions, its rows `spare` floats further apart than they are wide. */
+struct product {
+    size_t m, n, depth, spare;
+    int transposed, accumulate;
+    float *a, *b, *c, *room;
+    size_t lda, ldb, ldc, a_count, b_count, c_count;
+};
+
+static struct product product_of(size_t m, size_t n, size_t depth, size_t spare, int transposed, int accumulate)
+{
+    struct product p = {.m = m, .n = n, .depth = depth, .spare = spare, .transposed = transposed, .accumulate = accumulate};
+    p.lda = depth + spare;
+    p.ldb = (transposed ? depth : n) + spare;
+    p.ldc = n + spare;
+    p.a_count = m * p.lda;
+    p.b_count = (transposed ? n : depth) * p.ldb;
+    p.c_count = m * p.ldc;
+    float **arrays[] = {&p.a, &p.b, &p.c};
+    size_t counts[] = {p.a_count, p.b_count, p.c_count};
+    for (size_t i = 0; i < 3; i++) {
+        double *values = random_values(counts[i], (uint64_t)i + 1, 1);
+        *arrays[i] = allocate(counts[i] * sizeof(float));
+        for (size_t j = 0; j < counts[i]; j++)
+            (*arrays[i])[j] = (float)values[j];
+        free(values);
+    }
+    p.room = NULL;
+    assert_int_equal(posix_memalign((void **)&p.room, 64, MULTIPLY_BF16_ROOM * sizeof(float)), 0);
+    return p;
+}
+
+static void product_free(struct product *p)
+{
+    free(p->a);
+    free(p->b);
+    free(p->c);
+    free(p->room);
+}
+
+static float *left(const struct product *p, size_t r, size_t k)
+{
+    return p->a + r * p->lda + k;
+}
+
+static float *right(const struct product *p, size_t k, size_t c)
+{
+    return p->b + (p->transposed ? c * p->ldb + k : k * p->ldb + c);
+}
+
+/* The product; caller frees: all of c, what lies between its rows too. */
+static float *product_run(struct kernels *k, const struct product *p)
+{
+    float *c = allocate(p->c_count * sizeof *c);
+    memcpy(c, p->c, p->c_count * sizeof *c);
+    cpu_state(k)->vector->multiply_bf16(c, p->ldc, p->a, p->lda, p->b, p->ldb, p->transposed, p->m, p->n, p->depth, p->accumulate,
+                                        p->room);
+    return c;
+}
+
+/* Against float64 on rounded operands, at every size that ends a tile, a panel or a piece early. Each of the depth's products is
+ * added once and each piece once, so that no result is off by more than (depth + pieces) 2^-24 of the sum of sizes, and a
+ * hundredth for products of such roundings. What lies between the rows of c stays. */
+static void test_instructions(void **unused)
+{
+    static const size_t sizes[][4] = {/* m, n, depth, spare */
+                                      {1, 1, 1, 0},     {14, 32, 2, 0},    {13, 31, 3, 1},    {15, 33, 31, 5},
+                                      {28, 17, 33, 2},  {40, 16, 767, 3},  {29, 65, 768, 0},  {3, 48, 769, 7},
+                                      {225, 40, 64, 1}, {1037, 34, 10, 3}, {9, 385, 1537, 0}, {16, 100, 100, 4}};
+    struct kernels *k = instructions();
+    (void)unused;
+    for (size_t i = 0; k && i < 4 * sizeof sizes / sizeof *sizes; i++) {
+        const size_t *z = sizes[i / 4];
+        struct product p = product_of(z[0], z[1], z[2], z[3], i & 1, i >> 1 & 1);
+        float *c = product_run(k, &p);
+        for (size_t r = 0; r < p.m; r++)
+            for (size_t j = 0; j < p.ldc; j++) {
+                double before = p.c[r * p.ldc + j], got = c[r * p.ldc + j], sum = j < p.n && !p.accumulate ? 0 : before,
+                       size = j < p.n ? fabs(sum) : 0;
+                for (size_t at = 0; j < p.n && at < p.depth; at++) {
+                    double one = element_round(*left(&p, r, at), ELEMENT_BF16) * element_round(*right(&p, at, j), ELEMENT_BF16);
+                    sum += one;
+                    size += fabs(one);
+                }
+                if (!(fabs(got - sum) <= 1.01 * ((double)p.depth + ceil((double)p.depth / 768)) * 0x1p-24 * size))
+                    fail_msg("%zu x %zu x %zu, transposed %d, accumulate %d: [%zu, %zu] is %.9g (expected %.9g)", p.m, p.n,
+                             p.depth, p.transposed, p.accumulate, r, j, got, sum);
+            }
+        free(c);
+        product_free(&p);
+    }
+}
+
+/* A NaN or an infinity reaches the results that it is a factor of, a number above the largest of bf16 as an infinity, and no
+ * other result: these keep their bytes. */
+static void test_not_finite(void **unused)
+{
+    struct kernels *k = instructions();
+    const float bad[] = {NAN, INFINITY, -INFINITY, 0x1.ffp127f};
+    (void)unused;
+    for (size_t i = 0; k && i < 4 * sizeof bad / sizeof *bad; i++) {
+        struct product p = product_of(31, 45, 35, 0, i & 1, 0);
+        int in_left = i >> 1 & 1;
+        float *want = product_run(k, &p);
+        *(in_left ? left(&p, 17, 34) : right(&p, 34, 40)) = bad[i / 4];
+        float *got = product_run(k, &p);
+        for (size_t r = 0; r < p.m; r++)
+            for (size_t c = 0; c < p.n; c++) {
+                size_t at = r * p.ldc + c;
+                float other = in_left ? *right(&p, 34, c) : *left(&p, r, 34);
+                int reached = in_left ? r == 17 : c == 40;
+                if (reached ? isnan(bad[i / 4]) ? !isnan(got[at]) : got[at] != (float)copysign(INFINITY, bad[i / 4] * other)
+                            : memcmp(&got[at], &want[at], sizeof *got) != 0)
+                    fail_msg("%a in the %s, transposed %d: [%zu, %zu] is %a", (double)bad[i / 4], in_left ? "left" : "right",
+                             p.transposed, r, c, (double)got[at]);
+            }
+        free(want);
+        free(got);
+        product_free(&p);
+    }
+}
+
+/* VDPBF16PS takes denormal factors, and results of its additions, for 0, whatever the mode of the processor. */
+static void test_denormals(void **unused)
+{
+    static const float rows[][3] = {/* left, right, result */
+                                    {0x1p-127f, 0x1p100f, 0},
+                                    {0x1p100f, -0x1p-130f, 0},
+                                    {0x1p-100f, 0x1p-27f, 0},
+                                    {0x1p-100f, 0x1p-26f, 0x1p-126f}};
+    struct kernels *k = instructions();
+    (void)unused;
+    for (size_t i = 0; k && i < sizeof rows / sizeof *rows; i++) {
+        struct product p = product_of(1, 1, 1, 0, 0, 0);
+        *p.a = rows[i][0];
+        *p.b = rows[i][1];
+        float *c = product_run(k, &p);
+        if (*c != rows[i][2])
+            fail_msg("%a times %a is %a (expected %a)", (double)*p.a, (double)*p.b, (double)*c, (double)rows[i][2]);
+        free(c);
+        product_free(&p);
+    }
+}
+
+/* Instructions for bf16 are for bf16: in f32 they are refused by name, and never chosen unasked. */
+static void test_instructions_in_f32(void **unused)
+{
+    struct error e;
+    (void)unused;
+    setenv("REACH_ISA", "avx512_bf16", 1);
+    struct kernels *k = cpu_open(&e);
+    unsetenv("REACH_ISA");
+    assert_null(k);
+    assert_non_null(strstr(e.text, "REACH_ISA=avx512_bf16"));
+    k = cpu_open(&e);
+    assert_non_null(k);
+    assert_null(cpu_state(k)->vector->multiply_bf16);
+    k->close(k);
+    k = instructions();
+    if (k)
+        assert_non_null(strstr(k->name, "avx512_bf16"));
+}
+
 static void require_same(const char *what, const struct kernels *k, struct outputs got, struct outputs want)
 {
     for (int a = 0; a < want.count; a++)
@@ -229,6 +404,10 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_denormals),
+        cmocka_unit_test(test_instructions_in_f32),
         cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -54,9 +54,9 @@ static void set_name(struct kernels *k, const char *isa)
              is_other ? " " : "", is_other ? other : "");
 }
 
-struct kernels *cpu_open(struct error *e)
+static struct kernels *open_set(int bf16, struct error *e)
 {
-    const struct vector_kernels *vector = cpu_dispatch(e);
+    const struct vector_kernels *vector = cpu_dispatch(bf16, e);
     struct cpu_state *s;
     struct kernels *k;
     if (!vector)
@@ -90,9 +90,14 @@ struct kernels *cpu_open(struct error *e)
     return k;
 }
 
+struct kernels *cpu_open(struct error *e)
+{
+    return open_set(0, e);
+}
+
 struct kernels *cpu_open_bf16(struct error *e)
 {
-    struct kernels *k = cpu_open(e);
+    struct kernels *k = open_set(1, e);
     if (k) {
         strcpy(k->dtype, "bf16");
         cpu_state(k)->rounds = 1;

@@ -6,7 +6,7 @@
 #include "kernels/ops.h"
 
 /* Opens the set with the best instruction set of this machine, or the one that the environment variable REACH_ISA names (generic,
- * avx2, avx512). NULL on failure. Freed by k->close. */
+ * avx2, avx512; in bf16 avx512_bf16 too, the best on AMD's processors that have it). NULL on failure. Freed by k->close. */
 struct kernels *cpu_open(struct error *e) MUST_USE;
 /* The same in bf16: a layer's matrix products round both operands to bf16, to nearest, and sum in float; all else is as in float,
  * the head and attention too. */

@@ -1,4 +1,7 @@
-/* Which variant of kernels/cpu/vector this process uses. */
+/* Which variant of kernels/cpu/vector this process uses.
+ *
+ * Instructions for bf16 are used unasked on AMD's processors, where VDPBF16PS does twice the work of a float FMA in its time
+ * (doc/performance.md); on Intel's that was measured it takes four times as long as one. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -21,21 +24,33 @@ static int has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+
+static int has_avx512_bf16(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+
+static int is_amd(void)
+{
+    return __builtin_cpu_is("amd");
+}
 #endif
 
 /* Best last. */
 static const struct {
     const struct vector_kernels *vector;
     int (*has)(void);
+    int (*pays)(void); /* NULL: always */
 } variants[] = {
-    {&vector_kernels_generic, has_generic},
+    {&vector_kernels_generic, has_generic, NULL},
 #if defined(__x86_64__)
-    {&vector_kernels_avx2, has_avx2},
-    {&vector_kernels_avx512, has_avx512},
+    {&vector_kernels_avx2, has_avx2, NULL},
+    {&vector_kernels_avx512, has_avx512, NULL},
+    {&vector_kernels_avx512_bf16, has_avx512_bf16, is_amd},
 #endif
 };
 
-const struct vector_kernels *cpu_dispatch(struct error *e)
+const struct vector_kernels *cpu_dispatch(int bf16, struct error *e)
 {
     const char *forced = getenv("REACH_ISA");
     const struct vector_kernels *found = NULL;
@@ -44,10 +59,16 @@ const struct vector_kernels *cpu_dispatch(struct error *e)
 #if defined(__x86_64__)
     __builtin_cpu_init();
 #endif
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        if ((!forced || !strcmp(forced, variants[i].vector->isa)) && variants[i].has())
-            found = variants[i].vector;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const struct vector_kernels *v = variants[i].vector;
+        int asked = forced ? !strcmp(forced, v->isa) : !variants[i].pays || variants[i].pays();
+        if (asked && (bf16 || !v->multiply_bf16) && variants[i].has())
+            found = v;
+    }
     if (!found)
-        fail(e, "REACH_ISA=%s: this machine has no such instruction set (expected generic, avx2 or avx512)", forced);
+        fail(e,
+             "REACH_ISA=%s: this machine has no such instruction set (expected generic, avx2 or avx512, or for bf16 alone "
+             "avx512_bf16)",
+             forced);
     return found;
 }

@@ -1,4 +1,4 @@
-/* Matrix products of the cpu set: oneDNN on fixed tiles.
+/* Matrix products of the cpu set: oneDNN, or in bf16 maybe own kernels (multiply.c), on fixed tiles.
  *
  * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread. Tiles are cut
  * from each segment's rows alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches
@@ -144,7 +144,7 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
         cpu_multiply_operands(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld),
-                              s->ld, !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
+                              s->ld, !s->transposed, some, columns, w->columns, accumulate);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -203,7 +203,7 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
             const struct cpu_slice *s = &m->slices[i];
             cpu_multiply_operands(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows,
                                   s->data + first * (s->transposed ? s->ld : 1), s->ld, s->transposed, some, columns, s->rows,
-                                  accumulate || i ? 1.0f : 0.0f);
+                                  accumulate || i);
         }
     }
 }
@@ -278,7 +278,7 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
             continue;
         }
         cpu_multiply_operands(k, to, w->rows, in, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld,
-                              !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
+                              !s->transposed, some, columns, w->columns, accumulate);
         for (size_t r = 0; b && r < some; r++)
             v->add(to + r * w->rows, b, columns);
     }
@@ -310,7 +310,7 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
         for (int j = 0; j < m->slice_count; j++) {
             const struct cpu_slice *s = &m->slices[j];
             cpu_multiply_operands(k, to, w->columns, in + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                                  s->transposed, some, columns, s->rows, accumulate || j ? 1.0f : 0.0f);
+                                  s->transposed, some, columns, s->rows, accumulate || j);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* One matrix product in the calling thread, by oneDNN: of floats as they are, or of operands rounded to bf16.
  *
  * Rounded operands are floats too, so that every processor gives the same numbers but for the order of sums, at nearly float's
- * speed. Instructions for bf16 are not used: the one processor with AVX512_BF16 that was measured makes half as many products a
- * second with them (doc/performance.md). */
+ * speed. Where instructions for bf16 pay (dispatch.c) the vector kernels multiply by these; oneDNN 2.6 does too, but takes longer
+ * with the packing of both operands (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
@@ -65,12 +65,16 @@ static size_t smaller(size_t a, size_t b)
 }
 
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
-                           int transposed, size_t m, size_t n, size_t depth, float beta)
+                           int transposed, size_t m, size_t n, size_t depth, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
-    float *left = cpu_operands_own(k), *right;
+    float *left = cpu_operands_own(k), *right, beta = accumulate ? 1.0f : 0.0f;
     if (!left) {
         cpu_multiply(k, c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta);
+        return;
+    }
+    if (v->multiply_bf16) {
+        v->multiply_bf16(c, ldc, a, lda, b, ldb, transposed, m, n, depth, accumulate, left);
         return;
     }
     right = left + (size_t)CPU_OPERAND_ROWS * CPU_OPERAND_DEPTH;

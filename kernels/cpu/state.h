@@ -43,8 +43,8 @@ void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 /* Bytes of scratch of the head, the more of a target each and of head.targets (head.c). */
 size_t cpu_head_scratch(int segments, struct head_shape head);
 
-/* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */
-const struct vector_kernels *cpu_dispatch(struct error *e) MUST_USE;
+/* The instruction set to use: the best, or REACH_ISA's; one with instructions for bf16 in bf16 alone. NULL on failure. */
+const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
 
 /* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
 struct cpu_slice {
@@ -75,16 +75,17 @@ struct cpu_attention {
  * them. */
 enum { CPU_OPERAND_ROWS = 1024, CPU_OPERAND_COLUMNS = 384, CPU_OPERAND_DEPTH = 512 };
 enum { CPU_OPERANDS = (CPU_OPERAND_ROWS + CPU_OPERAND_COLUMNS) * CPU_OPERAND_DEPTH };
+_Static_assert((int)CPU_OPERANDS >= (int)MULTIPLY_BF16_ROOM, "instructions for bf16 have room, too");
 
 /* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed.
  * Rows ldc, lda, ldb floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
                   size_t m, size_t n, size_t depth, float beta);
 
-/* The same of rows of a layer and its matrix: with operands rounded to bf16 where the set rounds. Between cpu_operands and the
- * end of the operation. */
+/* The same of rows of a layer and its matrix, c += where it accumulates: with operands rounded to bf16 where the set rounds.
+ * Between cpu_operands and the end of the operation. */
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
-                           int transposed, size_t m, size_t n, size_t depth, float beta);
+                           int transposed, size_t m, size_t n, size_t depth, int accumulate);
 /* Room for the rounded operands of every thread; -1, with the error kept, when there is no memory. Outside of parallel regions.
  * Nothing to do where the set does not round. */
 int cpu_operands(struct kernels *k) MUST_USE;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
+enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
 /* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with
  * TABLE_PAD entries behind at[0] for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a
@@ -76,6 +77,12 @@ struct vector_kernels {
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
     void (*round_bf16)(float *y, const float *x, size_t count); /* to the nearest, ties to even */
 
+    /* c[m, n] = a[m, depth] b, or c += where it accumulates, both operands rounded to bf16, to nearest, and denormals to 0; sums
+     * in float. b is [depth, n], or [n, depth] when transposed; rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats,
+     * 64-byte aligned. NULL without instructions for it. */
+    void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
+                          size_t n, size_t depth, int accumulate, float *room);
+
     /* The functions that the rest is made of, for tests. */
     void (*exp)(float *y, const float *x, size_t count);
     void (*tanh)(float *y, const float *x, size_t count);
@@ -85,6 +92,7 @@ extern const struct vector_kernels vector_kernels_generic;
 #if defined(__x86_64__)
 extern const struct vector_kernels vector_kernels_avx2;
 extern const struct vector_kernels vector_kernels_avx512;
+extern const struct vector_kernels vector_kernels_avx512_bf16;
 #endif
 
 /* Each file defines its functions under names that end in the instruction set's; table.c gathers them. */
@@ -108,6 +116,7 @@ extern const struct vector_kernels vector_kernels_avx512;
 #define dot_span_double VECTOR_NAME(dot_span_double)
 #define add_scaled_span_double VECTOR_NAME(add_scaled_span_double)
 #define round_span_bf16 VECTOR_NAME(round_span_bf16)
+#define multiply_bf16_tiles VECTOR_NAME(multiply_bf16_tiles)
 #define exp_span VECTOR_NAME(exp_span)
 #define tanh_span VECTOR_NAME(tanh_span)
 
@@ -130,6 +139,8 @@ float dot_span(const float *x, const float *y, size_t count);
 double dot_span_double(const float *x, const float *y, size_t count);
 void add_scaled_span_double(double *y, const float *x, double factor, size_t count);
 void round_span_bf16(float *y, const float *x, size_t count);
+void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
+                         size_t n, size_t depth, int accumulate, float *room);
 void exp_span(float *y, const float *x, size_t count);
 void tanh_span(float *y, const float *x, size_t count);
 #endif

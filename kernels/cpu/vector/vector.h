@@ -172,6 +172,54 @@ INLINE v_float v_narrow(v_double low, v_double high)
 
 #endif
 
+#ifdef __AVX512BF16__
+
+/* WIDTH pairs of bf16, the first of a pair in the lower half. */
+typedef v_unsigned v_pairs;
+
+INLINE v_pairs v_load_pairs(const uint32_t *p)
+{
+    return (v_pairs)_mm512_loadu_si512(p);
+}
+
+INLINE void v_store_pairs(uint32_t *p, v_pairs x)
+{
+    _mm512_storeu_si512(p, (__m512i)x);
+}
+
+INLINE v_pairs v_all_pairs(uint32_t pair)
+{
+    return pair - (v_pairs){0};
+}
+
+/* Rounded to nearest, ties to even, denormals to 0: (x0, x1), (x2, x3), ..., (y0, y1), ... */
+INLINE v_pairs v_round_neighbours(v_float x, v_float y)
+{
+    return (v_pairs)_mm512_cvtne2ps_pbh(y, x);
+}
+
+/* Rounded alike: (x0, y0), (x1, y1), ... */
+INLINE v_pairs v_round_pairs(v_float x, v_float y)
+{
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20,
+                                           4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return (v_pairs)_mm512_permutexvar_epi16(order, (__m512i)v_round_neighbours(x, y));
+}
+
+/* c + a0 b0 + a1 b1 of every pair in float, by two fused additions that take denormal factors and results for 0. */
+INLINE v_float v_fma_pairs(v_pairs a, v_pairs b, v_float c)
+{
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+}
+
+/* Lane i is lane index[i] of x, or of y where index[i] has WIDTH added. */
+INLINE v_pairs v_choose_pairs(v_pairs x, v_unsigned index, v_pairs y)
+{
+    return (v_pairs)_mm512_permutex2var_epi32((__m512i)x, (__m512i)index, (__m512i)y);
+}
+
+#endif
+
 /* x where the mask is set (all bits), y elsewhere. */
 INLINE v_float v_select(v_int mask, v_float x, v_float y)
 {
