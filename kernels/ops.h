@@ -148,7 +148,8 @@ struct run {
 
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
-    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and its kin alone) */
+    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and its kin, and with instructions
+                      for it of attention) */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
     int workers; /* things done at once (threads); the plan batches segments to keep them busy. 0 counts as 1 */
     int tile; /* rows of a task: the set gives a worker so many queries of a head, or so many rows and columns of a product. 0: a

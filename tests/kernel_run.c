@@ -130,6 +130,11 @@ void thread_order(const char *seed)
     setenv("REACH_CUDA_HOST_SEED", seed ? seed : before, 1);
 }
 
+int rounds_attention(const struct kernels *k)
+{
+    return strstr(k->name, "avx512_bf16") != NULL;
+}
+
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};

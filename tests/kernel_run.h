@@ -99,6 +99,9 @@ struct attention_case {
     double sinks; /* scores beside those of the keys lie below 2 sinks in size; 0: there are none */
 };
 
+/* 1: a processor's set whose attention rounds factors to bf16, by instructions for it. */
+int rounds_attention(const struct kernels *k);
+
 /* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds); /* y, dx */
 struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds); /* y, statistics, dx */

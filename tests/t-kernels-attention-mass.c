@@ -133,9 +133,9 @@ static void check_case(struct kernels *k, size_t number)
                                     .bias = bias,
                                     .multiplier = multiplier,
                                     .key_bias = key_bias};
-    double *got = run(k, m, q, kv, sinks, &shape), tolerance = strcmp(k->dtype, "f64") == 0    ? 1e-12
-                                                               : strcmp(k->dtype, "tf32") == 0 ? 1e-2
-                                                                                               : 2e-5;
+    double *got = run(k, m, q, kv, sinks, &shape), tolerance = strcmp(k->dtype, "f64") == 0                           ? 1e-12
+                                                               : strcmp(k->dtype, "tf32") == 0 || rounds_attention(k) ? 1e-2
+                                                                                                                      : 2e-5;
     plain(want, c, counted, q, kv, bias, multiplier, key_bias, sinks);
     for (size_t i = 0; i < count; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance * (1 + want[i])) || (want[i] == 0 && got[i] != 0))

@@ -18,8 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-static struct kernels *sets[3]; /* one for each instruction set that this machine has */
+static struct kernels *sets[4]; /* one for each instruction set that this machine has; that for bf16 alone in bf16 */
 static int set_count;
+static struct kernels *best; /* in f32 */
 
 static int setup(void **unused)
 {
@@ -35,8 +36,16 @@ static int setup(void **unused)
         else
             print_message("%s\n", e.text);
     }
+    if (!set_count)
+        return -1;
+    best = sets[set_count - 1];
+    setenv("REACH_ISA", "avx512_bf16", 1);
+    if ((sets[set_count] = cpu_open_bf16(&e)))
+        set_count++;
+    else
+        print_message("%s\n", e.text);
     unsetenv("REACH_ISA");
-    return set_count ? 0 : -1;
+    return 0;
 }
 
 static int teardown(void **unused)
@@ -55,7 +64,7 @@ static void test_dispatch(void **unused)
     assert_non_null(strstr(sets[0]->name, "generic"));
     struct kernels *k = cpu_open(&e);
     assert_non_null(k);
-    assert_string_equal(k->name, sets[set_count - 1]->name); /* the best is the default */
+    assert_string_equal(k->name, best->name); /* it is the default */
     k->close(k);
     setenv("REACH_ISA", "sse9", 1);
     assert_null(cpu_open(&e));
@@ -242,11 +251,12 @@ static void test_threads(void **unused)
                                                 {3, 0, 130, 33, 1200, 1, 1},
                                                 {9, 0, 1, 300, 300, 1, 0},
                                                 {2, 0, 9, 700, 20, 0, 0}};
-    struct kernels *k = sets[set_count - 1];
+    enum { LINEAR_CASES = sizeof linear / sizeof *linear, CASES = LINEAR_CASES + ATTENTION_CASES };
     (void)unused;
-    for (int n = 0; n < (int)(sizeof linear / sizeof *linear) + ATTENTION_CASES; n++) {
-        int product = n < (int)(sizeof linear / sizeof *linear);
-        const struct attention_case *a = product ? NULL : &attention_cases[n - (int)(sizeof linear / sizeof *linear)];
+    for (int i = 0; i < set_count * CASES; i++) {
+        struct kernels *k = sets[i / CASES];
+        int n = i % CASES, product = n < LINEAR_CASES;
+        const struct attention_case *a = product ? NULL : &attention_cases[n - LINEAR_CASES];
         struct outputs want = product ? run_linear(k, &linear[n], 0) : run_attention(k, a, 0);
         for (int threads = 1; threads <= 4; threads += 3) {
             omp_set_num_threads(threads);
@@ -303,7 +313,7 @@ static void store(struct weight_part part[6], char *memory, const struct layout 
 
 static void test_layouts(void **unused)
 {
-    struct kernels *k = sets[set_count - 1];
+    struct kernels *k = best;
     double *matrix = random_values(ROWS * COLUMNS, 1, 0x1p-1), *values = random_values(BATCH * ROWS, 2, 1), want[2][BATCH * ROWS],
            got[BATCH * ROWS];
     char *memory = allocate(60 * 60 * sizeof(double));

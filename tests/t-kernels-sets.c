@@ -115,7 +115,7 @@ static double roundoff(const struct kernels *k, enum op op)
     if (stores_bf16(k))
         return plain ? ldexp(1, -24) : ldexp(1, -8);
     if (!strcmp(k->dtype, "bf16"))
-        return op == OP_LINEAR || op == OP_RUNS ? ldexp(1, -8) : ldexp(1, -24);
+        return op == OP_LINEAR || op == OP_RUNS || (op == OP_ATTENTION && rounds_attention(k)) ? ldexp(1, -8) : ldexp(1, -24);
     if (!strcmp(k->dtype, "tf32"))
         return op == OP_LINEAR || op == OP_RUNS || op == OP_ATTENTION || op == OP_HEAD_ROWS ? ldexp(1, -11) : ldexp(1, -24);
     assert_string_equal(k->dtype, "f32");

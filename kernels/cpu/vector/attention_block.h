@@ -19,13 +19,14 @@
 /* Block sizes by measurement on AVX2; PAD keeps rows of a power of two bytes from falling into the same cache sets. */
 enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16, HEAD_MOST = 256 + PANEL };
 _Static_assert(KEYS % PANEL == 0, "key blocks are whole panels");
+_Static_assert(QUERIES % GROUP == 0 && KEYS % GROUP == 0, "blocks are whole groups");
 _Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole panel behind their end");
 
 /* The small fixed arrays of a task, at the front of its scratch. */
 struct workspace {
     float score[QUERIES * LD] __attribute__((aligned(64)));
     float d_score[QUERIES * LD] __attribute__((aligned(64)));
-    float slope[QUERIES * LD] __attribute__((aligned(64))); /* reverse: derivative of the soft-cap */
+    float slope[QUERIES * LD] __attribute__((aligned(64))); /* reverse: derivative of the soft-cap; then dS in groups */
     float first[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
     float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
@@ -34,6 +35,12 @@ struct workspace {
 };
 _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 
+/* Factors of products in groups (product.h). */
+struct factors {
+    const group *query, *d_o, *key, *value; /* [rows, ld] of groups along the rows, or [groups of rows, ld] along the columns */
+    const group *key_t, *value_t; /* panels [keys / PANEL][groups of head_size][PANEL] */
+};
+
 /* The arrays of a head, packed so that blocks are contiguous and padded. */
 struct packed {
     struct workspace *work;
@@ -41,6 +48,8 @@ struct packed {
     int width; /* head_size rounded up to whole vectors */
     float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
     float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
+    float *query_room, *d_o_room; /* the same, of what is a left and a right factor where these differ */
+    struct factors left, right; /* of those above, which are gone where groups are no floats */
     float *lse, *dot; /* [queries] */
     float *query_size, *key_size; /* per block: the largest row length; NaN where something is not finite */
 };
@@ -76,6 +85,8 @@ static size_t pack_layout(struct packed *p, float *base, int head_size, int quer
         TAKE(dq, q * ld);
         TAKE(lse, q);
         TAKE(dot, q);
+        TAKE(query_room, GROUP > 1 ? q * ld : 0);
+        TAKE(d_o_room, GROUP > 1 ? q * ld : 0);
     }
 #undef TAKE
     return at;
@@ -146,6 +157,15 @@ static void pack_transposed(float *out, const float *x, size_t stride, int rows,
     }
 }
 
+/* Panels as pack_transposed makes them, in groups, in their place. */
+static const group *group_panels(float *x, int padded, int columns)
+{
+    for (int panel = 0; panel < padded / PANEL; panel++)
+        group_along_columns(x + (size_t)panel * (size_t)groups(columns) * PANEL, x + (size_t)panel * (size_t)columns * PANEL,
+                            PANEL, columns, PANEL);
+    return (const group *)x;
+}
+
 /* Returns the number of query blocks. */
 static int clear_sizes(const struct packed *p, const struct attention_task *t)
 {
@@ -196,7 +216,7 @@ static int block_is_zero(const struct attention_task *t, const struct packed *p,
     int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0, farthest = b->diagonal + b->queries - 1;
     float bias = extreme_over((b->kept ? &t->open : &t->bias)->extreme, nearest, farthest); /* open's are no smaller */
     double bound = (double)p->query_size[b->i / QUERIES] * p->key_size[b->j / KEYS];
-    double rounding = 1e-4; /* of bound: more than head_size roundings of a float sum */
+    double rounding = GROUP > 1 ? 5e-3 : 1e-4; /* of bound: more than head_size roundings of a float sum, and two to bf16 */
     if (t->soft_cap > 0 && bound > t->soft_cap)
         bound = t->soft_cap;
     if (t->multiplier.at)

@@ -59,8 +59,9 @@ static void forward_block(const struct attention_task *t, const struct packed *p
     for (int first = 0, rows; first < b->queries; first += rows) {
         rows = b->queries - first < STRIP ? b->queries - first : STRIP;
         int diagonal = b->diagonal + first;
-        product(w->score, LD, p->query + (size_t)(b->i + first) * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d,
-                (size_t)d * PANEL, PANEL, rows, columns_all, d, 0, 0, causal ? MASK_RESULT : MASK_NONE, diagonal);
+        product(w->score, LD, p->left.query + (size_t)(b->i + first) * p->ld, p->ld,
+                p->right.key_t + (size_t)b->j * (size_t)groups(d), (size_t)groups(d) * PANEL, PANEL, rows, columns_all, d, 0, 0,
+                causal ? MASK_RESULT : MASK_NONE, diagonal);
         for (int r = 0; r < rows; r++) { /* row after row: the maxima do not wait for the exponentials */
             float *z = w->score + r * LD;
             int columns = row_columns(b, first + r);
@@ -77,8 +78,9 @@ static void forward_block(const struct attention_task *t, const struct packed *p
             if (causal)
                 memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
-        product(w->first + (size_t)first * p->ld, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, rows,
-                p->width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
+        const group *probability = group_along_rows(w->score, w->score, LD, rows, KEYS);
+        product(w->first + (size_t)first * p->ld, p->ld, probability, LD, p->right.value + (size_t)(b->j / GROUP) * p->ld, PANEL,
+                p->ld, rows, p->width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }
 }
 
@@ -107,6 +109,9 @@ void attention_forward(const struct attention_task *t)
     pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 0});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
+    p.left.query = group_along_rows(p.query, p.query, p.ld, t->queries, (int)round_up((size_t)d, PANEL));
+    p.right.key_t = group_panels(p.key_t, padded, d);
+    p.right.value = group_along_columns(p.value, p.value, p.ld, padded, p.width);
     struct workspace *w = p.work;
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);

@@ -8,8 +8,9 @@ static void mass_block(double *mass, const struct attention_task *t, const struc
     struct workspace *w = p->work;
     float *diagonal = w->second; /* [QUERIES + LD]: entry (r, c) belongs to QUERIES - 1 - r + c */
     int d = t->head_size;
-    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL,
-            b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, b->causal ? MASK_RESULT : MASK_NONE, b->diagonal);
+    product(w->score, LD, p->left.query + (size_t)b->i * p->ld, p->ld, p->right.key_t + (size_t)b->j * (size_t)groups(d),
+            (size_t)groups(d) * PANEL, PANEL, b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0,
+            b->causal ? MASK_RESULT : MASK_NONE, b->diagonal);
     memset(diagonal, 0, (QUERIES + LD) * sizeof(float));
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *to = diagonal + QUERIES - 1 - r;
@@ -42,6 +43,8 @@ void attention_mass_head(const struct attention_task *t)
     pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 0});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
+    p.left.query = group_along_rows(p.query, p.query, p.ld, t->queries, (int)round_up((size_t)d, PANEL));
+    p.right.key_t = group_panels(p.key_t, padded, d);
     memset(t->mass, 0, (size_t)t->keys * sizeof *t->mass);
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);

@@ -25,14 +25,15 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
 {
     struct workspace *w = p->work;
     int causal = b->causal, d = t->head_size;
-    size_t i = (size_t)b->i * p->ld, j = (size_t)b->j * (size_t)d;
+    size_t i = (size_t)b->i * p->ld, i_groups = (size_t)(b->i / GROUP) * p->ld, depth = (size_t)groups(d),
+           j = (size_t)b->j * depth;
     enum product_mask result = causal ? MASK_RESULT : MASK_NONE, left = causal ? MASK_LEFT : MASK_NONE,
                       left_t = causal ? MASK_LEFT_T : MASK_NONE;
     int columns_all = (int)round_up((size_t)b->keys, WIDTH);
-    product(w->score, LD, p->query + i, p->ld, p->key_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result,
-            b->diagonal);
-    product(w->d_score, LD, p->d_o + i, p->ld, p->value_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result,
-            b->diagonal);
+    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + j, depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0,
+            result, b->diagonal);
+    product(w->d_score, LD, p->left.d_o + i, p->ld, p->right.value_t + j, depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0,
+            result, b->diagonal);
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *ds = w->d_score + r * LD, *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
         int columns = row_columns(b, r);
@@ -51,11 +52,15 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
             memset(ds + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
     }
-    product(w->second, p->ld, w->score, LD, p->d_o + i, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t, b->diagonal);
-    product(w->first, p->ld, w->d_score, LD, p->query + i, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
+    const group *probability = group_along_columns(w->score, w->score, LD, b->queries, columns_all),
+                *left_ds = group_along_rows(w->slope, w->d_score, LD, b->queries, KEYS),
+                *ds = group_along_columns(w->d_score, w->d_score, LD, b->queries, columns_all);
+    product(w->second, p->ld, probability, LD, p->right.d_o + i_groups, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
             b->diagonal);
-    product(p->dq + i, p->ld, w->d_score, LD, p->key + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0,
-            left, b->diagonal);
+    product(w->first, p->ld, ds, LD, p->right.query + i_groups, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
+            b->diagonal);
+    product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL, p->ld, b->queries, p->width,
+            b->keys, 1, 0, left, b->diagonal);
 }
 
 void attention_reverse_head(const struct attention_task *t)
@@ -78,6 +83,14 @@ void attention_reverse_head(const struct attention_task *t)
         p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride, (size_t)d);
         p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* a row with nothing to see: every z is -inf, every P is 0 */
     }
+    int panels = (int)round_up((size_t)d, PANEL);
+    p.left.query = group_along_rows(p.query_room, p.query, p.ld, t->queries, panels);
+    p.left.d_o = group_along_rows(p.d_o_room, p.d_o, p.ld, t->queries, panels);
+    p.right.query = group_along_columns(p.query, p.query, p.ld, t->queries, p.width);
+    p.right.d_o = group_along_columns(p.d_o, p.d_o, p.ld, t->queries, p.width);
+    p.right.key = group_along_columns(p.key, p.key, p.ld, padded, p.width);
+    p.right.key_t = group_panels(p.key_t, padded, d);
+    p.right.value_t = group_panels(p.value_t, padded, d);
     struct workspace *w = p.work;
     for (int j = 0; j < t->keys; j += KEYS) {
         struct block b = block_at(t, 0, j);

@@ -1,7 +1,7 @@
 /* Small matrix products whose operands lie in the near caches: C (+)= A B, one micro-tile of TILE_ROWS x 2 vectors held in
  * registers at a time.
  *
- * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A is read one element at a time
+ * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A is read one group at a time
  * and spread over a vector, so that A^T costs the same as A. Every array is padded with readable memory to whole panels of
  * columns. */
 #ifndef REACH_KERNELS_CPU_VECTOR_PRODUCT_H
@@ -13,9 +13,91 @@
  * blocks of attention. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
 
-/* C[rows, vectors * WIDTH] (+)= sum over k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row] when
- * transposed. */
-INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t depth,
+/* What a factor is made of: GROUP numbers that are neighbours along the depth. Floats, or pairs of bf16 where there are
+ * instructions for these; pairs lie where the floats were, so that a group is as wide as a float. */
+#ifdef __AVX512BF16__
+enum { GROUP = 2 };
+typedef uint32_t group __attribute__((may_alias));
+typedef v_pairs v_group;
+
+INLINE v_group v_load_group(const group *p)
+{
+    return v_load_pairs((const uint32_t *)p);
+}
+
+INLINE v_group v_all_group(group x)
+{
+    return v_all_pairs(x);
+}
+
+INLINE v_float v_fma_group(v_group a, v_group b, v_float c)
+{
+    return v_fma_pairs(a, b, c);
+}
+#else
+enum { GROUP = 1 };
+typedef float group;
+typedef v_float v_group;
+
+INLINE v_group v_load_group(const group *p)
+{
+    return v_load(p);
+}
+
+INLINE v_group v_all_group(group x)
+{
+    return v_all(x);
+}
+
+INLINE v_float v_fma_group(v_group a, v_group b, v_float c)
+{
+    return v_fma(a, b, c);
+}
+#endif
+
+INLINE int groups(int depth)
+{
+    return (depth + GROUP - 1) / GROUP;
+}
+
+/* The rows of a left factor, ld apart, in groups along them: x itself, or rounded in `to`, which may be x. columns: whole panels.
+ */
+INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int rows, int columns)
+{
+#ifdef __AVX512BF16__
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c += PANEL) {
+            const float *from = x + (size_t)r * ld + c;
+            v_store_pairs((uint32_t *)to + (size_t)r * ld + c / 2, v_round_neighbours(v_load(from), v_load(from + WIDTH)));
+        }
+    return (const group *)to;
+#else
+    (void)to, (void)ld, (void)rows, (void)columns;
+    return x;
+#endif
+}
+
+/* The same of a right factor, or a transposed left one, whose depth is the rows; row r of groups has rows r GROUP on. columns:
+ * whole vectors. */
+INLINE const group *group_along_columns(float *to, const float *x, size_t ld, int rows, int columns)
+{
+#ifdef __AVX512BF16__
+    for (int r = 0; r < rows; r += GROUP)
+        for (int c = 0; c < columns; c += WIDTH) {
+            const float *from = x + (size_t)r * ld + c;
+            v_store_pairs((uint32_t *)to + (size_t)(r / GROUP) * ld + c,
+                          v_round_pairs(v_load(from), r + 1 < rows ? v_load(from + ld) : v_all(0)));
+        }
+    return (const group *)to;
+#else
+    (void)to, (void)ld, (void)rows, (void)columns;
+    return x;
+#endif
+}
+
+/* C[rows, vectors * WIDTH] (+)= sum over groups k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row]
+ * when transposed. */
+INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const group *b, size_t ldb, size_t depth,
                          int accumulate, const int rows, const int vectors, const int transposed)
 {
     v_float sum[TILE_ROWS][2];
@@ -24,13 +106,13 @@ INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const
         sum[r][0] = sum[r][1] = v_all(0);
 #pragma GCC unroll 1
     for (size_t k = 0; k < depth; k++) {
-        v_float b0 = v_load(b), b1 = vectors > 1 ? v_load(b + WIDTH) : b0;
+        v_group b0 = v_load_group(b), b1 = vectors > 1 ? v_load_group(b + WIDTH) : b0;
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
-            v_float x = v_all(transposed ? a[r] : a[(size_t)r * lda]);
-            sum[r][0] = v_fma(x, b0, sum[r][0]);
+            v_group x = v_all_group(transposed ? a[r] : a[(size_t)r * lda]);
+            sum[r][0] = v_fma_group(x, b0, sum[r][0]);
             if (vectors > 1)
-                sum[r][1] = v_fma(x, b1, sum[r][1]);
+                sum[r][1] = v_fma_group(x, b1, sum[r][1]);
         }
         a += transposed ? lda : 1;
         b += ldb;
@@ -52,8 +134,9 @@ enum product_mask {
     MASK_LEFT_T /* A(r, k) = 0 for r > k + diagonal: A is the transpose of a masked block */
 };
 
-/* C[m, n] (+)= A[m, depth] B[depth, n]; n is rounded up to whole vectors. */
-INLINE void product(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t panel_stride, size_t ldb, int m,
+/* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors, depth to whole groups, behind
+ * which A or B is zero. */
+INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const group *b, size_t panel_stride, size_t ldb, int m,
                     int n, int depth, int accumulate, const int transposed, enum product_mask mask, int diagonal)
 {
     for (int column = 0; column < n; column += PANEL, b += panel_stride) {
@@ -67,10 +150,11 @@ INLINE void product(float *c, size_t ldc, const float *a, size_t lda, const floa
                 end = row + rows + diagonal > 0 ? row + rows + diagonal : 0;
             if (mask == MASK_LEFT_T && row - diagonal > 0)
                 first = row - diagonal < end ? row - diagonal : end;
+            first /= GROUP;
             float *to = c + (size_t)row * ldc + column;
-            const float *left = a + (transposed ? (size_t)first * lda + (size_t)row : (size_t)row * lda + (size_t)first),
+            const group *left = a + (transposed ? (size_t)first * lda + (size_t)row : (size_t)row * lda + (size_t)first),
                         *right = b + (size_t)first * ldb;
-            size_t count = (size_t)(end - first);
+            size_t count = (size_t)(groups(end) - first);
 #define TILE(constant) \
     do { \
         if (wide) \
