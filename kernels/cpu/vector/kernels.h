@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
-enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
+enum { MULTIPLY_BF16_ROOM = 1 << 18 }; /* floats */
 
 /* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with
  * TABLE_PAD entries behind at[0] for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a

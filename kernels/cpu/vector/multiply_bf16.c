@@ -6,11 +6,11 @@
 
 #ifdef __AVX512BF16__
 
-/* 14 x 2 registers of sums, two of the right operand and one of the left. A piece of the left operand's LEFT rows waits in the
- * second cache while panels of COLUMNS of the right one pass. */
-enum { ROWS = 14, COLUMNS = 2 * WIDTH, LEFT = 16 * ROWS };
-/* What is packed at a time, and the pairs of a packed row of the left operand, an odd number of cache lines. */
-enum { MOST_ROWS = 74 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
+/* 14 x 2 registers of sums, two of the right operand and one of the left. */
+enum { ROWS = 14, COLUMNS = 2 * WIDTH };
+/* What is packed at a time, so that both operands stay in the second cache; and the pairs of a packed row of the left one, an odd
+ * number of cache lines. */
+enum { MOST_ROWS = 16 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
 _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cache sets");
 _Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2, "there is room for what is packed at a time");
 
@@ -129,33 +129,32 @@ static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b
 static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate, size_t m,
                             size_t n)
 {
-    for (size_t first = 0; first < m; first += LEFT)
-        for (size_t column = 0; column < n; column += COLUMNS)
-            for (size_t row = first; row < m && row < first + LEFT; row += ROWS) {
-                float *to = c + row * ldc + column;
-                const uint32_t *left = a + row * PAIRS, *right = b + column * pairs;
-                if (m - row >= ROWS && n - column >= COLUMNS)
-                    tile(to, ldc, left, right, pairs, accumulate);
-                else
-                    tile_part(to, ldc, left, right, pairs, accumulate, smaller(ROWS, m - row), smaller(COLUMNS, n - column));
-            }
+    for (size_t column = 0; column < n; column += COLUMNS)
+        for (size_t row = 0; row < m; row += ROWS) {
+            float *to = c + row * ldc + column;
+            const uint32_t *left = a + row * PAIRS, *right = b + column * pairs;
+            if (m - row >= ROWS && n - column >= COLUMNS)
+                tile(to, ldc, left, right, pairs, accumulate);
+            else
+                tile_part(to, ldc, left, right, pairs, accumulate, smaller(ROWS, m - row), smaller(COLUMNS, n - column));
+        }
 }
 
 void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
                          size_t n, size_t depth, int accumulate, float *room)
 {
     uint32_t *left = (uint32_t *)room, *right = left + MOST_ROWS * PAIRS;
-    for (size_t row = 0, rows; row < m; row += rows) {
-        rows = smaller(m - row, MOST_ROWS);
-        for (size_t at = 0, some; at < depth; at += some) {
-            some = smaller(depth - at, DEPTH);
-            pack_left(left, a + row * lda + at, lda, rows, some);
-            for (size_t column = 0, columns; column < n; column += columns) {
-                columns = smaller(n - column, MOST_COLUMNS);
-                if (transposed)
-                    pack_right_transposed(right, b + column * ldb + at, ldb, some, columns);
-                else
-                    pack_right(right, b + at * ldb + column, ldb, some, columns);
+    for (size_t at = 0, some; at < depth; at += some) {
+        some = smaller(depth - at, DEPTH);
+        for (size_t column = 0, columns; column < n; column += columns) {
+            columns = smaller(n - column, MOST_COLUMNS);
+            if (transposed)
+                pack_right_transposed(right, b + column * ldb + at, ldb, some, columns);
+            else
+                pack_right(right, b + at * ldb + column, ldb, some, columns);
+            for (size_t row = 0, rows; row < m; row += rows) {
+                rows = smaller(m - row, MOST_ROWS);
+                pack_left(left, a + row * lda + at, lda, rows, some);
                 multiply_packed(c + row * ldc + column, ldc, left, right, (some + 1) / 2, accumulate || at, rows, columns);
             }
         }
