@@ -1,7 +1,7 @@
 /* Which variant of kernels/cpu/vector this process uses.
  *
- * Instructions for bf16 are used unasked on AMD's processors, where VDPBF16PS does twice the work of a float FMA in its time
- * (doc/performance.md); on Intel's that was measured it takes four times as long as one. */
+ * Instructions for bf16 are used unasked on AMD's processors: on the one that was measured (Zen 5) VDPBF16PS does twice the work
+ * of a float FMA in its time, on Intel's it takes four times as long as one (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
