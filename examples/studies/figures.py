@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 import distances
+import formulas
 import tables
 import validation
 
@@ -171,15 +172,15 @@ def by_reach(reach, name, figure, folder, verb, *arguments):
             shutil.copy(os.path.join(scratch, "plot", f"{figure}.{kind}"), os.path.join(folder, f"{name}.{kind}"))
 
 
-def formulas(reach, folder):
+def biases(reach, folder):
     """Biases alone, the last head, which is the one of a model with one: as matrices, Sandwich of several widths, and TRF over epsilon."""
     by_reach(reach, "heatmaps", "matrix", folder, "bias", "alibi", "window(512)", "sandwich", "kerple_log(p=1,a=1)", "type1", "type2", "--heads", "1")
-    by_reach(reach, "widths", "bias", folder, "bias", *(f"sandwich(dbar={w})" for w in (32, 64, 128, 256, 512)), "--heads", "1")
+    by_reach(reach, "widths", "bias", folder, "bias", *(f"sandwich(dbar={w})" for w in formulas.WIDTHS), "--heads", "1")
     by_reach(reach, "epsilon", "epsilon", folder, "trf", "alibi", "type1", "type2", "window(512)", "kerple_log(p=1.1,a=1)", "--heads", "1", "--epsilon", "0.01:0.1:0.01", "--epsilon", "0.15:0.5:0.05")
 
 
 def draw(models, folder, reach):
-    formulas(reach, folder)
+    biases(reach, folder)
     curves(models, folder)
     if distances.far_models():
         far(folder)

@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 
 from gates import read_csv
-from tables import markdown, signed
+from tables import markdown
 
 WIDTHS = (32, 64, 128, 256, 512)                                    # dbar of Sandwich
 EXPONENTS = (0.5, 0.9, 1, 1.01, 1.05, 1.1, 1.25, 1.5, 2)            # of KERPLE's logarithm
@@ -80,7 +80,7 @@ def ladder():
 
 
 def frequencies(change):
-    """Radians a token of each pair of `rotary` under a change of changes.md at LONGEST inputs; None where its angles are no fixed multiples of the distance's."""
+    """Radians a token of each pair of `rotary` under a change of changes.md at LONGEST inputs."""
     def of(base):
         return [base ** (-2 * i / SIZE) for i in range(SIZE // 2)]
     plain = of(BASE)
@@ -105,6 +105,6 @@ def critical(change):
 
 
 def critical_table(changes):
-    """Pairs beyond what training met, beside the loss at LONGEST inputs less that at L_tr as trained. changes: {name: NLL there}."""
+    """Pairs beyond what training met, beside the loss at LONGEST inputs. changes: {name: NLL there}."""
     return markdown(["encoding", "slow pairs beyond their trained angles at 512", "the farthest, by", "NLL at 512"],
                     [[name, f"{critical(name)[1]} of {critical(name)[0]}", f"{critical(name)[2]:.2f}", f"{nll:.3f}"] for name, nll in changes.items()])

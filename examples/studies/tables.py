@@ -142,10 +142,11 @@ def chance(right, wrong, rate):
     return math.fsum(comb(n, k) * rate ** k * (1 - rate) ** (n - k) for k in range(right, n + 1)) if n else 1.0
 
 
-def base_rate(chosen):
-    """(models of the more frequent verdict, all): what one would be right for who says the same of each."""
-    holding = sum(m.holds for m in chosen)
-    return max(holding, len(chosen) - holding), len(chosen)
+def base_rate(rule, chosen):
+    """(models of the more frequent verdict, all) of those of which the rule has a say: what one would be right for who says the same of each."""
+    asked = [m for m in chosen if rule.says(m) is not None]
+    holding = sum(m.holds for m in asked)
+    return max(holding, len(asked) - holding), len(asked)
 
 
 def rules_table(models, later):
@@ -153,13 +154,12 @@ def rules_table(models, later):
     chosen = [m for m in models.values() if (m.name not in SEEN) == later]
     rows = []
     said = [outcome(rule, chosen) for rule in RULES]
-    frequent, number = base_rate(chosen)
-    alone = [chance(right, wrong, frequent / number) for right, wrong, _ in said]
-    together = holm(alone)
-    for rule, (right, wrong, silent), p, corrected in zip(RULES, said, alone, together):
+    rates = [base_rate(rule, chosen) for rule in RULES]
+    alone = [chance(right, wrong, frequent / number) for (right, wrong, _), (frequent, number) in zip(said, rates)]
+    for rule, (right, wrong, silent), (frequent, number), p, corrected in zip(RULES, said, rates, alone, holm(alone)):
         order = area(rule, chosen)
-        rows.append([rule.name, right, wrong, silent, *([f"{p:.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
-    return markdown(["rule", "right", "wrong", "no say", *(["p by base rate", "of five rules"] if later else []), "area under the curve"], rows)
+        rows.append([rule.name, right, wrong, silent, *([f"{frequent} of {number}", f"{p:.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
+    return markdown(["rule", "right", "wrong", "no say", *(["base rate", "p", "of five rules"] if later else []), "area under the curve"], rows)
 
 
 def names(chosen):
