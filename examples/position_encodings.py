@@ -172,7 +172,7 @@ ENCODINGS = [
 # trained again: with the length that covers the field ([A], section 5.2), where the jump of sinusoidal goes ([A], figure 7), half as many steps
 # again, with two layers, and with other seeds
 FIXED = "window-64-train-224 sinusoidal-train-256".split()
-LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 sinusoidal-tokens-36".split()
+LONGER = "rotary-tokens-24 alibi-tokens-24 window-40-tokens-36 sandwich-tokens-24 kerple-log-tokens-24 t5-tokens-24 sinusoidal-tokens-36".split()
 SEEDED = "rotary alibi window-40 sinusoidal kerple-log sandwich t5".split()
 SHALLOW = [f"{name}-layers-2" for name in "alibi window-64 rotary".split()]
 NOVELS = [f"{name}-novels" for name in "rotary alibi window-40 sandwich sinusoidal".split()]     # another --corpus: not in the queue
