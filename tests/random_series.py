@@ -311,6 +311,15 @@ def ask(reach, formulas):
             return found
 
 
+def least(row):
+    """The lower end of a field; one that is too long to be written out has its logarithm alone."""
+    if row["trf_lo"]:
+        return int(row["trf_lo"])
+    if not float(row["log10_trf_lo"]) > math.log10(FARTHEST):
+        raise ValueError(f"a field without numbers: {row}")
+    return FARTHEST + 1
+
+
 def main():
     reach, count, seed = sys.argv[1], int((sys.argv[2:] or [1000])[0]), int((sys.argv[3:] or [1])[0])
     told = {"right": 0, "interval, right": 0, "verdict right, field beyond 10^200": 0, "diverges, right": 0, "undecided": 0, "open": 0, "wrong": 0}
@@ -329,7 +338,7 @@ def main():
                 came = "diverges, right"
             else:
                 came = "right"
-                fields = {epsilon: (int(row["trf_lo"]), int(row["trf_hi"]) if row["trf_hi"].isdigit() else None) for epsilon, row in rows.items()}
+                fields = {epsilon: (least(row), int(row["trf_hi"]) if row["trf_hi"].isdigit() else None) for epsilon, row in rows.items()}
                 if any(low != high for low, high in fields.values()):
                     came = "interval, right"
                 try:
