@@ -75,18 +75,25 @@ class Torture:
                 return False
         return True
 
-    def goes_on(self, part, what, folder):
+    def goes_on(self, part, what, folder, line=None, whole="whole"):
         """Goes on after what happened, to the bytes of the whole run."""
-        if self.same(folder) and not os.path.exists(self.path(folder, "erf.part")):
+        line = line or self.run_line
+        if self.same(folder, whole) and not os.path.exists(self.path(folder, "erf.part")):
             return
-        code, err = self.run(self.run_line + ["-o", folder, "--resume"])
+        code, err = self.run(line + ["-o", folder, "--resume"])
         if code == 1 and "--force" in err and "erf.part" not in os.listdir(self.path(folder)):
-            code, err = self.run(self.run_line + ["-o", folder, "--force"])
-        if code != 0 or not self.same(folder):
+            code, err = self.run(line + ["-o", folder, "--force"])
+        if code != 0 or not self.same(folder, whole):
             self.wrong(part, what + ", then --resume", code, err if code else "other bytes")
         left = [n for n in os.listdir(self.path(folder)) if n.startswith(".") or n == "erf.part"]
         if left:
             self.wrong(part, what + ", then --resume", code, "leaves " + " ".join(left))
+
+    def size(self, path):
+        try:
+            return os.path.getsize(path)
+        except FileNotFoundError:
+            return 0
 
     def fresh(self, name="run"):
         shutil.rmtree(self.path(name), ignore_errors=True)
@@ -131,12 +138,16 @@ class Torture:
                 break
         else:
             return self.wrong("journals", "200 tries", 0, "no run could be stopped while it measured")
-        with open(part, "rb") as f:
+        yield from self.damaged("journals", count, folder, self.run_line, "whole")
+
+    def damaged(self, part, count, stopped, line, whole, end=None):
+        """Copies of the folder of a stopped run whose journal is damaged somewhere in its first `end` bytes; yields 1 for each."""
+        with open(self.path(stopped, "erf.part"), "rb") as f:
             good = f.read()
         for i in range(count):
             bytes_ = bytearray(good)
             how = self.random.choice(("flip", "cut", "zeros", "more", "swap"))
-            at = self.random.randrange(len(bytes_))
+            at = self.random.randrange(end or len(bytes_))
             if how == "flip":
                 bytes_[at] ^= 1 << self.random.randrange(8)
             elif how == "cut":
@@ -146,19 +157,81 @@ class Torture:
             elif how == "more":
                 bytes_ += self.random.getrandbits(8 * 300).to_bytes(300, "little")
             else:
-                to = self.random.randrange(len(bytes_))
+                to = self.random.randrange(end or len(bytes_))
                 bytes_[at:at + 64], bytes_[to:to + 64] = bytes_[to:to + 64], bytes_[at:at + 64]
             shutil.rmtree(self.path("run"), ignore_errors=True)
-            shutil.copytree(self.path(folder), self.path("run"))
+            shutil.copytree(self.path(stopped), self.path("run"))
             with open(self.path("run", "erf.part"), "wb") as f:
                 f.write(bytes_)
-            code, err = self.run(self.run_line + ["-o", "run", "--resume"])
+            code, err = self.run(line + ["-o", "run", "--resume"])
             what = "%s at %d of %d" % (how, at, len(good))
-            if code == 0 and not self.same("run"):
-                self.wrong("journals", what, code, "other bytes")
+            if code == 0 and not self.same("run", whole):
+                self.wrong(part, what, code, "other bytes")
             elif code != 0:
-                self.ended_well("journals", what, code, err)
+                self.ended_well(part, what, code, err)
             yield 1
+
+    def attention(self, count):
+        """Attention is measured behind all gradients. Its sums go to the journal, before the gradients there, when a run is stopped, and every ten seconds."""
+        line = list(self.run_line)
+        line[line.index("--length") + 1], line[line.index("--segments") + 1] = "200", "110"
+        child, part, sizes = self.start(line + ["-o", "attended"]), self.path("attended", "erf.part"), {0}
+        while child.poll() is None:
+            sizes.add(self.size(part))
+        code, err = self.finish(child)
+        if code != 0 or len(sizes) < 3:
+            return self.wrong("attention", "a whole run", code, err)
+        front, full = sorted(sizes)[1], max(sizes)  # where the gradients begin, and where they end
+
+        def in_attention(folder):
+            child = self.start(line + ["-o", folder])
+            while child.poll() is None and self.size(self.path(folder, "erf.part")) < full:
+                time.sleep(0.001)
+            return child
+
+        def saved(folder):
+            try:
+                with open(self.path(folder, "erf.part"), "rb") as f:
+                    data = f.read()
+            except FileNotFoundError:
+                return False
+            return len(data) == full and any(data[8192:front])
+
+        for tries in range(200):
+            stopped = self.fresh("stopped")
+            child = in_attention(stopped)
+            time.sleep(self.random.random() * 0.05)
+            child.send_signal(signal.SIGINT)
+            self.finish(child)
+            if saved(stopped):
+                break
+        else:
+            return self.wrong("attention", "200 tries", 0, "no run could be stopped while it measured attention")
+        for i in range(count):
+            if i % 12 == 0:  # the clock runs on while a process is stopped, so that its next batch is saved; then it is killed
+                folder = self.fresh()
+                child = in_attention(folder)
+                child.send_signal(signal.SIGSTOP)
+                time.sleep(10.5)
+                child.send_signal(signal.SIGCONT)
+                while child.poll() is None and not saved(folder):
+                    time.sleep(0.001)
+                child.kill()
+                self.finish(child)
+                self.goes_on("attention", "killed behind a save by the clock", folder, line, "attended")
+                yield 1
+            elif i % 2:
+                folder = self.fresh()
+                shutil.copytree(self.path(stopped), self.path(folder))
+                for k in range(self.random.randint(1, 3)):
+                    child = self.start(line + ["-o", folder, "--resume"])
+                    time.sleep(self.random.random() * self.took)
+                    child.kill()
+                    self.finish(child)
+                self.goes_on("attention", "killed in case %d" % i, folder, line, "attended")
+                yield 1
+            else:
+                yield from self.damaged("attention", 1, stopped, line, "attended", front)
 
     def sizes(self, count):
         for i in range(count):
@@ -292,7 +365,7 @@ class Torture:
             yield 1
 
 
-PARTS = (("kills", 6, 150), ("signals", 12, 240), ("journals", 15, 400), ("sizes", 8, 120), ("memory", 8, 80), ("calls", 22, 440),
+PARTS = (("kills", 6, 150), ("signals", 12, 240), ("journals", 15, 400), ("attention", 7, 240), ("sizes", 8, 120), ("memory", 8, 80), ("calls", 22, 440),
          ("swaps", 4, 60), ("names", 12, 200), ("lines", 60, 2000), ("tables", 25, 1000))
 
 
