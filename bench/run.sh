@@ -14,13 +14,13 @@ echo '== whole segments: GPT-2-small shape (12 layers, 12 heads, 768, vocabulary
 [ -f "$work/gpt2/model.safetensors" ] || "$BUILD/bench/random_checkpoint" "$work/gpt2" gpt2 12 12 768 50257 8192
 peer=1
 "$PYTHON" -c 'import torch, transformers' 2>/dev/null || { peer=0; echo "(no PyTorch with transformers in $PYTHON: no peer)"; }
-printf '%7s %9s %11s %12s %7s | %9s %8s | %6s %6s | %9s\n' length 'reach s' 'GFLOP/s' 'of GEMM rate' 'MB' 'peer s' 'MB' 'time' 'memory' 'max |dc|'
+printf '%7s %9s %8s %11s %12s %7s | %9s %8s | %6s %6s | %9s\n' length 'reach s' 'start s' 'GFLOP/s' 'of GEMM rate' 'MB' 'peer s' 'MB' 'time' 'memory' 'max |dc|'
 for length in $LENGTHS; do
     repeats=3
     [ "$length" -le 2048 ] || repeats=2
     NORMS=$work/reach.norm "$BUILD/bench/erf" "$work/gpt2" "$length" $repeats >"$work/reach.txt"
     line=$(awk -v l="$length" -v s="$(value seconds "$work/reach.txt")" -v t="$(value needed_tflop "$work/reach.txt")" -v r="$(value ratio "$work/reach.txt")" \
-        -v m="$(value peak_mb "$work/reach.txt")" 'BEGIN { printf "%7d %9.3f %11.1f %11.0f%% %7.0f", l, s, 1000 * t / s, 100 / r, m }')
+        -v m="$(value peak_mb "$work/reach.txt")" -v b="$(value start "$work/reach.txt")" 'BEGIN { printf "%7d %9.3f %8.2f %11.1f %11.0f%% %7.0f", l, s, b, 1000 * t / s, 100 / r, m }')
     if [ $peer = 1 ]; then
         "$PYTHON" bench/peer.py "$work/gpt2" "$length" $repeats "$work/peer.norm" >"$work/peer.txt" 2>"$work/peer.err" || { cat "$work/peer.err" >&2; exit 1; }
         dc=$("$PYTHON" bench/compare.py "$work/reach.norm" "$work/peer.norm")
