@@ -19,6 +19,7 @@
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make bench-plan         memory plans beside what is taken       make torture   kills, signals, damage, failing calls: half an hour; torture-short: a minute
 #   make bench-long         memory of long inputs, planned and taken, with --keep bf16 and --scratch
+#   make bench-far          small models at up to half a million tokens, beside PyTorch as far as that goes
 #   make tsan               ThreadSanitizer with Archer on eight commands, and on three ranks
 #   make aarch64            the program for 64-bit ARM, and a part of the suite under qemu
 #   make shards             a run in 256 parts, some of them killed, merged: the bytes of one run
@@ -149,7 +150,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-random check-certificates compare-cas check-long check-page tests bench bench-plan bench-long torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-random check-certificates compare-cas check-long check-page tests bench bench-plan bench-long bench-far torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -315,6 +316,9 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
 
 bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
+
+bench-far: all $(BUILD)/bench/erf
+	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/far.sh
 
 bench-plan bench-long: all $(BUILD)/bench/plan $(BUILD)/bench/random_checkpoint
 	$(Q)BUILD=$(BUILD) sh bench/$(@:bench-%=%).sh
