@@ -108,11 +108,9 @@ struct sizes {
     int guard; /* 1: rows do not count, but must be finite */
 };
 
-static inline void sizes_add(struct sizes s, int row, const float *x, int columns)
+static inline void sizes_keep(struct sizes s, int row, float square)
 {
-    if (!s.square)
-        return;
-    float square = dot_span(x, x, (size_t)columns), *largest = &s.square[row / s.block];
+    float *largest = &s.square[row / s.block];
     square = s.guard ? 0 * square : square + 0 * square;
     if (!(square <= *largest) && *largest == *largest)
         *largest = square;
@@ -136,7 +134,12 @@ static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int 
         for (int c = 0; c < columns; c++)
             to[c] = factor * from[c];
         memset(to + columns, 0, (ld - (size_t)columns) * sizeof(float));
-        sizes_add(sizes, r, to, columns);
+        if (sizes.square) {
+            v_float square = v_all(0);
+            for (int c = 0; c < columns; c += WIDTH) /* and the zeros behind */
+                square = v_fma(v_load(to + c), v_load(to + c), square);
+            sizes_keep(sizes, r, v_sum(square));
+        }
     }
     memset(out + (size_t)rows * ld, 0, (size_t)(padded - rows) * ld * sizeof(float));
 }
@@ -152,8 +155,18 @@ static void pack_transposed(float *out, const float *x, size_t stride, int rows,
             prefetch_ahead(x, stride, panel + r, rows, columns);
             for (int c = 0; c < columns; c++)
                 out[c * PANEL + r] = from[c];
-            sizes_add(sizes, panel + r, from, columns);
         }
+        if (!sizes.square)
+            continue;
+        float square[PANEL];
+        for (int r = 0; r < PANEL; r += WIDTH) { /* of WIDTH rows at once */
+            v_float sum = v_all(0);
+            for (int c = 0; c < columns; c++)
+                sum = v_fma(v_load(out + c * PANEL + r), v_load(out + c * PANEL + r), sum);
+            v_store(square + r, sum);
+        }
+        for (int r = 0; r < PANEL; r++)
+            sizes_keep(sizes, panel + r, square[r]);
     }
 }
 
