@@ -145,6 +145,15 @@ static int spawn(pid_t *child, const posix_spawn_file_actions_t *actions, char *
     return rc;
 }
 
+static int no_gnuplot(const char *script, struct error *e)
+{
+    fail(e,
+         "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later "
+         "on PATH)",
+         script);
+    return FIGURE_NO_GNUPLOT;
+}
+
 /* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER: without the files of its user's own. 0, or why there are no pictures. */
 static int run_gnuplot(const char *folder, const char *script, const char *assignments, struct error *e)
 {
@@ -186,13 +195,9 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     if (rc != 0) {
         close(ends[0]);
         if (rc == ENOENT)
-            fail(e,
-                 "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later "
-                 "on PATH)",
-                 script);
-        else
-            fail(e, "gnuplot: cannot be started: %s", strerror(rc));
-        return rc == ENOENT ? FIGURE_NO_GNUPLOT : FIGURE_NOT_DRAWN;
+            return no_gnuplot(script, e);
+        fail(e, "gnuplot: cannot be started: %s", strerror(rc));
+        return FIGURE_NOT_DRAWN;
     }
     late = collect(ends[0], said, sizeof said);
     if (late)
@@ -205,6 +210,9 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
         }
     if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
+    /* what became of the start may be told by this status alone (POSIX, posix_spawn), as it is under emulators */
+    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0])
+        return no_gnuplot(script, e);
     if (late)
         fail(e, "gnuplot: has not drawn %s/%s in %d s (`gnuplot %s` in that folder draws it)", folder, script, SECONDS_MAX,
              script);
