@@ -167,6 +167,7 @@ static void test_operands(void **unused)
         {9, 520, 800, 1, 1, 0},
         {1030, 40, 50, 0, 0, 0},
         {50, 600, 390, 0, 1, 1},
+        {1050, 780, 420, 0, 0, 0},
     };
     (void)unused;
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
@@ -185,6 +186,33 @@ static void test_operands(void **unused)
                 fail_msg("size %zu: %d x %d x %d", n, z->rows, z->in, z->out);
         }
         double *all[] = {x, y, w, short_x, short_y, short_w, want, got};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            free(all[i]);
+    }
+}
+
+/* More rows, columns and depth than are packed at a time, and as many threads as leave tiles of other widths: the same bytes. */
+static void test_tiles(void **unused)
+{
+    static const struct size sizes[] = {{1050, 40, 1200, 0, 0, 0}, {1050, 40, 1200, 1, 1, 0}, {1050, 800, 20, 0, 0, 0}};
+    (void)unused;
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        const struct size *z = &sizes[n];
+        size_t rows = (size_t)z->rows, in = (size_t)z->in, out = (size_t)z->out, count = rows * (in + out);
+        double *x = random_values(rows * in, 1, 0.5), *y = random_values(rows * out, 2, 0.5),
+               *w = random_values(out * in, 3, 0.05), *want = allocate(count * sizeof *want),
+               *got = allocate(count * sizeof *got);
+        for (int s = 0; s < set_count - 1; s++) {
+            multiply(want, sets[s], z, x, y, w);
+            for (int threads = 1; threads <= 5; threads++) {
+                omp_set_num_threads(threads);
+                multiply(got, sets[s], z, x, y, w);
+                if (memcmp(got, want, count * sizeof *got) != 0)
+                    fail_msg("%s, %d threads: %d x %d x %d", sets[s]->name, threads, z->rows, z->in, z->out);
+            }
+            omp_set_num_threads(2);
+        }
+        double *all[] = {x, y, w, want, got};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             free(all[i]);
     }
@@ -402,13 +430,10 @@ static void test_rest(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_instructions),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_denormals),
-        cmocka_unit_test(test_instructions_in_f32),
+        cmocka_unit_test(test_choice),       cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_operands),     cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_instructions), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_denormals),    cmocka_unit_test(test_instructions_in_f32),
         cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -43,6 +43,29 @@ static struct tiling tiling_of(size_t count)
     return t;
 }
 
+static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
+{
+    size_t tiles = 0;
+    for (int i = 0; i < m->slice_count; i++)
+        tiles += divide_up(m->slices[i].rows, columns);
+    return tiles;
+}
+
+/* Columns of a tile, of a forward product with m or, where m is NULL, a reverse one of `width` columns. Own kernels pack a tile's
+ * rows once, and give an element the same sum in any tile: for them tiles are as wide as leaves equal work to all threads. */
+static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t segments, const struct cpu_matrix *m, size_t width)
+{
+    size_t threads = (size_t)omp_get_max_threads(), widest = t->columns;
+    if (!cpu_state(k)->rounds || !cpu_state(k)->vector->multiply_bf16)
+        return widest;
+    for (size_t columns = t->columns; columns < width + TILE_COLUMNS; columns += TILE_COLUMNS) {
+        size_t tasks = segments * t->row_tiles * (m ? forward_tiles(m, columns) : divide_up(width, columns));
+        if (tasks % threads == 0 || tasks >= 8 * threads)
+            widest = columns;
+    }
+    return widest;
+}
+
 /* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice, number. NULL behind the last. */
 static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns,
                                             size_t index)
@@ -58,14 +81,6 @@ static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const 
         index -= tiles;
     }
     return NULL;
-}
-
-static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
-{
-    size_t tiles = 0;
-    for (int i = 0; i < m->slice_count; i++)
-        tiles += divide_up(m->slices[i].rows, columns);
-    return tiles;
 }
 
 /* x[count] as products read it: rounded into `room` where there is one. */
@@ -136,6 +151,7 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         return;
     }
     struct tiling t = tiling_of(count);
+    t.columns = tile_columns(k, &t, segments, m, w->rows);
     size_t tiles = forward_tiles(m, t.columns);
 #pragma omp parallel for schedule(dynamic) private(first, columns)
     for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
@@ -193,6 +209,7 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         return;
     }
     struct tiling t = tiling_of(count);
+    t.columns = tile_columns(k, &t, segments, NULL, w->columns);
     size_t tiles = divide_up(w->columns, t.columns);
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
-enum { MULTIPLY_BF16_ROOM = 1 << 18 }; /* floats */
+enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
 /* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with
  * TABLE_PAD entries behind at[0] for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a
@@ -79,7 +79,8 @@ struct vector_kernels {
 
     /* c[m, n] = a[m, depth] b, or c += where it accumulates, both operands rounded to bf16, to nearest, and denormals to 0; sums
      * in float. b is [depth, n], or [n, depth] when transposed; rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats,
-     * 64-byte aligned. NULL without instructions for it. */
+     * 64-byte aligned. An element's sum goes by depth alone, so that it is the same in any tile. NULL without instructions for
+     * it. */
     void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
                           size_t n, size_t depth, int accumulate, float *room);
 

@@ -8,9 +8,9 @@
 
 /* 14 x 2 registers of sums, two of the right operand and one of the left. */
 enum { ROWS = 14, COLUMNS = 2 * WIDTH };
-/* What is packed at a time, so that both operands stay in the second cache; and the pairs of a packed row of the left one, an odd
- * number of cache lines. */
-enum { MOST_ROWS = 16 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
+/* What is packed at a time, and multiplied at a time, so that both operands stay in the second cache; and the pairs of a packed
+ * row of the left one, an odd number of cache lines. */
+enum { MOST_ROWS = 74 * ROWS, NEAR_ROWS = 16 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
 _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cache sets");
 _Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2, "there is room for what is packed at a time");
 
@@ -144,18 +144,20 @@ void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const
                          size_t n, size_t depth, int accumulate, float *room)
 {
     uint32_t *left = (uint32_t *)room, *right = left + MOST_ROWS * PAIRS;
-    for (size_t at = 0, some; at < depth; at += some) {
-        some = smaller(depth - at, DEPTH);
-        for (size_t column = 0, columns; column < n; column += columns) {
-            columns = smaller(n - column, MOST_COLUMNS);
-            if (transposed)
-                pack_right_transposed(right, b + column * ldb + at, ldb, some, columns);
-            else
-                pack_right(right, b + at * ldb + column, ldb, some, columns);
-            for (size_t row = 0, rows; row < m; row += rows) {
-                rows = smaller(m - row, MOST_ROWS);
-                pack_left(left, a + row * lda + at, lda, rows, some);
-                multiply_packed(c + row * ldc + column, ldc, left, right, (some + 1) / 2, accumulate || at, rows, columns);
+    for (size_t row = 0, rows; row < m; row += rows) {
+        rows = smaller(m - row, MOST_ROWS);
+        for (size_t at = 0, some; at < depth; at += some) {
+            some = smaller(depth - at, DEPTH);
+            pack_left(left, a + row * lda + at, lda, rows, some);
+            for (size_t column = 0, columns; column < n; column += columns) {
+                columns = smaller(n - column, MOST_COLUMNS);
+                if (transposed)
+                    pack_right_transposed(right, b + column * ldb + at, ldb, some, columns);
+                else
+                    pack_right(right, b + at * ldb + column, ldb, some, columns);
+                for (size_t near = 0; near < rows; near += NEAR_ROWS)
+                    multiply_packed(c + (row + near) * ldc + column, ldc, left + near * PAIRS, right, (some + 1) / 2,
+                                    accumulate || at, smaller(rows - near, NEAR_ROWS), columns);
             }
         }
     }
