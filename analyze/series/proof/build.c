@@ -200,7 +200,7 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_DIVIDE: return expression_multiply(p, x, expression_power(p, y, expression_ratio(p, -1, 1)));
     case NODE_POWER: return expression_power(p, x, y);
     case NODE_MIN:
-    case NODE_MAX: return expression_extremum(p, node->kind == NODE_MIN ? X_MIN : X_MAX, x, y);
+    case NODE_MAX: return expression_extremum(p, node->kind == NODE_MAX, x, y);
     default: return compare(p, node->kind, x, y);
     }
 }

@@ -21,8 +21,6 @@ enum expression_kind {
     X_COS,
     X_ABS,
     X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
-    X_MIN,
-    X_MAX, /* child[2] = child[0] - child[1] */
     X_POSITIVE,
     X_NONNEGATIVE,
     X_ZERO, /* 1 if child[0] is > 0, >= 0, == 0, else 0. With three children, child[0] = child[1] - child[2] and these two
@@ -85,9 +83,9 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
 /* X_POSITIVE ... X_ZERO: whether a > b, a >= b, a == b. */
 int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b);
 int expression_floor(struct expression_pool *p, int a);
-/* X_MIN or X_MAX. */
-int expression_extremum(struct expression_pool *p, enum expression_kind kind, int a, int b);
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise);
+/* The smaller of a and b, or the larger: the choice by a >= b. */
+int expression_extremum(struct expression_pool *p, int larger, int a, int b);
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 

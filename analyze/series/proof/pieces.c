@@ -45,8 +45,8 @@ static int drop_zeros(struct expression_pool *p, const struct expression *x, int
 static int decide_node(struct expression_pool *p, const struct expression *x, const struct range *range, int *child,
                        const struct ranges *r)
 {
-    const struct range *a = &r->node[x->child[0]], *difference = x->count == 3 ? &r->node[x->child[2]] : NULL;
-    int infinite = -1, infinities = 0, numbers = 1, extremum = x->kind == X_MIN || x->kind == X_MAX;
+    const struct range *a = &r->node[x->child[0]];
+    int infinite = -1, infinities = 0, numbers = 1;
     for (int i = 0; i < x->count; i++)
         if (p->node[child[i]].kind == X_INFINITY) {
             infinite = i;
@@ -66,12 +66,6 @@ static int decide_node(struct expression_pool *p, const struct expression *x, co
             return child[0];
         if (mpfr_sgn(&a->value->right) <= 0)
             return expression_subtract(p, NODE_ZERO, child[0]);
-    } else if (extremum && p->node[child[2]].kind == X_INFINITY) { /* they are infinitely far apart */
-        return (x->kind == X_MIN) == (child[2] == NODE_MINUS_INFINITY) ? child[0] : child[1];
-    } else if (extremum && infinite < 0 && range_is_number(difference)) {
-        int a_least = mpfr_sgn(&difference->value->right) <= 0;
-        if (a_least || mpfr_sgn(&difference->value->left) >= 0)
-            return (x->kind == X_MIN) == a_least ? child[0] : child[1];
     } else if (x->kind == X_LINEAR && infinities == 1 && numbers) {
         int sign = fmpq_sgn(&x->weight[infinite]) * (child[infinite] == NODE_PLUS_INFINITY ? 1 : -1);
         return sign == 0 ? NODE_NAN : sign > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;

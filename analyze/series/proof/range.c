@@ -222,16 +222,6 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         }
         break;
     case X_FRACTION: range_of_fraction(out, a); break;
-    case X_MIN:
-    case X_MAX: {
-        const struct range *difference = &all[x->child[2]];
-        int a_least = mpfr_sgn(&difference->value->right) <= 0, b_least = mpfr_sgn(&difference->value->left) >= 0;
-        if (difference->defined && (a_least || b_least))
-            range_copy(out, (x->kind == X_MIN) == a_least ? a : b);
-        else
-            range_of_either(out, a, b);
-        break;
-    }
     case X_POSITIVE:
     case X_NONNEGATIVE:
     case X_ZERO: range_of_test(out, a, x->kind); break;

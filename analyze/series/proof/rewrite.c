@@ -366,22 +366,6 @@ int expression_floor(struct expression_pool *p, int a)
 }
 
 /* [1.1] */
-int expression_extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)
-{
-    int infinity = kind_of(p, a) == X_INFINITY ? a : kind_of(p, b) == X_INFINITY ? b : -1, other = infinity == a ? b : a;
-    if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
-        return NODE_NAN;
-    if (a == b)
-        return a;
-    if (infinity >= 0 && (p->node[other].total || kind_of(p, other) == X_INFINITY))
-        return (kind == X_MIN) == (infinity == NODE_MINUS_INFINITY) ? infinity : other;
-    int difference = expression_subtract(p, a, b), sign = p->node[difference].depends ? 2 : expression_sign(p, difference);
-    if (sign != 2 && infinity < 0)
-        return (kind == X_MIN) == (sign < 0) ? a : b;
-    return expression_intern(p, &(struct shape){.kind = kind, .count = 3, .child = (const int[]){a, b, difference}});
-}
-
-/* [1.1] */
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise)
 {
     if (kind_of(p, condition) == X_NAN)
@@ -393,6 +377,15 @@ int expression_choose(struct expression_pool *p, int condition, int then, int ot
         return then;
     return expression_intern(p,
                              &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
+}
+
+/* [1.1] */
+int expression_extremum(struct expression_pool *p, int larger, int a, int b)
+{
+    if (a == b)
+        return a;
+    int at_least = expression_compare(p, X_NONNEGATIVE, a, b);
+    return larger ? expression_choose(p, at_least, a, b) : expression_choose(p, at_least, b, a);
 }
 
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child)
@@ -407,8 +400,6 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     case X_LINEAR: return expression_linear(p, like->q, like->count, child, like->weight);
     case X_MULTIPLY: return expression_multiply(p, child[0], child[1]);
     case X_POWER: return expression_power(p, child[0], child[1]);
-    case X_MIN:
-    case X_MAX: return expression_extremum(p, like->kind, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
     case X_POSITIVE:
     case X_NONNEGATIVE:

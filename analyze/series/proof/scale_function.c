@@ -447,17 +447,6 @@ static int make(struct scaled *out, struct scale *g, int n)
         }
         return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
     }
-    case X_MIN:
-    case X_MAX: {
-        const struct scaled *d = of_node(g, x.child[2]);
-        int sign = d && !d->masked ? scaled_sign(g, d) : 2;
-        if (sign == 2)
-            return 0;
-        if (sign == 3)
-            return either(out, g, a, b);
-        scaled_set(out, (x.kind == X_MIN) == (sign <= 0) ? a : b);
-        return 1;
-    }
     case X_POSITIVE:
     case X_NONNEGATIVE:
     case X_ZERO: {

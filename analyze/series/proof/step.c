@@ -54,11 +54,24 @@ static int is_lost(const arb_t x)
     return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));
 }
 
+/* Of two branches, the condition being a test of a finite number that is not decided: both, where they are all the same, as in
+ * max(u, v) for u = v. */
+static void choose_tie(arb_t out, const struct step *s, const struct step *all, slong prec)
+{
+    const struct step *condition = &all[s->child[0]];
+    arb_indeterminate(out);
+    if (condition->kind != X_NONNEGATIVE || !arb_is_finite(all[condition->child[0]].real))
+        return;
+    arb_union(out, all[s->child[1]].real, all[s->child[2]].real, prec);
+    if (arb_rel_accuracy_bits(out) < prec / 2)
+        arb_indeterminate(out);
+}
+
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
 {
     const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
     arb_ptr out = s->real;
-    for (int i = 0; i < (s->kind == X_CHOOSE ? 1 : s->count); i++)
+    for (int i = 0; i < s->count && s->kind != X_CHOOSE; i++)
         if (is_lost(all[s->child[i]].real)) {
             arb_indeterminate(out);
             return;
@@ -92,8 +105,6 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
         else
             arb_indeterminate(out);
         break;
-    case X_MIN: arb_min(out, a, b, prec); break;
-    case X_MAX: arb_max(out, a, b, prec); break;
     case X_POSITIVE:
     case X_NONNEGATIVE:
     case X_ZERO: test(out, s->kind, a); break;
@@ -103,7 +114,7 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
         else if (arb_is_zero(a))
             arb_set(out, all[s->child[2]].real);
         else
-            arb_indeterminate(out);
+            choose_tie(out, s, all, prec);
         break;
     case X_NAN:
     case X_OPAQUE: arb_indeterminate(out); break;

@@ -49,7 +49,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
     stretch_clear(&found);
 }
 
-/* ---- breaks that can be read off: where a test, abs, min or max compares q + w t with 0 ---- */
+/* ---- breaks that can be read off: where a test or abs compares q + w t with 0 ---- */
 
 struct breaks {
     fmpz *at;
@@ -108,11 +108,10 @@ static int find_breaks(struct breaks *breaks, struct expression_pool *p)
     LOCAL(fmpz, floor);
     for (int n = 0; n < nodes; n++) {
         const struct expression *x = &p->node[n];
-        int decided = x->kind == X_MIN || x->kind == X_MAX ? 2 : 0;
         if (x->kind < X_ABS || x->kind == X_FRACTION || x->kind == X_CHOOSE || x->kind == X_OPAQUE)
             continue;
-        const struct expression *inside = &p->node[x->child[decided]];
-        if (x->child[decided] == NODE_T_ITSELF)
+        const struct expression *inside = &p->node[x->child[0]];
+        if (x->child[0] == NODE_T_ITSELF)
             fmpq_zero(root);
         else if (inside->kind == X_LINEAR && inside->count == 1 && inside->child[0] == NODE_T_ITSELF &&
                  !fmpq_is_zero(&inside->weight[0]))
