@@ -145,19 +145,16 @@ static int sum_of(struct build *b, const struct formula_node *node)
     return result;
 }
 
-/* a < b and the like. */
+/* a < b and the like, by a >= b or b >= a. */
 static int compare(struct expression_pool *p, enum formula_node_kind kind, int a, int b)
 {
-    if (kind == NODE_GREATER || kind == NODE_GREATER_EQUAL) {
-        int swap = a;
-        a = b;
-        b = swap;
-        kind = kind == NODE_GREATER ? NODE_LESS : NODE_LESS_EQUAL;
-    }
-    if (kind == NODE_LESS || kind == NODE_LESS_EQUAL)
-        return expression_compare(p, kind == NODE_LESS ? X_POSITIVE : X_NONNEGATIVE, b, a);
-    int equal = expression_compare(p, X_ZERO, b, a);
-    return kind == NODE_EQUAL ? equal : expression_subtract(p, NODE_ONE, equal);
+    int turned = kind == NODE_GREATER || kind == NODE_LESS_EQUAL, equality = kind == NODE_EQUAL || kind == NODE_NOT_EQUAL;
+    int holds = expression_at_least(p, turned ? b : a, turned ? a : b);
+    if (equality)
+        holds = expression_choose(p, holds, expression_at_least(p, b, a), NODE_ZERO);
+    if (kind == NODE_LESS || kind == NODE_GREATER || kind == NODE_NOT_EQUAL)
+        return expression_choose(p, holds, NODE_ZERO, NODE_ONE);
+    return holds;
 }
 
 static int compute(struct build *b, const struct formula_node *node)

@@ -53,9 +53,7 @@ static int known_sign(const struct expression_pool *p, const struct expression *
     case X_T:
     case X_ABS:
     case X_FRACTION:
-    case X_POSITIVE:
-    case X_NONNEGATIVE:
-    case X_ZERO: return 1;
+    case X_NONNEGATIVE: return 1;
     case X_POWER: return p->node[x->child[0]].sign;
     case X_LN: { /* of what is at least 1 */
         const struct expression *inside = &p->node[x->child[0]];

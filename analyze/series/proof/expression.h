@@ -21,10 +21,8 @@ enum expression_kind {
     X_COS,
     X_ABS,
     X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
-    X_POSITIVE,
-    X_NONNEGATIVE,
-    X_ZERO, /* 1 if child[0] is > 0, >= 0, == 0, else 0. With three children, child[0] = child[1] - child[2] and these two
-             * are compared: both may be the same infinity, whose difference is not a number. */
+    X_NONNEGATIVE, /* 1 if child[0] >= 0, else 0. With three children, child[0] = child[1] - child[2] and these two are compared:
+                    * both may be the same infinity, whose difference is not a number. */
     X_CHOOSE, /* condition (0 or not), then, else */
     X_OPAQUE /* a sum whose bounds depend on t: has a value at a given t only */
 };
@@ -80,8 +78,8 @@ int expression_multiply(struct expression_pool *p, int a, int b);
 int expression_power(struct expression_pool *p, int base, int exponent);
 /* X_LN ... X_FRACTION. */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a);
-/* X_POSITIVE ... X_ZERO: whether a > b, a >= b, a == b. */
-int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b);
+/* 1 where a >= b, else 0. */
+int expression_at_least(struct expression_pool *p, int a, int b);
 int expression_floor(struct expression_pool *p, int a);
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise);
 /* The smaller of a and b, or the larger: the choice by a >= b. */

@@ -54,7 +54,7 @@ static int decide_node(struct expression_pool *p, const struct expression *x, co
         } else {
             numbers &= range_is_number(&r->node[x->child[i]]);
         }
-    if (x->kind == X_POSITIVE || x->kind == X_NONNEGATIVE || x->kind == X_ZERO) {
+    if (x->kind == X_NONNEGATIVE) {
         if (range->defined && mpfr_equal_p(&range->value->left, &range->value->right))
             return mpfr_zero_p(&range->value->left) ? NODE_ZERO : NODE_ONE;
     } else if (x->kind == X_FRACTION) {

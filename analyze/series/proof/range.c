@@ -140,11 +140,9 @@ static void range_of_fraction(struct range *out, const struct range *a)
 }
 
 /* [3.5] */
-static void range_of_test(struct range *out, const struct range *a, enum expression_kind kind)
+static void range_of_test(struct range *out, const struct range *a)
 {
-    const mpfr_t *lo = (const mpfr_t *)&a->value->left, *hi = (const mpfr_t *)&a->value->right;
-    int yes = kind == X_POSITIVE ? mpfr_sgn(*lo) > 0 : kind == X_NONNEGATIVE ? mpfr_sgn(*lo) >= 0 : mpfi_is_zero(a->value);
-    int no = kind == X_POSITIVE ? mpfr_sgn(*hi) <= 0 : kind == X_NONNEGATIVE ? mpfr_sgn(*hi) < 0 : !range_has_zero(a->value);
+    int yes = mpfr_sgn(&a->value->left) >= 0, no = interval_is_negative(a->value);
     mpfi_interv_si(out->value, yes ? 1 : 0, no ? 0 : 1);
     set_constant(out);
     out->smooth = yes || no;
@@ -222,9 +220,7 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         }
         break;
     case X_FRACTION: range_of_fraction(out, a); break;
-    case X_POSITIVE:
-    case X_NONNEGATIVE:
-    case X_ZERO: range_of_test(out, a, x->kind); break;
+    case X_NONNEGATIVE: range_of_test(out, a); break;
     default: out->defined = 0; break;
     }
 }

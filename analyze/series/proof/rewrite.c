@@ -192,17 +192,6 @@ int expression_power(struct expression_pool *p, int base, int exponent)
 
 /* ---- functions ---- */
 
-static int truth(int value)
-{
-    return value ? NODE_ONE : NODE_ZERO;
-}
-
-/* X_POSITIVE, X_NONNEGATIVE, X_ZERO of a sign -1, 0, 1. */
-static int test_sign(enum expression_kind kind, int sign)
-{
-    return truth(kind == X_POSITIVE ? sign > 0 : kind == X_NONNEGATIVE ? sign >= 0 : sign == 0);
-}
-
 /* Largest whole number that is not above a constant; 0 if it cannot be told. */
 static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
 {
@@ -339,25 +328,26 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
     return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
 }
 
-/* expression_compare with difference = a - b, of which more may be known. */
-static int compare(struct expression_pool *p, enum expression_kind kind, int difference, int a, int b)
+/* expression_at_least with difference = a - b, of which more may be known. */
+static int compare(struct expression_pool *p, int difference, int a, int b)
 {
     const struct expression *x = &p->node[a], *y = &p->node[b];
     if (x->kind == X_NAN || y->kind == X_NAN)
         return NODE_NAN;
     if (x->kind == X_INFINITY && y->kind == X_INFINITY)
-        return test_sign(kind, fmpq_cmp(x->q, y->q));
+        return fmpq_cmp(x->q, y->q) >= 0 ? NODE_ONE : NODE_ZERO;
     int sign = p->node[difference].depends ? 2 : expression_sign(p, difference);
     if (sign != 2)
-        return test_sign(kind, sign);
+        return sign >= 0 ? NODE_ONE : NODE_ZERO;
     int apart = x->total || y->total; /* they are not the same infinity */
-    return expression_intern(p, &(struct shape){.kind = kind, .count = apart ? 1 : 3, .child = (const int[]){difference, a, b}});
+    const int child[] = {difference, a, b};
+    return expression_intern(p, &(struct shape){.kind = X_NONNEGATIVE, .count = apart ? 1 : 3, .child = child});
 }
 
 /* [1.1] */
-int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b)
+int expression_at_least(struct expression_pool *p, int a, int b)
 {
-    return compare(p, kind, expression_subtract(p, a, b), a, b);
+    return compare(p, expression_subtract(p, a, b), a, b);
 }
 
 int expression_floor(struct expression_pool *p, int a)
@@ -384,7 +374,7 @@ int expression_extremum(struct expression_pool *p, int larger, int a, int b)
 {
     if (a == b)
         return a;
-    int at_least = expression_compare(p, X_NONNEGATIVE, a, b);
+    int at_least = expression_at_least(p, a, b);
     return larger ? expression_choose(p, at_least, a, b) : expression_choose(p, at_least, b, a);
 }
 
@@ -401,11 +391,8 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     case X_MULTIPLY: return expression_multiply(p, child[0], child[1]);
     case X_POWER: return expression_power(p, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
-    case X_POSITIVE:
     case X_NONNEGATIVE:
-    case X_ZERO:
-        return like->count == 1 ? compare(p, like->kind, child[0], child[0], NODE_ZERO)
-                                : compare(p, like->kind, child[0], child[1], child[2]);
+        return like->count == 1 ? compare(p, child[0], child[0], NODE_ZERO) : compare(p, child[0], child[1], child[2]);
     default: return expression_unary(p, like->kind, child[0]);
     }
 }

@@ -447,16 +447,13 @@ static int make(struct scaled *out, struct scale *g, int n)
         }
         return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
     }
-    case X_POSITIVE:
-    case X_NONNEGATIVE:
-    case X_ZERO: {
+    case X_NONNEGATIVE: {
         int sign = scaled_sign(g, a);
         if (sign == 2 || x.count != 1)
             return 0;
         if (sign == 3)
             return one_sided(out, g, 0, 1);
-        int yes = x.kind == X_POSITIVE ? sign > 0 : x.kind == X_NONNEGATIVE ? sign >= 0 : sign == 0;
-        return add_constant(out, g, yes ? NODE_ONE : NODE_ZERO);
+        return add_constant(out, g, sign >= 0 ? NODE_ONE : NODE_ZERO);
     }
     default: return 0;
     }

@@ -3,19 +3,6 @@
 
 #include <stdlib.h>
 
-/* 1 or 0 by the sign of a ball, indeterminate where it cannot be told. */
-static void test(arb_t out, enum expression_kind kind, const arb_t x)
-{
-    int known = arf_is_nan(arb_midref(x)) ? 0
-                : kind == X_POSITIVE      ? arb_is_positive(x) || arb_is_nonpositive(x)
-                : kind == X_NONNEGATIVE   ? arb_is_nonnegative(x) || arb_is_negative(x)
-                                          : arb_is_nonzero(x) || arb_is_zero(x);
-    if (!known)
-        arb_indeterminate(out);
-    else
-        arb_set_si(out, kind == X_POSITIVE ? arb_is_positive(x) : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) : arb_is_zero(x));
-}
-
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
 static int is_small_whole(const arb_t x, slong bits)
 {
@@ -105,9 +92,12 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
         else
             arb_indeterminate(out);
         break;
-    case X_POSITIVE:
     case X_NONNEGATIVE:
-    case X_ZERO: test(out, s->kind, a); break;
+        if (arb_is_nonnegative(a) || arb_is_negative(a))
+            arb_set_si(out, arb_is_nonnegative(a));
+        else
+            arb_indeterminate(out);
+        break;
     case X_CHOOSE:
         if (arb_is_nonzero(a))
             arb_set(out, b);
@@ -212,11 +202,16 @@ static void hull(struct step *s, const struct step *all)
     for (int i = 0; i < s->count; i++)
         if (!arb_is_finite(all[s->child[i]].real))
             return;
+    LOCAL(arb, unit); /* from 0 to 1, without rounding */
+    arb_set_d(unit, 0.5);
+    mag_set_d(arb_radref(unit), 0.5);
     if (s->kind == X_CHOOSE) {
-        arb_union(s->real, all[s->child[1]].real, all[s->child[2]].real, 64);
-    } else if (s->kind == X_FRACTION || s->kind == X_POSITIVE || s->kind == X_NONNEGATIVE || s->kind == X_ZERO) {
-        arb_set_d(s->real, 0.5);
-        mag_set_d(arb_radref(s->real), 0.5);
+        const arb_struct *b = all[s->child[1]].real, *c = all[s->child[2]].real;
+        arb_union(s->real, b, c, 64);
+        if (arb_contains(s->real, unit) && arb_contains(unit, b) && arb_contains(unit, c))
+            arb_set(s->real, unit);
+    } else if (s->kind == X_FRACTION || s->kind == X_NONNEGATIVE) {
+        arb_set(s->real, unit);
     }
 }
 

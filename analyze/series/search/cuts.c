@@ -104,20 +104,13 @@ static int find_breaks(struct breaks *breaks, struct expression_pool *p)
     breaks->at = calloc(2 * (size_t)nodes, sizeof *breaks->at);
     if (!breaks->at)
         return -1;
-    LOCAL(fmpq, root);
+    LOCAL(fmpq, root, w, q);
     LOCAL(fmpz, floor);
     for (int n = 0; n < nodes; n++) {
         const struct expression *x = &p->node[n];
-        if (x->kind < X_ABS || x->kind == X_FRACTION || x->kind == X_CHOOSE || x->kind == X_OPAQUE)
+        if ((x->kind != X_ABS && x->kind != X_NONNEGATIVE) || !expression_in_t(w, q, p, x->child[0]))
             continue;
-        const struct expression *inside = &p->node[x->child[0]];
-        if (x->child[0] == NODE_T_ITSELF)
-            fmpq_zero(root);
-        else if (inside->kind == X_LINEAR && inside->count == 1 && inside->child[0] == NODE_T_ITSELF &&
-                 !fmpq_is_zero(&inside->weight[0]))
-            fmpq_div(root, inside->q, &inside->weight[0]);
-        else
-            continue;
+        fmpq_div(root, q, w);
         fmpq_neg(root, root);
         fmpz_fdiv_q(floor, fmpq_numref(root), fmpq_denref(root));
         if (fmpz_sgn(floor) < 0)
