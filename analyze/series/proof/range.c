@@ -211,12 +211,8 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
             mpfi_neg(out->rate, a->rate);
             mpfi_set(out->elasticity, a->elasticity);
             out->relative = a->relative;
-            if (mpfr_sgn(&a->value->right) > 0) {
-                mpfi_union(out->value, out->value, a->value);
-                mpfi_union(out->start, out->start, a->start);
-                mpfi_union(out->rate, out->rate, a->rate);
-                out->smooth = 0;
-            }
+            if (mpfr_sgn(&a->value->right) > 0)
+                range_of_either(out, a, out);
         }
         break;
     case X_FRACTION: range_of_fraction(out, a); break;

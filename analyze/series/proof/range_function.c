@@ -59,18 +59,6 @@ static void power_whole(mpfi_t out, const mpfi_t x, long n)
     interval_mend(out);
 }
 
-/* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
-static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out), log);
-    mpfi_log(log, x);
-    mpfi_mul(out, log, e);
-    mpfi_exp(out, out);
-    interval_mend(out);
-    if (mpfr_sgn(&out->left) < 0)
-        mpfr_set_zero(&out->left, 1);
-}
-
 /* [3.1] */
 void range_of_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent)
 {
@@ -109,10 +97,10 @@ void range_of_power(struct range *out, const struct range *a, const struct range
         power_whole(out->start, a->start, n);
         power_whole(x, a->value, n - 1);
     } else {
-        power_real(out->value, a->value, b->value);
-        power_real(out->start, a->start, b->value);
+        interval_power(out->value, a->value, b->value);
+        interval_power(out->start, a->start, b->value);
         mpfi_sub_ui(x, b->value, 1);
-        power_real(x, a->value, x);
+        interval_power(x, a->value, x);
     }
     mpfi_mul(x, x, b->value);
     mpfi_mul(out->rate, x, a->rate);

@@ -43,6 +43,17 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec)
     arb_set_interval_mpfr(out, &x->right, &x->right, prec);
 }
 
+void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e)
+{
+    LOCAL_INTERVAL(mpfi_get_prec(out), log);
+    mpfi_log(log, x);
+    mpfi_mul(out, log, e);
+    mpfi_exp(out, out);
+    interval_mend(out);
+    if (mpfr_sgn(&out->left) < 0)
+        mpfr_set_zero(&out->left, 1);
+}
+
 int interval_is_positive(const mpfi_t x)
 {
     return mpfr_sgn(&x->left) > 0;

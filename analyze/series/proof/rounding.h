@@ -12,6 +12,8 @@ void interval_set_fmpz(mpfi_t out, const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
 void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
+/* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
+void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e);
 int interval_is_positive(const mpfi_t x);
 int interval_is_negative(const mpfi_t x);
 int interval_is_bounded(const mpfi_t x);

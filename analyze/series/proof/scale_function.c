@@ -58,8 +58,8 @@ static int reach_of(mpfi_t out, struct scale *g, const struct scaled *e)
     return known;
 }
 
-/* u = c m (1 + e), c exact and first: e. */
-static int relative(struct scaled *e, struct scale *g, const struct scaled *u)
+/* u = c m (1 + e), c exact and first: e, and what 1 + e takes, and 1; 0 if that is not positive. */
+static int relative(struct scaled *e, mpfi_t factor, struct scale *g, const struct scaled *u)
 {
     LOCAL_MONOMIAL(inverse);
     LOCAL_SCALED(g, others);
@@ -68,31 +68,25 @@ static int relative(struct scaled *e, struct scale *g, const struct scaled *u)
     scaled_set(&others, u);
     scaled_shift(&others);
     monomial_multiply(&inverse, &u->of[0], minus);
-    return scaled_addmul(g, e, &others, &inverse, expression_power(g->p, u->coefficient[0], expression_ratio(g->p, -1, 1)));
+    int inverted = expression_power(g->p, u->coefficient[0], expression_ratio(g->p, -1, 1));
+    int known = scaled_addmul(g, e, &others, &inverse, inverted) && reach_of(factor, g, e);
+    mpfi_add_ui(factor, factor, 1);
+    return known && interval_is_positive(factor);
 }
 
 /* Terms above 1, a constant, and what tends to 0. The constant is a node, or in *spread (node -1). 1 or 0. */
 static int split(struct scaled *large, int *constant, mpfi_t spread, struct scaled *small, struct scale *g,
                  const struct scaled *u)
 {
-    LOCAL_INTERVAL(g->prec, x);
-    LOCAL(arb, value);
-    int known = 1;
+    int known = scaled_large(large, small, g, u);
     *constant = NODE_ZERO;
-    for (int i = 0; i < u->count && known; i++) {
-        int sign = monomial_sign(&u->of[i]);
-        if (sign == 0)
-            *constant = u->coefficient[i];
-        else
-            known = scaled_add_term(g, sign > 0 ? large : small, &u->of[i], u->coefficient[i]);
+    if (small->count && monomial_sign(&small->of[0]) == 0) {
+        *constant = small->coefficient[0];
+        scaled_shift(small);
     }
-    int sign = u->rough ? monomial_sign(&u->at) : -1;
-    if (u->rough && sign)
-        known = known && scaled_add_rest(g, sign > 0 ? large : small, &u->at, u->rest);
-    if (u->rough && sign == 0) {
-        evaluate_constant(value, g->p, *constant, g->prec);
-        interval_set_arb(x, value);
-        mpfi_add(spread, u->rest, x);
+    if (small->rough && monomial_sign(&small->at) == 0) { /* terms below it are a part of it */
+        mpfi_set(spread, small->rest);
+        small->rough = 0;
         *constant = -1;
     }
     return known;
@@ -113,9 +107,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         return 0;
     monomial_multiply(&m, u->count ? &u->of[0] : &u->at, NULL);
     if (u->count) {
-        known = expression_sign(g->p, u->coefficient[0]) == 1 && relative(&e, g, u) && reach_of(c, g, &e);
-        mpfi_add_ui(c, c, 1);
-        if (!known || !interval_is_positive(c))
+        if (expression_sign(g->p, u->coefficient[0]) != 1 || !relative(&e, c, g, u))
             return 0;
         mpfi_sqr(c, c); /* the fourth derivative over 4! is -1 / (4 (1 + x)^4) */
         mpfi_sqr(c, c);
@@ -236,32 +228,16 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
         return 0;
     monomial_multiply(&m, u->count ? &u->of[0] : &u->at, q);
     if (!u->count) { /* bounds alone */
-        LOCAL_INTERVAL(g->prec, lo, hi);
         mpfi_set(c, u->rest);
         if (whole && fmpz_is_even(fmpq_numref(q)))
             mpfi_abs(c, c);
         if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0))
             return 0;
         interval_set_fmpq(x, q);
-        mpfi_set_fr(lo, &c->left);
-        mpfi_set_fr(hi, &c->right);
-        mpfi_log(hi, hi);
-        mpfi_mul(hi, hi, x);
-        mpfi_exp(hi, hi);
-        if (mpfr_zero_p(&c->left)) {
-            mpfi_set_ui(lo, 0);
-        } else {
-            mpfi_log(lo, lo);
-            mpfi_mul(lo, lo, x);
-            mpfi_exp(lo, lo);
-        }
-        mpfi_union(c, lo, hi);
-        return !mpfi_nan_p(c) && !mpfi_nan_p(lo) && !mpfi_nan_p(hi) && scaled_add_rest(g, out, &m, c);
+        interval_power(c, c, x);
+        return scaled_add_rest(g, out, &m, c);
     }
-    if ((!whole && expression_sign(g->p, u->coefficient[0]) != 1) || !relative(&e, g, u) || !reach_of(c, g, &e))
-        return 0;
-    mpfi_add_ui(c, c, 1);
-    if (!interval_is_positive(c))
+    if ((!whole && expression_sign(g->p, u->coefficient[0]) != 1) || !relative(&e, c, g, u))
         return 0;
     fmpq_one(part); /* binomial coefficients */
     for (int k = 0; k < ORDER; k++) {
@@ -274,9 +250,7 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
     LOCAL(fmpq, last);
     fmpq_sub_si(last, q, ORDER);
     interval_set_fmpq(x, last);
-    mpfi_log(c, c);
-    mpfi_mul(c, c, x);
-    mpfi_exp(c, c);
+    interval_power(c, c, x);
     interval_set_fmpq(x, part);
     mpfi_mul(c, c, x);
     LOCAL_SCALED(g, factor);
