@@ -114,6 +114,10 @@ void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t w
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
     char from[64], text[500];
+    if (f->period == 1) {
+        certify_growth(to, "4.7", X, f->residue[0].growth);
+        return;
+    }
     text_append(to, "rule 4.10 from %s", distance_text(from, X));
     text_append(to, "period %d", f->period);
     for (int r = 0; r < f->period; r++)
@@ -174,7 +178,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         steps_term(start, f, X, 128);
         if (steps_range(step, f, X) == 0)
             certify_steps(to, X, step, start);
-    } else if (f->tail == TAIL_GROWTH && (g = growth_new(f->pool, root, X, NULL)) != NULL) {
+    } else if (f->tail == TAIL_GROWTH && f->period == 1 && (g = growth_new(f->pool, root, X, NULL)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

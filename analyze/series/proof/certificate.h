@@ -16,6 +16,7 @@ void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slo
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g);
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
+/* f->residue, on [X, inf). */
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
 /* f->buckets, on [X, inf). */
 void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X);

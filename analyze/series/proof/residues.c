@@ -1,8 +1,10 @@
-/* Where the bias has a form for each residue of t: floor(t/8), sin(pi t/3), (-1)^t. */
+/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
 #include <stdlib.h>
+
+enum { NEAR_BITS = 40000 /* tails beyond 2^this follow from the growth that the verdict came from */ };
 
 void residues_free(struct series_summand *f)
 {
@@ -29,7 +31,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, int period)
     for (int r = 0; r < period && known; r++) {
         fmpq_set_si(q, r, 1);
         int t = expression_linear(f->pool, q, 1, (const int[]){NODE_T_ITSELF}, w);
-        int node = expression_replace(f->pool, f->pool, f->piece[f->pieces - 1].root, t);
+        int root = f->piece[f->pieces - 1].root, node = period == 1 ? root : expression_replace(f->pool, f->pool, root, t);
         f->residue[r].node = node;
         f->residue[r].growth = node == NODE_MINUS_INFINITY ? NULL : growth_new(f->pool, node, N, NULL);
         known = node == NODE_MINUS_INFINITY || f->residue[r].growth;
@@ -53,7 +55,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 {
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole);
-    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), 4096) <= 0 && arb_get_unique_fmpz(whole, from);
+    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), NEAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
     arb_zero(out);
     for (int r = 0; r < f->period; r++) {
         const struct residue *x = &f->residue[r];
@@ -65,15 +67,17 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
             fmpz_sub_ui(N, whole, (ulong)r);
             fmpz_cdiv_q_ui(N, N, (ulong)f->period);
             arb_set_fmpz(n, N);
-            closer = growth_new(f->pool, x->node, N, NULL);
+            closer = fmpz_equal(N, x->growth->from) ? NULL : growth_new(f->pool, x->node, N, NULL);
             growth_tail(tail, closer ? closer : x->growth, n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
             arb_sub_ui(n, from, (ulong)r, prec);
             arb_div_ui(n, n, (ulong)f->period, prec);
             growth_tail(tail, x->growth, n, prec);
-            arb_add_ui(next, n, 1, prec);
-            growth_tail(other, x->growth, next, prec);
-            arb_union(tail, tail, other, prec);
+            if (f->period > 1) {
+                arb_add_ui(next, n, 1, prec);
+                growth_tail(other, x->growth, next, prec);
+                arb_union(tail, tail, other, prec);
+            }
         }
         growth_free(closer);
         arb_set_fmpz(next, x->growth->from);

@@ -50,7 +50,6 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);
     fmpz_clear(f->step_from);
-    growth_free(f->growth);
     residues_free(f);
     if (!f->shared)
         expression_pool_free(f->pool);

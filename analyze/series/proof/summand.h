@@ -25,7 +25,7 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES, TAIL_STEPS, TAIL_BUCKETS };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_STEPS, TAIL_BUCKETS };
 
 /* b(r + period n) as an expression in n, from some n on. */
 struct residue {
@@ -59,8 +59,7 @@ struct series_summand {
     fmpz_t step_from; /* it is that for t > this */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
-    struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
-    struct residue *residue; /* [period] TAIL_RESIDUES: of t modulo the period; their growths hold from tail_from on */
+    struct residue *residue; /* [period] TAIL_GROWTH: of t modulo the period; their growths hold from tail_from on */
     int period;
     struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
@@ -109,10 +108,10 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
 int verdict_begin(struct series_summand *f, struct formula_error *e);
 /* By a rate that stays on one side of -1 on [X, inf). 1 if that makes a claim. */
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
-/* By Bertrand's scale on [X, inf). 1 if that makes a claim. */
-int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* By Bertrand's scale for each of the residues of t modulo the period on [X, inf). 1 if that makes a claim. */
 int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period);
+/* The same of all t: period 1. */
+int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);

@@ -89,7 +89,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return; /* [4.2] */
     case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
-    case TAIL_RESIDUES: residues_tail(out, f, from, prec); return;
     case TAIL_STEPS: steps_tail(out, f, from, prec); return;
     case TAIL_BUCKETS: buckets_tail(out, f, from, prec); return;
     case TAIL_POWER:
@@ -97,26 +96,20 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     }
     if (last->kind == PIECE_SMOOTH && falling_tail(out, f, last->root, from, prec))
         return;
+    if (f->tail == TAIL_GROWTH) {
+        residues_tail(out, f, from, prec);
+        return;
+    }
+    struct range b;
     arb_indeterminate(out);
-    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
-    if (f->tail == TAIL_POWER) {
-        struct range b;
-        if (!near) {
-            fmpz_one_2exp(X, FAR_BITS);
-            if (fmpz_cmp(X, f->tail_from) < 0)
-                fmpz_set(X, f->tail_from);
-        }
-        arb_set_fmpz(start, X);
-        if (arb_ge(from, start) && range_compute(&b, f->pool, last->root, X, NULL, prec + 32) == 0) {
-            power_tail(out, &b, start, from, prec);
-            range_clear(&b);
-        }
-    } else {
-        arb_set_fmpz(start, f->growth->from);
-        if (arb_ge(from, start)) { /* [4.8] */
-            struct growth *closer = near ? growth_new(f->pool, last->root, X, NULL) : NULL;
-            growth_tail(out, closer ? closer : f->growth, from, prec);
-            growth_free(closer);
-        }
+    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) > 0 || !arb_get_unique_fmpz(X, from)) {
+        fmpz_one_2exp(X, FAR_BITS);
+        if (fmpz_cmp(X, f->tail_from) < 0)
+            fmpz_set(X, f->tail_from);
+    }
+    arb_set_fmpz(start, X);
+    if (arb_ge(from, start) && range_compute(&b, f->pool, last->root, X, NULL, prec + 32) == 0) {
+        power_tail(out, &b, start, from, prec);
+        range_clear(&b);
     }
 }

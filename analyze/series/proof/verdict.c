@@ -219,46 +219,22 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
     return claimed;
 }
 
-/* [4.7] Rule 3. */
-int verdict_by_growth(struct series_summand *f, const fmpz_t X)
+/* Of all distances from X on: between which multiples of a growth f is. */
+static void prove_growth(struct series_summand *f, const struct growth *g, const char *from)
 {
-    char from[64], growth[256], least[64], greatest[64];
-    struct growth *g = may_claim(f, X) ? growth_new(f->pool, f->piece[f->pieces - 1].root, X, NULL) : NULL;
-    LOCAL(arb, start, tail);
-    if (!g)
-        return 0;
-    if (g->verdict > 0) {
-        f->claim = SERIES_DIVERGES;
-    } else {
-        arb_set_fmpz(start, X);
-        growth_tail(tail, g, start, 64);
-        if (arb_is_finite(tail))
-            f->claim = SERIES_CONVERGES;
-    }
-    if (f->claim != SERIES_UNDECIDED) {
-        certify_growth(&f->certificate, "4.7", X, g);
-        LOCAL_REAL(64, factor);
-        int below = mpfr_number_p(&g->rest->left) != 0, above = mpfr_number_p(&g->rest->right) != 0;
-        mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
-        bound_text(least, factor, 6, 0);
-        mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
-        bound_text(greatest, factor, 6, 1);
-        growth_text(growth, sizeof growth, g);
-        fmpz_set(f->tail_from, X);
-        prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(f->claim),
-              below && above ? "between "
-              : below        ? "at least "
-                             : "at most ",
-              below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, distance_text(from, X),
-              series_verdict_name(f->claim));
-    }
-    if (f->claim == SERIES_CONVERGES) {
-        f->tail = TAIL_GROWTH;
-        f->growth = g;
-    } else {
-        growth_free(g);
-    }
-    return f->claim != SERIES_UNDECIDED;
+    char growth[256], least[64], greatest[64];
+    LOCAL_REAL(64, factor);
+    int below = mpfr_number_p(&g->rest->left) != 0, above = mpfr_number_p(&g->rest->right) != 0;
+    mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
+    bound_text(least, factor, 6, 0);
+    mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
+    bound_text(greatest, factor, 6, 1);
+    growth_text(growth, sizeof growth, g);
+    prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(f->claim),
+          below && above ? "between "
+          : below        ? "at least "
+                         : "at most ",
+          below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, from, series_verdict_name(f->claim));
 }
 
 /* [4.10] */
@@ -272,20 +248,30 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
     fmpz_cdiv_q_ui(first, X, (ulong)period);
     fmpz_mul_ui(first, first, (ulong)period);
     arb_set_fmpz(start, first);
+    distance_text(from, first);
     int diverges = residues_diverge(f);
     if (!diverges)
         residues_tail(tail, f, start, 64);
     if (diverges || arb_is_finite(tail)) {
         f->claim = diverges ? SERIES_DIVERGES : SERIES_CONVERGES;
-        f->tail = diverges ? TAIL_NONE : TAIL_RESIDUES;
+        f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
-        prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
-              series_verdict_name(f->claim), diverges ? "one" : "each", period, period, distance_text(from, first));
+        if (period == 1)
+            prove_growth(f, f->residue[0].growth, from);
+        else
+            prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
+                  series_verdict_name(f->claim), diverges ? "one" : "each", period, period, from);
     }
-    if (f->tail != TAIL_RESIDUES)
+    if (f->tail != TAIL_GROWTH)
         residues_free(f);
     return f->claim != SERIES_UNDECIDED;
+}
+
+/* [4.7] Rule 3. */
+int verdict_by_growth(struct series_summand *f, const fmpz_t X)
+{
+    return verdict_by_residues(f, X, 1);
 }
 
 /* [4.12] */
