@@ -55,6 +55,20 @@ static int rate_of(struct expression_pool *p, int n)
     return result;
 }
 
+/* [8.1] 1 if node n is not larger at `to` than at `from`, exactly. */
+static int step_falls(const struct expression_pool *p, int n, const fmpz_t from, const fmpz_t to)
+{
+    struct expression_pool *q = expression_pool_new();
+    int known = 0;
+    if (q) {
+        int change = expression_subtract(q, expression_substitute(q, p, n, to), expression_substitute(q, p, n, from));
+        int sign = expression_sign(q, change);
+        known = !q->failed && (sign == -1 || sign == 0);
+        expression_pool_free(q);
+    }
+    return known;
+}
+
 /* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to
  * the next. */
 static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
@@ -83,29 +97,8 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
             fmpz_fdiv_q_2exp(middle, middle, 1);
             known = never_grows(p, n, lo, middle, whole, budget) && never_grows(p, n, middle, hi, whole, budget);
         } else if (fmpz_is_one(span) && whole) { /* one step: the two values themselves */
-            struct expression_pool *q = expression_pool_new();
-            if (q) {
-                int change = expression_subtract(q, expression_substitute(q, p, n, hi), expression_substitute(q, p, n, lo));
-                int sign = expression_sign(q, change);
-                known = !q->failed && (sign == -1 || sign == 0);
-                expression_pool_free(q);
-            }
+            known = step_falls(p, n, lo, hi);
         }
-    }
-    return known;
-}
-
-/* [8.1] The difference of the biases at one t: 1 if it is not larger at `to` than at `from`. */
-static int step_falls(const struct series_summand *f, const struct series_summand *g, const fmpz_t from, const fmpz_t to)
-{
-    struct expression_pool *q = expression_pool_new();
-    int known = 0;
-    if (q) {
-        int before = expression_subtract(q, summand_value(q, f, f->root, from), summand_value(q, g, g->root, from));
-        int after = expression_subtract(q, summand_value(q, f, f->root, to), summand_value(q, g, g->root, to));
-        int sign = expression_sign(q, expression_subtract(q, after, before));
-        known = !q->failed && (sign == -1 || sign == 0);
-        expression_pool_free(q);
     }
     return known;
 }
@@ -137,7 +130,7 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
             g_begun = 1;
             known = !f_ended;
             if (known && joined) /* `before` was the last distance at which both were positive */
-                known = step_falls(f, g, before, from);
+                known = step_falls(p, expression_subtract(p, f->root, g->root), before, from);
             if (known)
                 known = never_grows(p, expression_subtract(p, x->root, y->root), from, unbounded ? NULL : last, 1, &budget);
             fmpz_set(before, last);
