@@ -26,6 +26,17 @@ int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
     return !fmpq_is_zero(w);
 }
 
+int expression_in_turns(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    if (x->kind != X_MULTIPLY || (kind_of(p, x->child[0]) != X_PI && kind_of(p, x->child[1]) != X_PI))
+        return 0;
+    int found = expression_in_t(w, q, p, x->child[kind_of(p, x->child[0]) == X_PI]);
+    fmpq_div_2exp(w, w, 1);
+    fmpq_div_2exp(q, q, 1);
+    return found;
+}
+
 /* ---- products and powers ---- */
 
 static int is_monomial(const struct expression *x) /* weight * child */
@@ -263,31 +274,23 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
 static int without_turns(struct expression_pool *p, int a, int turns)
 {
     int result = a, linear = kind_of(p, a) == X_LINEAR, count = linear ? p->node[a].count : 1;
-    LOCAL(fmpq, factor, w, q, whole);
+    LOCAL(fmpq, factor, w, q);
     for (int i = 0; i < count; i++) {
-        int child = linear ? p->node[a].child[i] : a, inner = child, unit = NODE_ONE;
-        const struct expression *x = &p->node[child];
+        int child = linear ? p->node[a].child[i] : a;
         fmpq_one(factor);
         if (linear)
             fmpq_set(factor, &p->node[a].weight[i]);
-        if (turns) {
-            int pi = x->kind != X_MULTIPLY ? -1 : kind_of(p, x->child[0]) == X_PI ? 0 : kind_of(p, x->child[1]) == X_PI ? 1 : -1;
-            if (pi < 0)
-                continue;
-            unit = x->child[pi];
-            inner = x->child[1 - pi];
-        }
-        if (!expression_in_t(w, q, p, inner))
+        if (!(turns ? expression_in_turns : expression_in_t)(w, q, p, child))
             continue;
-        fmpq_mul(whole, factor, w);
-        if (turns)
-            fmpq_div_2exp(whole, whole, 1);
-        if (!fmpz_is_one(fmpq_denref(whole)))
+        fmpq_mul(w, w, factor);
+        if (!fmpz_is_one(fmpq_denref(w)))
             continue;
         fmpq_mul(q, q, factor);
         fmpq_neg(factor, factor);
         result = expression_add(p, result, expression_scale(p, child, factor));
-        result = expression_add(p, result, expression_scale(p, unit, q));
+        if (turns)
+            fmpq_mul_2exp(q, q, 1);
+        result = expression_add(p, result, expression_scale(p, turns ? expression_leaf(p, X_PI) : NODE_ONE, q));
     }
     return result;
 }

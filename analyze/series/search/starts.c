@@ -63,15 +63,9 @@ int search_period(const struct expression_pool *p, int root)
             known = join(&period, two);
         for (int i = 0; (x->kind == X_FRACTION || x->kind == X_SIN || x->kind == X_COS) && known; i++) {
             int linear = inside->kind == X_LINEAR, child = linear ? inside->child[i] : x->child[0];
-            const struct expression *turn = &p->node[child];
-            int pi = turn->kind == X_MULTIPLY && p->node[turn->child[0]].kind == X_PI   ? turn->child[1]
-                     : turn->kind == X_MULTIPLY && p->node[turn->child[1]].kind == X_PI ? turn->child[0]
-                                                                                        : -1;
-            if (expression_in_t(w, q, p, x->kind == X_FRACTION || pi < 0 ? child : pi) && (x->kind == X_FRACTION || pi >= 0)) {
+            if ((x->kind == X_FRACTION ? expression_in_t : expression_in_turns)(w, q, p, child)) {
                 if (linear)
                     fmpq_mul(w, w, &inside->weight[i]);
-                if (pi >= 0)
-                    fmpq_div_2exp(w, w, 1);
                 known = join(&period, fmpq_denref(w));
             }
             if (!linear || i + 1 == inside->count)
