@@ -51,7 +51,7 @@ void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(fmpz, N);
-    LOCAL(arb, start, n, least, greatest, upper, lower, x);
+    LOCAL(arb, start, n);
     LOCAL_INTERVAL(128, step);
     arb_indeterminate(out);
     if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), 62) > 0 || !arb_get_unique_fmpz(N, from) ||
@@ -61,36 +61,5 @@ void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slo
     if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || steps_range(step, f, N))
         return;
     steps_term(start, f, N, prec);
-    interval_get_upper(least, step, prec);
-    arb_neg(least, least);
-    if (!arb_is_finite(start) || !arb_is_finite(least))
-        return;
-    /* at least its first term and the integral of what is above it: ((from+1)/(N+1))^-s (1 + (from+1) / (s-1)) */
-    arb_add_ui(x, from, 1, prec);
-    arb_add_ui(lower, n, 1, prec);
-    arb_div(upper, x, lower, prec);
-    arb_log(upper, upper, prec);
-    arb_mul(upper, upper, least, prec);
-    arb_neg(upper, upper);
-    arb_exp(upper, upper, prec);
-    arb_sub_ui(least, least, 1, prec);
-    if (!arb_is_positive(least))
-        return;
-    arb_div(x, x, least, prec);
-    arb_add_ui(x, x, 1, prec);
-    arb_mul(upper, upper, x, prec);
-    arb_zero(lower);
-    if (mpfr_number_p(&step->left)) { /* (from/N)^-s from / (s-1) */
-        interval_get_lower(greatest, step, prec);
-        arb_div(lower, from, n, prec);
-        arb_log(lower, lower, prec);
-        arb_mul(lower, lower, greatest, prec);
-        arb_exp(lower, lower, prec);
-        arb_neg(greatest, greatest);
-        arb_sub_ui(greatest, greatest, 1, prec);
-        arb_div(x, from, greatest, prec);
-        arb_mul(lower, lower, x, prec);
-    }
-    arb_union(out, lower, upper, prec);
-    arb_mul(out, out, start, prec);
+    power_tail(out, start, start, step, 1, n, from, prec);
 }

@@ -129,6 +129,10 @@ int decreases_from(struct series_summand *f, const fmpz_t X);
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
+/* The same where f(X) is between `least` and `greatest`, and f(t), t >= X, between f(X) (t/X)^lo and f(X)
+ * ((t+later)/(X+later))^hi with lo and hi the ends of `rate`. Indeterminate where that does not decide. */
+void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, ulong later, const arb_t X,
+                const arb_t from, slong prec);
 
 /* ---- residues (residues.c) ---- */
 

@@ -5,44 +5,62 @@
 
 enum { FAR_BITS = 40000 /* tails beyond 2^this follow from the one at 2^this */ };
 
-/* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is farther than X. */
-static void power_tail(arb_t out, const struct range *b, const arb_t X, const arb_t from, slong prec)
+/* start (from/X)^-s (first + from / (s - 1)), of s - 1. */
+static void power_sum(arb_t out, const arb_t start, const arb_t X, const arb_t from, const arb_t less, ulong first, slong prec)
 {
-    LOCAL(arb, least, greatest, value, lower, upper, ratio);
-    arb_indeterminate(out);
-    interval_get_upper(least, b->rate, prec);
-    arb_neg(least, least);
-    arb_sub_ui(least, least, 1, prec); /* s - 1 */
-    if (!b->defined || !arb_is_positive(least) || mpfr_inf_p(&b->start->right))
-        return;
+    LOCAL(arb, ratio, s);
     arb_div(ratio, from, X, prec);
     arb_log(ratio, ratio, prec);
-    /* upper: f(from) <= f(X) (from/X)^-s, and sum <= f(from) (1 + from / (s - 1)) */
-    interval_get_upper(value, b->start, prec);
-    arb_submul(value, ratio, least, prec);
-    arb_sub(value, value, ratio, prec);
-    arb_exp(value, value, prec);
-    arb_div(upper, from, least, prec);
-    arb_add_ui(upper, upper, 1, prec);
-    arb_mul(upper, upper, value, prec);
-    if (!b->masked && mpfr_number_p(&b->start->left)) {
-        int finite = mpfr_number_p(&b->rate->left);
-        interval_get_lower(value, b->start, prec);
-        if (finite) {
-            interval_get_lower(greatest, b->rate, prec);
-            arb_addmul(value, ratio, greatest, prec);
-        }
-        arb_exp(value, value, prec);
-        if (finite) { /* sum >= from f(from) / (s - 1) */
-            arb_neg(greatest, greatest);
-            arb_sub_ui(greatest, greatest, 1, prec);
-            arb_div(lower, from, greatest, prec);
-            arb_mul(lower, lower, value, prec);
-        } else if (arb_equal(from, X)) { /* the first term */
-            arb_set(lower, value);
-        }
+    arb_add_ui(s, less, 1, prec);
+    arb_mul(ratio, ratio, s, prec);
+    arb_neg(ratio, ratio);
+    arb_exp(ratio, ratio, prec);
+    arb_div(out, from, less, prec);
+    arb_add_ui(out, out, first, prec);
+    arb_mul(out, out, ratio, prec);
+    arb_mul(out, out, start, prec);
+}
+
+/* [4.4, 4.11] The sum is at most its first term and the integral of what is above it, at least the integral of what is
+ * below. */
+void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, ulong later, const arb_t X,
+                const arb_t from, slong prec)
+{
+    LOCAL(arb, less, begin, after, lower, upper);
+    arb_indeterminate(out);
+    interval_get_upper(less, rate, prec);
+    arb_neg(less, less);
+    arb_sub_ui(less, less, 1, prec); /* s - 1 */
+    if (!arb_is_positive(less) || !arb_is_finite(greatest))
+        return;
+    arb_add_ui(begin, X, later, prec);
+    arb_add_ui(after, from, later, prec);
+    power_sum(upper, greatest, begin, after, less, 1, prec);
+    if (mpfr_number_p(&rate->left)) {
+        interval_get_lower(less, rate, prec);
+        arb_neg(less, less);
+        arb_sub_ui(less, less, 1, prec);
+        power_sum(lower, least, X, from, less, 0, prec);
+    } else if (arb_equal(from, X)) { /* the first term */
+        arb_set(lower, least);
     }
     arb_union(out, lower, upper, prec);
+}
+
+/* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is farther than X. */
+static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb_t from, slong prec)
+{
+    LOCAL(arb, least, greatest);
+    arb_indeterminate(out);
+    if (!b->defined)
+        return;
+    interval_get_upper(greatest, b->start, prec);
+    arb_exp(greatest, greatest, prec);
+    if (!b->masked) {
+        interval_get_lower(least, b->start, prec); /* exp(-inf) is 0 */
+        arb_exp(least, least, prec);
+    }
+    power_tail(out, least, greatest, b->rate, 0, X, from, prec);
 }
 
 /* [4.3] */
@@ -109,7 +127,7 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     }
     arb_set_fmpz(start, X);
     if (arb_ge(from, start) && range_compute(&b, f->pool, last->root, X, NULL, prec + 32) == 0) {
-        power_tail(out, &b, start, from, prec);
+        rate_tail(out, &b, start, from, prec);
         range_clear(&b);
     }
 }
