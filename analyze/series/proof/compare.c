@@ -73,14 +73,11 @@ static int step_falls(const struct expression_pool *p, int n, const fmpz_t from,
  * the next. */
 static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
 {
-    struct ranges r;
     if (!p->node[n].depends)
         return p->node[n].kind != X_NAN;
-    if (p->node[n].kinked || --*budget < 0 || ranges_compute(&r, p, n, lo, hi, 96))
+    if (p->node[n].kinked || --*budget < 0)
         return 0;
-    int falls = r.node[n].defined && r.node[n].smooth && mpfr_sgn(&r.node[n].rate->right) <= 0;
-    ranges_free(&r);
-    if (falls)
+    if (range_falls(p, n, lo, hi))
         return 1;
     LOCAL(fmpz, middle, span);
     int known = 0;

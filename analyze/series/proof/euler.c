@@ -224,16 +224,9 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
             arb_indeterminate(out);
         return;
     }
-    int i = 0, above = e->panels; /* the last panel end that is not beyond j */
-    while (above - i > 1) {
-        int middle = (i + above) / 2;
-        if (fmpz_cmp(&e->panel[middle], j) <= 0)
-            i = middle;
-        else
-            above = middle;
-    }
-    if (e->panels && fmpz_cmp(&e->panel[e->panels], j) <= 0)
-        i = e->panels;
+    int i = 0; /* the last panel end that is not beyond j */
+    while (i < e->panels && fmpz_cmp(&e->panel[i + 1], j) <= 0)
+        i++;
     for (; e->integrated < i; e->integrated++) {
         panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
         arb_add(&e->integral[e->integrated + 1], &e->integral[e->integrated], out, e->prec + GUARD);

@@ -182,12 +182,7 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     if (s->settled && summand_refuse(f->pool, s->root, f, first, e))
         return -1;
     enum piece_kind kind = kind_of(f->pool, s);
-    struct range x;
-    int defined = s->settled;
-    if (!defined && range_compute(&x, f->pool, s->root, first, s->unbounded ? NULL : s->last, 64) == 0) {
-        defined = x.defined;
-        range_clear(&x);
-    }
+    int defined = s->settled || range_defined(f->pool, s->root, first, s->unbounded ? NULL : s->last);
     if (!last || last->kind != kind || last->root != s->root) {
         if (f->pieces == f->capacity) {
             int capacity = f->capacity ? 2 * f->capacity : 16;

@@ -303,6 +303,25 @@ int range_compute(struct range *out, const struct expression_pool *p, int root, 
     return 0;
 }
 
+int range_defined(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi)
+{
+    struct range x;
+    if (range_compute(&x, p, root, lo, hi, 64))
+        return 0;
+    range_clear(&x);
+    return x.defined;
+}
+
+int range_falls(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi)
+{
+    struct range x;
+    if (range_compute(&x, p, root, lo, hi, 96))
+        return 0;
+    int falls = x.defined && x.smooth && mpfr_sgn(&x.rate->right) <= 0;
+    range_clear(&x);
+    return falls;
+}
+
 int range_is_number(const struct range *x)
 {
     return x->defined && !x->masked;

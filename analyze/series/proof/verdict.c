@@ -42,18 +42,6 @@ static int every_distance(const struct series_summand *f, const struct piece *pi
     return known;
 }
 
-/* Whether the last piece is proved to be a number throughout [first, end), all at once. */
-static int range_defined(const struct series_summand *f, const struct piece *last, const fmpz_t first, const fmpz_t end)
-{
-    struct range x;
-    int defined = 0;
-    if (range_compute(&x, f->pool, last->root, first, end, 64) == 0) {
-        defined = x.defined;
-        range_clear(&x);
-    }
-    return defined;
-}
-
 /* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0 of a root of floor(t/2). */
 static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
                           struct formula_error *e)
@@ -63,7 +51,7 @@ static int defined_before(const struct series_summand *f, const struct piece *la
     fmpz_set(begin, last->first);
     for (int looked = 0; !defined && looked <= SCAN_MAX / 100; looked = looked ? 2 * looked : 1) {
         fmpz_add_si(begin, last->first, looked);
-        defined = fmpz_cmp(from, begin) <= 0 || range_defined(f, last, begin, from);
+        defined = fmpz_cmp(from, begin) <= 0 || range_defined(f->pool, last->root, begin, from);
     }
     return every_distance(f, last, !defined || fmpz_cmp(from, begin) < 0 ? from : begin, unknown, e);
 }
@@ -303,14 +291,12 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     LOCAL(fmpz, within);
     if (!may_claim(f, X))
         return 0;
-    LOCAL_INTERVAL(128, end);
+    LOCAL_INTERVAL(128, pi);
     mpfi_init2(arc.angle, 128);
-    mpfi_const_pi(end);
-    mpfi_mul_ui(arc.angle, end, 2 * (unsigned long)part);
+    mpfi_const_pi(pi);
+    mpfi_interv_si(arc.angle, 2 * part, 2 * part + 2);
+    mpfi_mul(arc.angle, arc.angle, pi);
     mpfi_div_ui(arc.angle, arc.angle, (unsigned long)parts);
-    mpfi_mul_ui(end, end, 2 * (unsigned long)part + 2);
-    mpfi_div_ui(end, end, (unsigned long)parts);
-    mpfi_union(arc.angle, arc.angle, end);
     if (arc_returns(within, f->pool, &arc))
         g = growth_new(f->pool, f->piece[f->pieces - 1].root, X, &arc);
     if (g && g->verdict > 0) {
@@ -394,13 +380,9 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
 int decreases_from(struct series_summand *f, const fmpz_t X)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    struct range x;
-    if (fmpz_cmp(X, last->first) < 0 || range_compute(&x, f->pool, last->root, X, NULL, 96))
+    if (fmpz_cmp(X, last->first) < 0 || !range_falls(f->pool, last->root, X, NULL))
         return 0;
-    if (x.defined && x.smooth && mpfr_sgn(&x.rate->right) <= 0) {
-        f->decreasing = 1;
-        fmpz_set(f->decreasing_from, X);
-    }
-    range_clear(&x);
-    return f->decreasing;
+    f->decreasing = 1;
+    fmpz_set(f->decreasing_from, X);
+    return 1;
 }
