@@ -141,8 +141,7 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
             j++;
         fmpz_set(from, end);
     }
-    known = known && !p->failed;
-    return known;
+    return known && !p->failed;
 }
 
 /* ---- the same shape ---- */

@@ -91,8 +91,6 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     v->base = calloc((size_t)count, sizeof *v->base);
     if (!v->term || !v->base)
         goto end;
-    v->masked = root == NODE_MINUS_INFINITY;
-    v->broken = root == NODE_NAN || root == NODE_PLUS_INFINITY;
     for (int i = 0; i < count; i++) {
         int n = x->kind == X_LINEAR ? x->child[i] : root;
         needed[p->node[n].kind == X_LN ? p->node[n].child[0] : n] = 1;
@@ -205,29 +203,18 @@ int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum)
 
 int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 {
-    if (v->masked || v->broken) {
-        arb_zero(out);
-        return v->broken ? -1 : 0;
-    }
     LOCAL(arb, sum);
     evaluator_run(v, t, 0);
     arb_set(sum, v->q);
     for (int i = 0; i < v->terms; i++)
         arb_addmul(sum, v->term[i].weight, v->step[v->term[i].step].real, v->prec);
-    int status = evaluator_finish(out, v, sum);
-    return status;
+    return evaluator_finish(out, v, sum);
 }
 
 /* ---- complex balls and power series ---- */
 
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 {
-    if (v->masked || v->broken) {
-        acb_zero(out);
-        if (v->broken)
-            acb_indeterminate(out);
-        return;
-    }
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);

@@ -45,8 +45,6 @@ struct evaluator {
     struct wave *wave;
     double wave_error; /* of the sum of the waves */
     arb_t q;
-    int masked; /* b is -inf throughout */
-    int broken; /* b is never a number, or +inf */
 };
 
 /* ---- steps (step.c) ---- */

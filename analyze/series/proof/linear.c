@@ -168,6 +168,5 @@ int expression_subtract(struct expression_pool *p, int a, int b)
 int expression_scale(struct expression_pool *p, int a, const fmpq_t factor)
 {
     LOCAL(fmpq, zero);
-    int result = expression_linear(p, zero, 1, &a, factor);
-    return result;
+    return expression_linear(p, zero, 1, &a, factor);
 }

@@ -75,15 +75,21 @@ void range_settle(struct range *r)
     }
 }
 
+/* [3.5] Any constant from lo to hi. */
+static void range_of_any(struct range *out, long lo, long hi)
+{
+    mpfi_interv_si(out->value, lo, hi);
+    set_constant(out);
+    out->smooth = lo == hi;
+}
+
 /* [3.5] */
 static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
     if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) ||
-        interval_is_beyond(a->value, bits) || interval_is_beyond(a->start, bits)) { /* any constant from -1 to 1 */
-        mpfi_interv_si(out->value, -1, 1);
-        set_constant(out);
-        out->smooth = 0;
+        interval_is_beyond(a->value, bits) || interval_is_beyond(a->start, bits)) {
+        range_of_any(out, -1, 1);
         return;
     }
     LOCAL_INTERVAL(mpfi_get_prec(out->value), slope);
@@ -132,20 +138,15 @@ static void range_of_fraction(struct range *out, const struct range *a)
         mpfi_sub(out->start, a->start, least);
         mpfi_set(out->rate, a->rate);
         range_settle(out);
-    } else { /* any constant from 0 to 1 */
-        mpfi_interv_si(out->value, 0, 1);
-        set_constant(out);
-        out->smooth = 0;
+    } else {
+        range_of_any(out, 0, 1);
     }
 }
 
 /* [3.5] */
 static void range_of_test(struct range *out, const struct range *a)
 {
-    int yes = mpfr_sgn(&a->value->left) >= 0, no = interval_is_negative(a->value);
-    mpfi_interv_si(out->value, yes ? 1 : 0, no ? 0 : 1);
-    set_constant(out);
-    out->smooth = yes || no;
+    range_of_any(out, mpfr_sgn(&a->value->left) >= 0, !interval_is_negative(a->value));
 }
 
 static void rule(struct range *out, const struct expression_pool *p, int n, const struct range *all, const mpfi_t t,

@@ -59,8 +59,7 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         int number = kind_of(p, a) == X_NUMBER;
         fmpq_set(q, number ? p->node[a].q : &p->node[a].weight[0]);
         int rest = number ? b : expression_multiply(p, p->node[a].child[0], b);
-        int result = expression_scale(p, rest, q);
-        return result;
+        return expression_scale(p, rest, q);
     }
     if (kind_of(p, a) == X_INFINITY || kind_of(p, b) == X_INFINITY) {
         int other = kind_of(p, a) == X_INFINITY ? b : a, infinity = other == b ? a : b;
@@ -70,9 +69,8 @@ int expression_multiply(struct expression_pool *p, int a, int b)
                    : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
                                                                     : NODE_MINUS_INFINITY;
     }
-    if (a == b) {
+    if (a == b)
         return expression_power(p, a, expression_ratio(p, 2, 1));
-    }
     for (int i = 0; i < 2; i++) { /* u u^e of a number u > 0 */
         const struct expression *power = &p->node[i ? a : b];
         int u = i ? b : a;
