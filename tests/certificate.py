@@ -537,12 +537,10 @@ class Rule:
                 raise Refused("a step that decides nothing")
             return hi(self.step) < -1
         if self.name == "4.12":
-            ratio, none = self.slope + 1 / self.factor, lo(self.ratio) == 0 == hi(self.ratio)
+            ratio = self.slope + 1 / self.factor
             if not lo(self.factor) > 0 or not lo(self.along) > 0 or hi(ratio) < lo(self.ratio) or lo(ratio) > hi(self.ratio):
                 raise Refused("a ratio that is not that of these buckets")
-            if not none and not hi(ratio) < 0 and not lo(ratio) > 0:
-                raise Refused("a ratio that decides nothing")
-            return not none and hi(ratio) < 0 and hi(self.slope) < 0
+            return hi(ratio) < 0
         if self.name in ("4.4", "4.5"):
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":

@@ -90,10 +90,9 @@ int buckets_new(struct buckets *out, struct expression_pool *p, int root, const 
         return -1;
     int first = expression_substitute(p, p, out->value, (const fmpz[]){0}),
         second = expression_substitute(p, p, out->value, (const fmpz[]){1});
-    int fall = expression_subtract(p, second, first);
-    out->sign = expression_sign(p, expression_add(p, fall, expression_power(p, out->factor, expression_ratio(p, -1, 1))));
-    out->falls = expression_sign(p, fall) == -1;
-    return p->failed || out->sign == 2 ? -1 : 0;
+    int ratio = expression_add(p, expression_subtract(p, second, first),
+                               expression_power(p, out->factor, expression_ratio(p, -1, 1)));
+    return expression_sign(p, ratio) == -1 && !p->failed ? 0 : -1;
 }
 
 /* exp((k - c) / a), the logarithm's inside where bucket k begins. */

@@ -138,10 +138,8 @@ void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
     evaluate_constant(x + 1, f->pool, b->shift, 128);
     evaluate_affine(x + 2, x + 3, f->pool, b->base, 128);
     evaluate_affine(x + 4, x + 5, f->pool, b->value, 128);
-    if (b->sign) { /* else it is exactly 0 */
-        arb_inv(x + 6, x, 128);
-        arb_add(x + 6, x + 6, x + 5, 128);
-    }
+    arb_inv(x + 6, x, 128);
+    arb_add(x + 6, x + 6, x + 5, 128);
     text_append(to, "rule 4.12 from %s", distance_text(from, X));
     for (int i = 0; i < 7; i++) {
         interval_set_arb(bounds, x + i);

@@ -37,9 +37,7 @@ struct residue {
 struct buckets {
     int factor, shift, base; /* nodes: a > 0, c, q + w t */
     int place, stands; /* the node with the logarithm in u, and what it is where t is u */
-    int value; /* b, with floor(u) for t: linear in it */
-    int sign; /* of what b falls by from one bucket to the next, + 1/a */
-    int falls; /* b falls */
+    int value; /* b, with floor(u) for t: linear in it, and falling by more than 1/a */
 };
 
 struct series_summand {
@@ -157,7 +155,7 @@ void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slo
 
 /* Of the node u - floor(u): all but b. 0 or -1: u is no such logarithm. */
 int buckets_of(struct buckets *out, struct expression_pool *p, int fraction);
-/* Of node `root` on [X, inf). 0 or -1: it is no linear function of one such floor(u), or where it leads is not known. */
+/* Of node `root` on [X, inf). 0 or -1: it is no linear function of one such floor(u), or does not fall by more than 1/a. */
 int buckets_new(struct buckets *out, struct expression_pool *p, int root, const fmpz_t X);
 /* About where bucket k begins. 0 or -1: beyond 2^prec. */
 int buckets_begin(fmpz_t out, const struct expression_pool *p, const struct buckets *b, const fmpz_t k, slong prec);
