@@ -17,59 +17,42 @@ static int deciding_level(const struct growth *g)
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec)
 {
     int k = deciding_level(g);
-    arb_t level[GROWTH_LEVELS + 1];
+    arb_ptr level = _arb_vec_init(GROWTH_LEVELS + 1);
     LOCAL(fmpq, first); /* the deciding exponent plus 1, which may be very small */
     LOCAL(arb, term, integral, q, weight, least, greatest, product, other);
-    for (int i = 0; i <= GROWTH_LEVELS; i++) {
-        arb_init(level[i]);
-        if (i == 0)
-            arb_set(level[0], from);
-        else
-            arb_log(level[i], level[i - 1], prec);
-    }
+    arb_set(level, from);
+    for (int i = 1; i <= GROWTH_LEVELS; i++)
+        arb_log(level + i, level + i - 1, prec);
     /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and
      * -least from here on; it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1); `least` and
      * `greatest` are kept less 1 */
-    arb_one(weight);
+    arb_one(weight); /* 1 / (level[k+1] ... level[i]) */
     arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors, times y */
-    arb_zero(term);
     for (int i = 0; i < GROWTH_LEVELS; i++) {
+        if (i > k)
+            arb_div(weight, weight, level + i, prec);
         if (fmpq_is_zero(&g->exponent[i]))
             continue;
         arb_set_fmpq(q, &g->exponent[i], prec);
-        arb_log(other, level[i], prec);
-        arb_addmul(term, q, other, prec); /* ln of the growth at `from` */
-        if (i >= k) {
-            if (i == k) { /* times y */
-                fmpq_add_si(first, &g->exponent[i], 1);
-                arb_set_fmpq(q, first, prec);
-            }
-            arb_mul(other, other, q, prec);
-            arb_exp(other, other, prec);
-            arb_mul(product, product, other, prec);
-        }
-    }
-    for (int i = k; i < GROWTH_LEVELS; i++) {
-        if (i > k) /* 1 / (level[k+1] ... level[i]) */
-            arb_div(weight, weight, level[i], prec);
-        if (fmpq_is_zero(&g->exponent[i]))
+        arb_addmul(term, q, level + i + 1, prec); /* ln of the growth at `from` */
+        if (i < k)
             continue;
-        if (i == k) {
-            arb_set_fmpq(least, first, prec);
-            arb_neg(least, least);
-            arb_set(greatest, least);
-        } else {
-            arb_set_fmpq(q, &g->exponent[i], prec);
-            arb_neg(q, q);
-            arb_mul(q, q, weight, prec);
-            if (arb_is_negative(q))
-                arb_add(least, least, q, prec);
-            else
-                arb_add(greatest, greatest, q, prec);
+        if (i == k) { /* times y */
+            fmpq_add_si(first, &g->exponent[i], 1);
+            arb_set_fmpq(q, first, prec);
         }
+        arb_mul(other, level + i + 1, q, prec);
+        arb_exp(other, other, prec);
+        arb_mul(product, product, other, prec);
+        arb_neg(q, q);
+        arb_mul(q, q, weight, prec);
+        if (i == k || arb_is_negative(q))
+            arb_add(least, least, q, prec);
+        if (i == k || !arb_is_negative(q))
+            arb_add(greatest, greatest, q, prec);
     }
     arb_exp(term, term, prec);
-    if (arb_is_positive(least) && arb_is_positive(level[k])) {
+    if (arb_is_positive(least) && arb_is_positive(level + k)) {
         arb_div(integral, product, greatest, prec);
         arb_div(other, product, least, prec);
         arb_add(other, other, term, prec);
@@ -84,8 +67,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     } else {
         arb_indeterminate(out);
     }
-    for (int i = 0; i <= GROWTH_LEVELS; i++)
-        arb_clear(level[i]);
+    _arb_vec_clear(level, GROWTH_LEVELS + 1);
 }
 
 void growth_text(char *text, size_t size, const struct growth *g)
