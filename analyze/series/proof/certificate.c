@@ -171,9 +171,10 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
     } else if (f->tail == TAIL_STEPS) {
+        struct formula_error ignored;
         LOCAL(arb, start);
         LOCAL_INTERVAL(96, step);
-        steps_term(start, f, X, 128);
+        summand_term(start, f, f->root, X, 128, &ignored);
         if (steps_range(step, f, X) == 0)
             certify_steps(to, X, step, start);
     } else if (f->tail == TAIL_GROWTH && f->period == 1 && (g = growth_new(f->pool, root, X, NULL)) != NULL) {

@@ -37,22 +37,13 @@ int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
     return known;
 }
 
-void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec)
-{
-    struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, f, f->root, t) : NODE_NAN;
-    arb_indeterminate(out);
-    if (p && !p->failed && expression_is_known(p, n))
-        evaluate_exp_constant(out, p, n, prec);
-    expression_pool_free(p);
-}
-
 /* [4.11] With s between the two ends of -step: f(t) is at most f(N) ((t+1)/(N+1))^-s, and at least f(N) (t/N)^-s. */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(fmpz, N);
     LOCAL(arb, start, n);
     LOCAL_INTERVAL(128, step);
+    struct formula_error ignored;
     arb_indeterminate(out);
     if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), 62) > 0 || !arb_get_unique_fmpz(N, from) ||
         fmpz_cmp_ui(N, TERMS_MAX) > 0)
@@ -60,6 +51,6 @@ void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slo
     arb_set_fmpz(n, N);
     if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || steps_range(step, f, N))
         return;
-    steps_term(start, f, N, prec);
+    summand_term(start, f, f->root, N, prec, &ignored);
     power_tail(out, start, start, step, 1, n, from, prec);
 }

@@ -1,6 +1,7 @@
 /* What is summed: making it, and its values. */
 #include "analyze/series/proof/summand.h"
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,4 +79,19 @@ int summand_refuse(const struct expression_pool *p, int value, const struct seri
                    infinite ? "+inf" : "not a number");
     flint_free(digits);
     return -1;
+}
+
+int summand_term(arb_ptr out, const struct series_summand *f, int root, const fmpz_t t, slong prec, struct formula_error *e)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? summand_value(p, f, root, t) : NODE_NAN, known = p && !p->failed && expression_is_known(p, n);
+    if (known && summand_refuse(p, n, f, t, e))
+        known = -1;
+    if (out)
+        arb_indeterminate(out);
+    /* more bits where most of it cancels */
+    for (slong bits = prec; out && known == 1 && bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4)
+        evaluate_exp_constant(out, p, n, bits);
+    expression_pool_free(p);
+    return known;
 }

@@ -78,6 +78,8 @@ int summand_value(struct expression_pool *to, const struct series_summand *f, in
 /* 0 if a known value is one that f can have; -1 with *e: it is +inf or not a number. */
 int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f, const fmpz_t t,
                    struct formula_error *e);
+/* exp of that value (not wanted where `out` is NULL). 1, 0: it is not known, -1 with *e: it is none that f can have. */
+int summand_term(arb_ptr out, const struct series_summand *f, int root, const fmpz_t t, slong prec, struct formula_error *e);
 
 /* ---- pieces (pieces.c) ---- */
 
@@ -146,8 +148,6 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 
 /* Bounds of t (b(t) - b(t - 1)) for all t > X. 0, or -1: it may be no number. */
 int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
-/* f(t), with t terms to be added. */
-void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
 /* Sum over all t >= from. */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 

@@ -1,24 +1,6 @@
 /* The terms of one piece. */
 #include "analyze/series/proof/sum_private.h"
 
-/* f(t) of a piece where the evaluator could not tell. */
-static void exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
-{
-    struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, s->f, piece->root, t) : NODE_NAN;
-    arb_indeterminate(out);
-    if (p && !p->failed) {
-        if (!expression_is_known(p, n))
-            s->unknown = 1;
-        else if (summand_refuse(p, n, s->f, t, &s->problem))
-            s->refused = 1;
-        else
-            for (slong prec = s->prec; prec <= 64 * s->prec && arb_rel_accuracy_bits(out) < 32; prec *= 4) /* what cancels */
-                evaluate_exp_constant(out, p, n, prec);
-    }
-    expression_pool_free(p);
-}
-
 /* [5.7] */
 void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 {
@@ -34,8 +16,11 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
         break;
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
-        if (!q->v || evaluator_point(out, q->v, x))
-            exact_term(out, s, q->piece, t);
+        if (!q->v || evaluator_point(out, q->v, x)) {
+            int known = summand_term(out, s->f, q->piece->root, t, s->prec, &s->problem);
+            s->unknown |= known == 0;
+            s->refused |= known < 0;
+        }
         break;
     }
 }

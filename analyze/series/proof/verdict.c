@@ -29,15 +29,9 @@ static int every_distance(const struct series_summand *f, const struct piece *pi
     if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
         known = 0;
     for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
-        struct expression_pool *p = expression_pool_new();
-        int n = p ? summand_value(p, f, piece->root, t) : NODE_NAN;
-        if (!p || p->failed || !expression_is_known(p, n)) {
-            known = 0;
+        known = summand_term(NULL, f, piece->root, t, 0, e);
+        if (known == 0)
             fmpz_set(unknown, t);
-        } else if (summand_refuse(p, n, f, t, e)) {
-            known = -1;
-        }
-        expression_pool_free(p);
     }
     return known;
 }
@@ -319,6 +313,7 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
 /* [4.11] */
 int verdict_by_steps(struct series_summand *f, const fmpz_t X)
 {
+    struct formula_error ignored;
     char from[64], digits[64];
     LOCAL(arb, start);
     LOCAL_INTERVAL(96, step);
@@ -327,7 +322,7 @@ int verdict_by_steps(struct series_summand *f, const fmpz_t X)
     int falls = mpfr_cmp_si(&step->right, -1) < 0;
     if (!falls && mpfr_cmp_si(&step->left, -1) < 0)
         return 0;
-    steps_term(start, f, X, 96);
+    summand_term(start, f, f->root, X, 96, &ignored);
     if (!arb_is_positive(start) || !arb_is_finite(start))
         return 0;
     f->claim = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
