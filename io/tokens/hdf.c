@@ -175,9 +175,11 @@ static int read_dataset(FILE *out, void *context, struct error *e)
     const struct found *f = &r->found;
     r->e = e;
     hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e);
-    hid_t dataset = file < 0 ? -1 : open_path(file, r->inside ? r->inside : f->name);
-    if (dataset < 0)
+    if (file < 0)
         return -1;
+    hid_t dataset = open_path(file, r->inside ? r->inside : f->name);
+    if (dataset < 0)
+        return fail(e, "%s: is damaged (%s is not found a second time)", r->file->path, f->name);
     hid_t space = H5Dget_space(dataset);
     hssize_t points = H5Sget_simple_extent_npoints(space);
     if (points < 0 || (size_t)points != f->tokens.count)
