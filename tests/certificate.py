@@ -540,7 +540,9 @@ class Rule:
             ratio = self.slope + 1 / self.factor
             if not lo(self.factor) > 0 or not lo(self.along) > 0 or hi(ratio) < lo(self.ratio) or lo(ratio) > hi(self.ratio):
                 raise Refused("a ratio that is not that of these buckets")
-            return hi(ratio) < 0
+            if not hi(ratio) < 0:
+                raise Refused("a ratio that decides nothing")
+            return True
         if self.name in ("4.4", "4.5"):
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":
