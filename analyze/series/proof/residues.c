@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { NEAR_BITS = 40000 /* tails beyond 2^this follow from the growth that the verdict came from */ };
-
 void residues_free(struct series_summand *f)
 {
     for (int r = 0; f->residue && r < f->period; r++)
@@ -55,7 +53,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 {
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole);
-    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), NEAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
+    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
     arb_zero(out);
     for (int r = 0; r < f->period; r++) {
         const struct residue *x = &f->residue[r];

@@ -126,6 +126,9 @@ int decreases_from(struct series_summand *f, const fmpz_t X);
 
 /* ---- tails (tail.c) ---- */
 
+/* Tails beyond 2^this follow from one before it. */
+enum { TAIL_FAR_BITS = 40000 };
+
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);

@@ -3,8 +3,6 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
-enum { FAR_BITS = 40000 /* tails beyond 2^this follow from the one at 2^this */ };
-
 /* start (from/X)^-s (first + from / (s - 1)), of s - 1. */
 static void power_sum(arb_t out, const arb_t start, const arb_t X, const arb_t from, const arb_t less, ulong first, slong prec)
 {
@@ -120,8 +118,8 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     }
     struct range b;
     arb_indeterminate(out);
-    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) > 0 || !arb_get_unique_fmpz(X, from)) {
-        fmpz_one_2exp(X, FAR_BITS);
+    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(X, from)) {
+        fmpz_one_2exp(X, TAIL_FAR_BITS);
         if (fmpz_cmp(X, f->tail_from) < 0)
             fmpz_set(X, f->tail_from);
     }
