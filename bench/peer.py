@@ -5,12 +5,12 @@
 Frozen weights, SDPA attention, the head on the last row only, autograd.grad to the input embeddings. Prints key=value lines like bench/erf.c;
 writes the norms as float64 to NORMS_FILE.
 """
-import resource
 import sys
-import time
 
 import torch
 from transformers import AutoModelForCausalLM
+
+from peer_times import report
 
 
 def main():
@@ -29,15 +29,7 @@ def main():
         (gradient,) = torch.autograd.grad(logprob, rows)
         return gradient[0].norm(dim=-1), logprob
 
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        norms, logprob = measure()
-        best = min(best, time.perf_counter() - start)
-    if len(sys.argv) > 4:
-        norms.double().numpy().tofile(sys.argv[4])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peer=torch {torch.__version__}, {torch.get_num_threads()} threads\nseconds={best:.3f}\npeak_mb={peak:.0f}\nlogprob={float(logprob):.9g}")
+    report(measure, repeats)
 
 
 main()

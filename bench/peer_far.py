@@ -7,14 +7,14 @@ Prints and writes what bench/peer.py does.
 """
 import json
 import os
-import resource
 import sys
-import time
 
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+
+from peer_times import report
 
 
 def main():
@@ -58,15 +58,7 @@ def main():
         (gradient,) = torch.autograd.grad(logprob, rows)
         return gradient[0].norm(dim=-1), logprob
 
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        norms, logprob = measure()
-        best = min(best, time.perf_counter() - start)
-    if len(sys.argv) > 4:
-        norms.detach().double().numpy().tofile(sys.argv[4])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peer=torch {torch.__version__}, {torch.get_num_threads()} threads\nseconds={best:.3f}\npeak_mb={peak:.0f}\nlogprob={float(logprob.detach()):.9g}")
+    report(measure, repeats)
 
 
 main()
