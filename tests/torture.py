@@ -140,14 +140,14 @@ class Torture:
             return self.wrong("journals", "200 tries", 0, "no run could be stopped while it measured")
         yield from self.damaged("journals", count, folder, self.run_line, "whole")
 
-    def damaged(self, part, count, stopped, line, whole, end=None):
-        """Copies of the folder of a stopped run whose journal is damaged somewhere in its first `end` bytes; yields 1 for each."""
+    def damaged(self, part, count, stopped, line, whole, first=0, end=None):
+        """Copies of the folder of a stopped run whose journal is damaged somewhere in its bytes [first, end); yields 1 for each."""
         with open(self.path(stopped, "erf.part"), "rb") as f:
             good = f.read()
         for i in range(count):
             bytes_ = bytearray(good)
             how = self.random.choice(("flip", "cut", "zeros", "more", "swap"))
-            at = self.random.randrange(end or len(bytes_))
+            at = self.random.randrange(first, end or len(bytes_))
             if how == "flip":
                 bytes_[at] ^= 1 << self.random.randrange(8)
             elif how == "cut":
@@ -157,7 +157,7 @@ class Torture:
             elif how == "more":
                 bytes_ += self.random.getrandbits(8 * 300).to_bytes(300, "little")
             else:
-                to = self.random.randrange(end or len(bytes_))
+                to = self.random.randrange(first, end or len(bytes_))
                 bytes_[at:at + 64], bytes_[to:to + 64] = bytes_[to:to + 64], bytes_[at:at + 64]
             shutil.rmtree(self.path("run"), ignore_errors=True)
             shutil.copytree(self.path(stopped), self.path("run"))
@@ -175,46 +175,52 @@ class Torture:
         """Attention is measured behind all gradients. Its sums go to the journal, before the gradients there, when a run is stopped, and every ten seconds."""
         line = list(self.run_line)
         line[line.index("--length") + 1], line[line.index("--segments") + 1] = "200", "110"
-        child, part, sizes = self.start(line + ["-o", "attended"]), self.path("attended", "erf.part"), {0}
+        child, part, full = self.start(line + ["-o", "attended"]), self.path("attended", "erf.part"), 0
         while child.poll() is None:
-            sizes.add(self.size(part))
+            full = max(full, self.size(part))  # with all gradients; room for attention is there from the start
         code, err = self.finish(child)
-        if code != 0 or len(sizes) < 3:
+        if code != 0 or not full:
             return self.wrong("attention", "a whole run", code, err)
-        front, full = sorted(sizes)[1], max(sizes)  # where the gradients begin, and where they end
+
+        def journal(folder):
+            try:
+                with open(self.path(folder, "erf.part"), "rb") as f:
+                    return f.read()
+            except FileNotFoundError:
+                return b""
 
         def in_attention(folder):
+            """A run that has all gradients in its journal, and the journal before any attention is in it."""
             child = self.start(line + ["-o", folder])
             while child.poll() is None and self.size(self.path(folder, "erf.part")) < full:
                 time.sleep(0.001)
-            return child
+            return child, journal(folder)
 
-        def saved(folder):
-            try:
-                with open(self.path(folder, "erf.part"), "rb") as f:
-                    data = f.read()
-            except FileNotFoundError:
-                return False
-            return len(data) == full and any(data[8192:front])
+        def saved(folder, before):
+            """The bytes of attention in the journal, as a slice; None: there are none."""
+            now = journal(folder)
+            changed = [i for i in range(full) if now[i] != before[i]] if len(now) == len(before) == full and now != before else []
+            return slice(changed[0], changed[-1] + 1) if changed else None
 
         for tries in range(200):
             stopped = self.fresh("stopped")
-            child = in_attention(stopped)
+            child, before = in_attention(stopped)
             time.sleep(self.random.random() * 0.05)
             child.send_signal(signal.SIGINT)
             self.finish(child)
-            if saved(stopped):
+            place = saved(stopped, before)
+            if place:
                 break
         else:
             return self.wrong("attention", "200 tries", 0, "no run could be stopped while it measured attention")
         for i in range(count):
             if i % 12 == 0:  # the clock runs on while a process is stopped, so that its next batch is saved; then it is killed
                 folder = self.fresh()
-                child = in_attention(folder)
+                child, before = in_attention(folder)
                 child.send_signal(signal.SIGSTOP)
                 time.sleep(10.5)
                 child.send_signal(signal.SIGCONT)
-                while child.poll() is None and not saved(folder):
+                while child.poll() is None and not saved(folder, before):
                     time.sleep(0.001)
                 child.kill()
                 self.finish(child)
@@ -231,7 +237,7 @@ class Torture:
                 self.goes_on("attention", "killed in case %d" % i, folder, line, "attended")
                 yield 1
             else:
-                yield from self.damaged("attention", 1, stopped, line, "attended", front)
+                yield from self.damaged("attention", 1, stopped, line, "attended", place.start, place.stop)
 
     def sizes(self, count):
         for i in range(count):
