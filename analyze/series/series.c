@@ -12,7 +12,8 @@
 
 enum {
     PARTIAL_LENGTH = 4096, /* distances summed for the lower end of a sum that is undecided */
-    INTERVALS = 3000 /* looked at to compare two biases */
+    INTERVALS = 3000, /* looked at to compare two biases; fewer of those with many nodes */
+    NODES = 300000 /* nodes times intervals */
 };
 
 const char *series_verdict_name(enum series_verdict v)
@@ -266,8 +267,10 @@ int series_trf_depth(const struct series *s, const char *epsilon, int layers, ui
 
 /* ---- comparing ---- */
 
-/* Both biases taken apart, in one pool. *order and why if they can be compared. 0 or -1 with *e. */
-static int compare_pair(struct series_summand *f, struct series_summand *g, int *order, char why[256], struct formula_error *e)
+/* Both biases taken apart, in one pool. *order and why if they can be compared; falls, rises: whether it is worth trying that f/g
+ * and g/f never increase. 0 or -1 with *e. */
+static int compare_pair(struct series_summand *f, struct series_summand *g, int falls, int rises, int *order, char why[256],
+                        struct formula_error *e)
 {
     if (are_proportional(f, g)) {
         *order = -1;
@@ -276,13 +279,15 @@ static int compare_pair(struct series_summand *f, struct series_summand *g, int 
     }
     if (search_pieces(f, e) || search_pieces(g, e))
         return -1;
-    if ((*order = search_scale(f, g, INTERVALS)) != 0) {
+    long intervals = NODES / (f->pool->count + 1);
+    intervals = intervals < 50 ? 50 : intervals > INTERVALS ? INTERVALS : intervals;
+    if ((*order = search_scale(f, g, intervals)) != 0) {
         snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
                  *order < 0 ? "f/g" : "g/f");
-    } else if (ratio_falls(f, g, INTERVALS)) {
+    } else if (falls && ratio_falls(f, g, intervals)) {
         *order = -1;
         snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
-    } else if (ratio_falls(g, f, INTERVALS)) {
+    } else if (rises && ratio_falls(g, f, intervals)) {
         *order = 1;
         snprintf(why, 256, "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
     } else {
@@ -300,9 +305,14 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         return 0;
     }
     const struct series_summand *a = f->summand[0], *b = g->summand[0];
+    int falls = search_may_fall(a, b), rises = search_may_fall(b, a);
+    if (!falls && !rises) {
+        snprintf(why, 256, "f/g and g/f both increase somewhere");
+        return 0;
+    }
     struct series_summand *first = summand_new(a->formula, &a->at, none, NULL, e);
     struct series_summand *second = first ? summand_new(b->formula, &b->at, none, first->pool, e) : NULL;
-    int failed = second ? compare_pair(first, second, order, why, e) : -1;
+    int failed = second ? compare_pair(first, second, falls, rises, order, why, e) : -1;
     summand_release(second);
     summand_release(first);
     return failed;
