@@ -24,7 +24,7 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t);
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z);
 /* Taylor coefficients of exp(b(t + x)), `length` of them; no kinks. */
 void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length);
-/* exp of a node without t, 0 and indeterminate for the infinities. */
+/* exp of a node without t, 0 and indeterminate for the infinities; with more bits than prec where most of it cancels. */
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
 
 /* Cosine and sine of an angle, and of frequency * i for i < count, as the nearest doubles. 1, or 0 where one is not known to

@@ -298,6 +298,9 @@ int exp_of(arb_t out, const arb_t b, slong prec)
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
 {
     LOCAL(arb, b);
-    evaluate_constant(b, p, n, prec);
-    exp_of(out, b, prec);
+    arb_indeterminate(out);
+    for (slong bits = prec; bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4) {
+        evaluate_constant(b, p, n, bits);
+        exp_of(out, b, bits);
+    }
 }

@@ -87,11 +87,10 @@ int summand_term(arb_ptr out, const struct series_summand *f, int root, const fm
     int n = p ? summand_value(p, f, root, t) : NODE_NAN, known = p && !p->failed && expression_is_known(p, n);
     if (known && summand_refuse(p, n, f, t, e))
         known = -1;
-    if (out)
+    if (out && known == 1)
+        evaluate_exp_constant(out, p, n, prec);
+    else if (out)
         arb_indeterminate(out);
-    /* more bits where most of it cancels */
-    for (slong bits = prec; out && known == 1 && bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4)
-        evaluate_exp_constant(out, p, n, bits);
     expression_pool_free(p);
     return known;
 }
