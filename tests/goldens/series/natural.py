@@ -147,6 +147,9 @@ exact|-(t-1e6)^2/1e6|add:3000000
 exact|-ln(1+t)-ln(2+t)-ln(3+t)|tail
 exact|-ln((1+t)*(3+t))|tail
 exact|-t*ln(2)|add
+cancel|ln(1-1/(1+exp(-sqrt(t))))|add
+cancel|ln(1-1/(1+exp(-t^2/50)))|add
+cancel|ln(0.3-0.6/(2+exp(-t/4)))|add
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
