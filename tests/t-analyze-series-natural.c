@@ -23,7 +23,7 @@ static const char *const UNDECIDED[] = {
 /* Decided, with an interval for a field. */
 static const char *const LOOSE[] = {
     "1000*t-t*ln(1+t)",
-    "-ln(1+t)-sqrt(ln(1+t))",
+
     "-(1+1/sqrt(ln(2+t)))*ln(1+t)",
     "-(1+2*ln(ln(3+t))/ln(3+t))*ln(3+t)",
     "-ln(1+t)*(2.5+sin(t))",

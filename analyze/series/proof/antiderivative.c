@@ -1,6 +1,6 @@
-/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, the bias is taken
- * apart into c + q0 z + q z^p + a0 ln z + a1 ln ln z + ... + k (ln z)^2     or     c - ln(u + v z^2) and the sum is integrated
- * from z to infinity (up to a constant where that diverges). */
+/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, and y one of z, ln
+ * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p     or     c - ln(u + v z^2) and the
+ * sum is integrated from z to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -15,13 +15,9 @@ struct taken {
     int z; /* node of z, -1 while nothing names it */
     arb_t shift, slope; /* z = shift + slope t */
     arb_t constant, linear; /* b = constant + linear * t + ... */
-    arb_t power, power_weight; /* weight * z^power */
-    int powers;
-    arb_t log[LOGS]; /* weights of ln z, ln ln z, ... */
-    fmpq_t exact[LOGS]; /* the same, where they are rational */
-    int logs[LOGS]; /* 0: absent, 1: rational, 2: some other constant */
-    arb_t square; /* weight of (ln z)^2 */
-    int squares;
+    arb_t log[LOGS + 1]; /* weights of ln z, ln ln z, ... */
+    arb_t weight, power; /* weight * y^power, */
+    int level; /* y being the logarithm of a logarithm of ... z, so often; -1: absent */
 };
 
 /* What multiplies t in a node: the part that depends on t and its constant factor. */
@@ -64,131 +60,84 @@ static int log_depth(struct taken *k, int n)
 static int take(struct taken *k, int n, const fmpq *weight)
 {
     LOCAL(arb, factor, a, b);
-    int inner = constant_factor(factor, k->p, n, k->prec), ok = 1, depth, rational = inner == n;
+    int inner = constant_factor(factor, k->p, n, k->prec), depth;
     const struct expression *x = &k->p->node[inner];
     arb_mul_fmpz(factor, factor, fmpq_numref(weight), k->prec);
     arb_div_fmpz(factor, factor, fmpq_denref(weight), k->prec);
+    if (arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) >= 0)
+        return 0;
     if (evaluate_affine(a, b, k->p, inner, k->prec)) {
         arb_addmul(k->constant, factor, a, k->prec);
         arb_addmul(k->linear, factor, b, k->prec);
-    } else if ((depth = log_depth(k, inner)) > 0) {
-        ok = !k->logs[depth - 1];
+        return 1;
+    }
+    if ((depth = log_depth(k, inner)) > 0) {
+        int first = arb_is_zero(k->log[depth - 1]);
         arb_set(k->log[depth - 1], factor);
-        fmpq_set(k->exact[depth - 1], weight);
-        k->logs[depth - 1] = rational ? 1 : 2;
-    } else if (x->kind == X_POWER && !k->p->node[x->child[1]].depends) {
-        const struct expression *e = &k->p->node[x->child[1]];
-        int base = x->child[0];
-        if (k->p->node[base].kind == X_LN) {
-            ok = log_depth(k, base) == 1 && e->kind == X_NUMBER && fmpq_cmp_si(e->q, 2) == 0;
-            ok &= !k->squares++;
-            arb_set(k->square, factor);
-        } else {
-            ok = same_z(k, base) && !k->powers++;
-            evaluate_constant(k->power, k->p, x->child[1], k->prec);
-            arb_set(k->power_weight, factor);
-        }
-    } else {
-        ok = 0;
+        return first;
     }
-    ok &= arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) < 0 &&
-          arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
-    return ok;
+    if (x->kind != X_POWER || k->p->node[x->child[1]].depends || k->level >= 0)
+        return 0;
+    depth = log_depth(k, x->child[0]);
+    k->level = depth;
+    arb_set(k->weight, factor);
+    evaluate_constant(k->power, k->p, x->child[1], k->prec);
+    return (depth > 0 || same_z(k, x->child[0])) && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
 }
 
-static int is_minus_one(const struct taken *k, int i)
+/* [5.5] y^a dy. */
+static int integrate_monomial(arb_t out, int *vanishes, const arb_t a, const arb_t y, slong prec)
 {
-    return k->logs[i] == 1 && fmpq_cmp_si(k->exact[i], -1) == 0;
+    LOCAL(arb, more);
+    arb_add_ui(more, a, 1, prec);
+    arb_pow(out, y, more, prec);
+    arb_div(out, out, more, prec);
+    arb_neg(out, out);
+    *vanishes = arb_is_negative(more);
+    return arb_is_nonzero(more);
 }
 
-/* [5.5] z^a0 (ln z)^a1 ...: powers where the last exponent that is there follows only -1. */
-static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const arb_t z)
+/* [5.5] Gamma((1+a)/p, w y^p) / (p w^((1+a)/p)), weight = -w */
+int integrate_power(arb_t out, const arb_t a, const arb_t weight, const arb_t power, const arb_t y, slong prec)
 {
-    int level = 0, known = 0;
-    LOCAL(arb, y, a);
-    arb_set(y, z);
-    while (level < LOGS && is_minus_one(k, level)) {
-        arb_log(y, y, k->prec);
-        level++;
-    }
-    int deeper = 0;
-    for (int i = level + 1; i < LOGS; i++)
-        deeper |= k->logs[i];
-    if (level < LOGS && !deeper && arb_is_positive(y)) {
-        arb_add_ui(a, k->log[level], 1, k->prec); /* integral of y^(a-1) from y to infinity: -y^a / a */
-        if (arb_is_nonzero(a)) {
-            arb_pow(out, y, a, k->prec);
-            arb_div(out, out, a, k->prec);
-            arb_neg(out, out);
-            *vanishes = arb_is_negative(a);
-            known = 1;
-        }
-    } else if (level == 0 && k->logs[1] && !k->logs[2] && !k->logs[3]) {
-        /* z^-p (ln z)^-q = exp(-(p-1) y) y^-q dy: (p-1)^(q-1) Gamma(1-q, (p-1) ln z) */
-        LOCAL(arb, s, x);
-        arb_log(y, z, k->prec);
-        arb_add_ui(x, k->log[0], 1, k->prec);
-        arb_neg(x, x);
-        arb_add_ui(s, k->log[1], 1, k->prec);
-        if (arb_is_positive(x) && arb_is_positive(y)) {
-            arb_mul(a, x, y, k->prec);
-            arb_hypgeom_gamma_upper(out, s, a, 0, k->prec);
-            arb_neg(s, s);
-            arb_pow(x, x, s, k->prec);
-            arb_mul(out, out, x, k->prec);
-            known = *vanishes = 1;
-        }
-    }
-    return known;
-}
-
-/* [5.5] z^a exp(-w z^p): Gamma((1+a)/p, w z^p) / (p w^((1+a)/p)). */
-static int integrate_power(arb_t out, const struct taken *k, const arb_t z, const arb_t weight, const arb_t power)
-{
-    int known = 0;
     LOCAL(arb, s, w, x);
     arb_neg(w, weight);
-    arb_add_ui(s, k->log[0], 1, k->prec);
-    arb_div(s, s, power, k->prec);
-    if (arb_is_positive(w) && arb_is_positive(power) && arb_is_positive(z)) {
-        arb_pow(x, z, power, k->prec);
-        arb_mul(x, x, w, k->prec);
-        arb_hypgeom_gamma_upper(out, s, x, 0, k->prec);
-        arb_pow(x, w, s, k->prec);
-        arb_mul(x, x, power, k->prec);
-        arb_div(out, out, x, k->prec);
-        known = 1;
-    }
-    return known;
+    if (!arb_is_positive(w) || !arb_is_positive(power))
+        return 0;
+    arb_add_ui(s, a, 1, prec);
+    arb_div(s, s, power, prec);
+    arb_pow(x, y, power, prec);
+    arb_mul(x, x, w, prec);
+    arb_hypgeom_gamma_upper(out, s, x, 0, prec);
+    arb_pow(x, w, s, prec);
+    arb_mul(x, x, power, prec);
+    arb_div(out, out, x, prec);
+    return 1;
 }
 
-/* [5.5] exp(-k y^2 + (a + 1) y) dy, y = ln z. */
-static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
+/* [5.5] exp(-w y^2 + linear y) dy. */
+static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, const arb_t y, slong prec)
 {
-    int known = 0;
-    LOCAL(arb, w, y, b, x);
-    arb_neg(w, k->square);
-    if (arb_is_positive(w) && arb_is_positive(z)) {
-        arb_log(y, z, k->prec);
-        arb_add_ui(b, k->log[0], 1, k->prec);
-        arb_div(b, b, w, k->prec);
-        arb_mul_2exp_si(b, b, -1); /* the exponent is -w (y - b)^2 + w b^2 */
-        arb_sub(x, y, b, k->prec);
-        arb_sqrt(out, w, k->prec);
-        arb_mul(x, x, out, k->prec);
-        arb_hypgeom_erfc(out, x, k->prec);
-        arb_sqr(b, b, k->prec);
-        arb_mul(b, b, w, k->prec);
-        arb_exp(b, b, k->prec);
-        arb_mul(out, out, b, k->prec);
-        arb_const_pi(x, k->prec);
-        arb_div(x, x, w, k->prec);
-        arb_sqrt(x, x, k->prec);
-        arb_mul(out, out, x, k->prec);
-        arb_mul_2exp_si(out, out, -1);
-        known = 1;
-    }
-    return known;
+    LOCAL(arb, w, b, x);
+    arb_neg(w, weight);
+    if (!arb_is_positive(w))
+        return 0;
+    arb_div(b, linear, w, prec);
+    arb_mul_2exp_si(b, b, -1); /* the exponent is -w (y - b)^2 + w b^2 */
+    arb_sub(x, y, b, prec);
+    arb_sqrt(out, w, prec);
+    arb_mul(x, x, out, prec);
+    arb_hypgeom_erfc(out, x, prec);
+    arb_sqr(b, b, prec);
+    arb_mul(b, b, w, prec);
+    arb_exp(b, b, prec);
+    arb_mul(out, out, b, prec);
+    arb_const_pi(x, prec);
+    arb_div(x, x, w, prec);
+    arb_sqrt(x, x, prec);
+    arb_mul(out, out, x, prec);
+    arb_mul_2exp_si(out, out, -1);
+    return 1;
 }
 
 /* b = c - ln(u + v z^2), z = shift + slope t: the node of the logarithm's inside, or -1. */
@@ -244,72 +193,79 @@ int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
 
 static void taken_leave(struct taken *k)
 {
-    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->power, k->power_weight, k->square};
+    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->weight, k->power};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         arb_clear(own[i]);
-    for (int i = 0; i < LOGS; i++) {
+    for (int i = 0; i <= LOGS; i++)
         arb_clear(k->log[i]);
-        fmpq_clear(k->exact[i]);
-    }
 }
 
 static void taken_init(struct taken *k, const struct expression_pool *p, slong prec)
 {
-    *k = (struct taken){.p = p, .prec = prec, .z = -1};
-    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->power, k->power_weight, k->square};
+    *k = (struct taken){.p = p, .prec = prec, .z = -1, .level = -1};
+    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->weight, k->power};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         arb_init(own[i]);
-    for (int i = 0; i < LOGS; i++) {
+    for (int i = 0; i <= LOGS; i++)
         arb_init(k->log[i]);
-        fmpq_init(k->exact[i]);
-    }
 }
 
-/* The integral from z on, but for a factor; 1 if it is known. */
+/* [5.5] The integral from z on, but for a factor; 1 if it is known. With x = ln y, y^a dy is exp((a + 1) x) dx: so one logarithm
+ * after the other is made the variable, until none is left behind it. */
 static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
 {
-    int later = k->logs[1] || k->logs[2] || k->logs[3], linear = !arb_is_zero(k->linear);
-    LOCAL(arb, z, unit);
+    int level = 0, last = k->level;
+    LOCAL(arb, y, linear, unit);
     if (k->z < 0 && !same_z(k, NODE_T_ITSELF))
         return 0;
-    arb_mul(z, k->slope, t, k->prec);
-    arb_add(z, z, k->shift, k->prec);
-    if (linear) { /* linear * t = (linear / slope) * (z - shift) */
-        arb_div(k->linear, k->linear, k->slope, k->prec);
-        arb_submul(k->constant, k->linear, k->shift, k->prec);
+    arb_mul(y, k->slope, t, k->prec);
+    arb_add(y, y, k->shift, k->prec);
+    arb_div(linear, k->linear, k->slope, k->prec); /* of z = shift + slope t */
+    arb_submul(k->constant, linear, k->shift, k->prec);
+    for (int i = last + 1; i < LOGS; i++)
+        last = arb_is_zero(k->log[i]) ? last : i;
+    while (level < LOGS && arb_is_zero(linear) && k->level != level && arb_is_positive(y)) {
+        arb_add_ui(linear, k->log[level], 1, k->prec);
+        if (last <= level && !arb_is_zero(linear))
+            return integrate_monomial(out, vanishes, k->log[level], y, k->prec);
+        arb_log(y, y, k->prec);
+        level++;
     }
-    if (!arb_is_positive(z) || k->powers + linear + k->squares > 1 || (later && (k->powers || linear || k->squares)))
+    const arb_struct *a = k->log[level];
+    if (last > level || !arb_is_positive(y))
         return 0;
     arb_one(unit);
-    if (k->powers)
-        return integrate_power(out, k, z, k->power_weight, k->power);
-    if (linear)
-        return integrate_power(out, k, z, k->linear, unit);
-    if (k->squares)
-        return integrate_square(out, k, z);
-    return (k->logs[0] || later) && integrate_logs(out, vanishes, k, z);
+    if (k->level != level)
+        return integrate_power(out, a, linear, unit, y, k->prec);
+    if (arb_is_zero(linear))
+        return integrate_power(out, a, k->weight, k->power, y, k->prec);
+    return arb_is_zero(a) && arb_equal_si(k->power, 2) && integrate_square(out, k->weight, linear, y, k->prec);
+}
+
+/* All of the bias. 1 if it has such a form. */
+static int take_all(struct taken *k, int root)
+{
+    const struct expression *x = &k->p->node[root];
+    LOCAL(fmpq, one);
+    fmpq_one(one);
+    if (x->kind != X_LINEAR)
+        return take(k, root, one);
+    arb_set_fmpq(k->constant, x->q, k->prec);
+    for (int i = 0; i < x->count; i++)
+        if (!take(k, x->child[i], &x->weight[i]))
+            return 0;
+    return 1;
 }
 
 /* [5.5] */
 int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
-    const struct expression *x = &p->node[root];
     struct taken k __attribute__((cleanup(taken_leave)));
-    int known = 1;
-    LOCAL(fmpq, one);
-    fmpq_one(one);
     taken_init(&k, p, prec);
     *vanishes = 1;
     if (integrate_quadratic(out, p, root, t, prec))
         return 1;
-    if (x->kind == X_LINEAR) {
-        arb_set_fmpq(k.constant, x->q, prec);
-        for (int i = 0; i < x->count && known; i++)
-            known = take(&k, x->child[i], &x->weight[i]);
-    } else {
-        known = take(&k, root, one);
-    }
-    if (!known || !integrate(out, vanishes, &k, t))
+    if (!take_all(&k, root) || !integrate(out, vanishes, &k, t))
         return 0;
     arb_exp(k.constant, k.constant, prec);
     arb_mul(out, out, k.constant, prec);
