@@ -17,7 +17,6 @@
 static const char *const UNDECIDED[] = {
     "-ln(3+t)-ln(ln(3+t))-ln(ln(3+t))^0.5",
     "-ln(1+t)-ln(1+t)^0.1",
-    "-ln(2+t)-exp(sqrt(ln(ln(2+t)+3)))",
     NULL,
 };
 /* Decided, with an interval for a field. */
@@ -28,6 +27,8 @@ static const char *const LOOSE[] = {
     "-(1+2*ln(ln(3+t))/ln(3+t))*ln(3+t)",
     "-ln(1+t)*(2.5+sin(t))",
     "-2*ln(1+t)*(1+sin(t)/4)",
+    "-ln(2+t)-exp(sqrt(ln(ln(2+t)+3)))",
+    "-ln(1+t)-exp(sqrt(ln(ln(3+t))))",
     NULL,
 };
 

@@ -135,7 +135,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
     return known;
 }
 
-/* exp of what tends to -infinity: something within [0, 1] times a power. */
+/* exp of what tends to -infinity or infinity: something times a power. */
 static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled *wild)
 {
     LOCAL_MONOMIAL(m);
@@ -144,7 +144,7 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
     LOCAL_INTERVAL(g->prec, c);
     LOCAL(fmpq, steep);
     int j = 0;
-    if (!scaled_collapse(c, &m, g, wild) || mpfr_sgn(&c->right) >= 0)
+    if (!scaled_collapse(c, &m, g, wild) || mpfi_has_zero(c))
         return 0;
     for (; j + 1 < SCALE_LEVELS; j++) {
         monomial_level(&level, j + 1);
@@ -153,16 +153,18 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
     }
     if (j + 1 == SCALE_LEVELS)
         return 0;
-    scaled_set(&sum, wild);
-    if (!scaled_add_term(g, &sum, &level, expression_ratio(g->p, STEEP, 1)) || !scaled_collapse(c, &m, g, &sum) ||
-        mpfr_sgn(&c->right) > 0)
-        return 0;
-    LOCAL_MONOMIAL(power);
+    int falls = mpfr_sgn(&c->right) < 0, known = 0;
+    for (int power = falls ? -STEEP : 1; power && !known; power /= STEEP) {
+        fmpq_set_si(steep, power, 1);
+        scaled_set(&sum, wild);
+        known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) && scaled_bounds(c, g, &sum) &&
+                mpfr_number_p(falls ? &c->right : &c->left);
+    }
+    mpfi_exp(c, c);
+    LOCAL_MONOMIAL(factor);
     monomial_level(&level, j);
-    fmpq_set_si(steep, -STEEP, 1);
-    monomial_multiply(&power, &level, steep);
-    mpfi_interv_si(c, 0, 1);
-    return scaled_add_rest(g, out, &power, c);
+    monomial_multiply(&factor, &level, steep);
+    return known && scaled_add_rest(g, out, &factor, c);
 }
 
 /* [4.6] */

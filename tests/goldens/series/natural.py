@@ -152,6 +152,8 @@ factor|-ln(1+t)-2*sqrt(ln(1+t))|deep
 cancel|ln(1-1/(1+exp(-sqrt(t))))|add
 cancel|ln(1-1/(1+exp(-t^2/50)))|add
 cancel|ln(0.3-0.6/(2+exp(-t/4)))|add
+factor|-ln(1+t)+exp(-ln(ln(3+t))^0.5)|words|D|1/t times what tends to 1
+factor|-ln(1+t)-exp(sqrt(ln(ln(3+t))))|words|C|exp(sqrt(ln y)) is above 2 ln y far out, y = ln t
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
