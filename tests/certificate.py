@@ -494,20 +494,32 @@ def levels(t):
 
 
 class Growth:
-    """f(t) is exp(rest) t^a0 (ln t)^a1 ..."""
+    """f(t) is exp(rest) t^a0 (ln t)^a1 ..., and perhaps exp(weight y^power), y the logarithm of that number."""
 
     def __init__(self, words):
-        self.a, self.rest = [Fraction(w) for w in words[:5]], bounds(words[6:8])
+        self.a, self.rest, self.stretched = [Fraction(w) for w in words[:5]], bounds(words[6:8]), 0
         self.converges = next((a < -1 for a in self.a if a != -1), False)
+        if len(words) > 8:
+            self.stretched, self.weight, self.power = int(words[9]), bounds(words[10:12]), Fraction(words[12])
+            if words[8] != "stretch" or not 0 < self.stretched < 5 or not hi(self.weight) < 0 < self.power:
+                raise Refused("a factor that decides nothing")
+            self.converges = all(a == -1 for a in self.a[:self.stretched])
 
     def exponent(self, t):
         logs = levels(t)
         if any(self.a[len(logs):]):
             raise Unsure
-        return sum((ball(a) * x for a, x in zip(self.a, logs)), ZERO)
+        stretch = ZERO
+        if self.stretched:
+            if len(logs) < self.stretched or not lo(logs[self.stretched - 1]) > 0:
+                raise Unsure
+            stretch = self.weight * iv.exp(ball(self.power) * iv.log(logs[self.stretched - 1]))
+        return sum((ball(a) * x for a, x in zip(self.a, logs)), stretch)
 
     def tail(self, t):
         """Sum of exp(exponent) from t on: between the integral and that with the first term."""
+        if self.stretched:
+            raise Unsure
         k = next(i for i, a in enumerate(self.a) if a != -1)
         logs, weight = levels(t), iv.mpf(1)
         elasticity = ball(self.a[k]) + 1

@@ -56,6 +56,8 @@ DAMAGE = [
     ("-floor(ln(1+t)/ln(2))", r"offset 0 0", "offset 0.5 0.5", "buckets elsewhere"),
     ("-floor(ln(1+t)/ln(2))", r"ratio \S+ \S+", "ratio 0 0", "another ratio of buckets"),
     ("-ln(2)*floor(ln(1+t)/ln(2))", r"verdict diverges", "verdict converges", "convergence of buckets of equal mass"),
+    ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 -1.1 -1.1 1/10", "another stretch"),
+    ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 0 0 1/10", "a stretch that decides nothing"),
     ("(-1)^t*5-2*ln(1+t)", r"period 2\n", "period 3\n", "another period"),
     ("(-1)^t*5-2*ln(1+t)", r"residue 1 growth -2 0 0 0 0 rest \S+ \S+", "residue 1 growth -2 0 0 0 0 rest -9 -8", "another residue"),
 ]

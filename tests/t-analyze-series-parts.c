@@ -65,7 +65,8 @@ static void ball_at(arb_t out, const struct built *b, const fmpz_t t)
 /* A random formula, at most `depth` operators deep. */
 static void random_formula(char *text, size_t size, int depth)
 {
-    static const char *const leaves[] = {"t", "1", "2", "0.5", "3", "(1+t)", "h", "ln(2+t)", "sqrt(t)", "pi", "(t-5)"};
+    static const char *const leaves[] = {
+        "t", "1", "2", "0.5", "3", "(1+t)", "h", "ln(2+t)", "sqrt(t)", "pi", "(t-5)", "sqrt(ln(2+t))", "ln(2+ln(2+t))"};
     static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)", "cos(%s)", "abs(%s)", "floor(%s)",
                                         "sqrt(%s)", "-(%s)",   "(%s)^2",  "(%s)^-1", "(%s)^0.5"};
     static const char *const binary[] = {"(%s)+(%s)",  "(%s)-(%s)",  "(%s)*(%s)",     "(%s)/(%s)",
@@ -73,7 +74,7 @@ static void random_formula(char *text, size_t size, int depth)
     char a[600], b[600];
     int kind = rand() % 10;
     if (depth == 0 || kind < 2) {
-        snprintf(text, size, "%s", leaves[rand() % 11]);
+        snprintf(text, size, "%s", leaves[rand() % 13]);
         return;
     }
     random_formula(a, sizeof a, depth - 1);
@@ -231,7 +232,10 @@ static void test_growth(void **state)
         {"-t/10-5*exp(-t/20)", "t^-2"},
         {"2*t-t*ln(1+t)", "t^-2"},
         {"ln(abs(sin(t)))-2*ln(1+t)", "t^-2"},
-        {"-ln(1+t)-3*sqrt(ln(1+t))", "t^-1 (ln t)^-2"},
+        {"-ln(1+t)-3*sqrt(ln(1+t))", "t^-1 exp(-3 (ln t)^(1/2))"},
+        {"-ln(2+t)-ln(1+t)^0.1+2*ln(ln(3+t))+cos(t)", "t^-1 (ln t)^2 exp(-1 (ln t)^(1/10))"},
+        {"-ln(3+t)-ln(ln(3+t))-ln(ln(3+t))^0.5/2", "t^-1 (ln t)^-1 exp(-0.5 (ln ln t)^(1/2))"},
+        {"-ln(1+t)+exp(-sqrt(ln(3+t)))", "t^-1"},
         {"-ln(t+3)-sqrt(ln(ln(t+3)))", "t^-1 (ln t)^-1"},
         {"sin(t)>0?-2*ln(1+t):-3*ln(2+t)", "t^(-119/64)"},
         {"-ln(1+t)*(2.5+sin(t))", "t^(-183/128)"},
@@ -267,6 +271,11 @@ static void test_growth(void **state)
                     arb_set_fmpq(x, &g->exponent[level_at], BALL);
                     if (!arb_is_zero(x))
                         arb_submul(rest, x, level, BALL);
+                    if (g->stretched == level_at + 1) { /* exp(weight y^power), y = level */
+                        arb_set_fmpq(x, g->power, BALL);
+                        arb_pow(x, level, x, BALL);
+                        arb_submul(rest, x, g->weight, BALL);
+                    }
                 }
                 arb_set_interval_mpfr(x, &g->rest->left, &g->rest->left, BALL);
                 int below = arb_lt(rest, x);

@@ -49,8 +49,8 @@ static const char *ball_text(char out[140], const arb_t x)
     return interval_text(out, bounds);
 }
 
-/* The exponents of t, ln t, ln ln t, ... and the rest. */
-static const char *growth_bounds(char out[500], const struct growth *g)
+/* The exponents of t, ln t, ln ln t, ..., the rest, and another factor. */
+static const char *growth_bounds(char out[800], const struct growth *g)
 {
     char rest[140];
     size_t used = 0;
@@ -62,7 +62,14 @@ static const char *growth_bounds(char out[500], const struct growth *g)
             return "unknown";
         used += (size_t)n;
     }
-    snprintf(out + used, 500 - used, "rest %s", interval_text(rest, g->rest));
+    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(rest, g->rest));
+    if (g->stretched) {
+        LOCAL_INTERVAL(128, weight);
+        interval_set_arb(weight, g->weight);
+        char *power = fmpq_get_str(NULL, 10, g->power);
+        snprintf(out + used, 800 - used, " stretch %d %s %.140s", g->stretched, interval_text(rest, weight), power);
+        flint_free(power);
+    }
     return out;
 }
 
@@ -94,7 +101,7 @@ void certify_rate(char **to, const char *rule, const fmpz_t X, const struct rang
 
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
 {
-    char from[64], text[500];
+    char from[64], text[800];
     text_append(to, "rule %s from %s", rule, distance_text(from, X));
     text_append(to, "growth %s", growth_bounds(text, g));
 }
@@ -113,7 +120,7 @@ void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t w
 
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
-    char from[64], text[500];
+    char from[64], text[800];
     if (f->period == 1) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;

@@ -60,6 +60,34 @@ static int converges(struct growth *out, struct scale *g, const struct scaled *d
     return known && mpfr_number_p(&out->rest->right);
 }
 
+/* [4.7] large = w level[i]^p + q level[i+1], w < 0 < p < 1, of d = b + ln t + ... + level[i] = large + low: the integral of exp(w
+ * y^p) y^q dy, y = level[i], is finite. */
+static int stretches(struct growth *out, struct scale *g, const struct scaled *all, const struct scaled *low, int i)
+{
+    LOCAL_SCALED(g, large);
+    LOCAL_MONOMIAL(level);
+    LOCAL_MONOMIAL(power);
+    LOCAL(fmpq, q);
+    scaled_set(&large, all);
+    monomial_level(&level, i);
+    if (!large.count || large.rough || fmpq_sgn(&large.of[0].a[i]) <= 0 || fmpq_cmp_si(&large.of[0].a[i], 1) >= 0)
+        return 0;
+    fmpq_set(out->power, &large.of[0].a[i]);
+    monomial_multiply(&power, &level, out->power);
+    evaluate_constant(out->weight, g->p, large.coefficient[0], g->prec);
+    if (monomial_compare(&power, &large.of[0]) != 0 || !arb_is_negative(out->weight))
+        return 0;
+    scaled_shift(&large);
+    if (large.count && leading_level(q, g, &large) == i + 1) {
+        fmpq_set(&out->exponent[i - 1], q);
+        scaled_shift(&large);
+    }
+    if (large.count || !scaled_bounds(out->rest, g, low) || !mpfr_number_p(&out->rest->right))
+        return 0;
+    out->stretched = i - 1;
+    return 1;
+}
+
 /* [4.7] Compares b with -ln t, -ln t - ln ln t, ...: what is left tends to -infinity at least as a multiple of the last of these,
  * or is bounded below. */
 static int decide(struct growth *out, struct scale *g, const struct scaled *b)
@@ -75,8 +103,13 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
         fmpq_set_si(&out->exponent[i - 2], -1, 1);
         LOCAL_SCALED(g, large);
         LOCAL_SCALED(g, low);
-        if (i > g->levels + 1 || !add_level(g, &d, i, one) || !scaled_large(&large, &low, g, &d) ||
-            !scaled_collapse(c, &m, g, &large))
+        if (i > g->levels + 1 || !add_level(g, &d, i, one) || !scaled_large(&large, &low, g, &d))
+            return 0;
+        if (stretches(out, g, &large, &low, i)) {
+            out->verdict = -1;
+            return 1;
+        }
+        if (!scaled_collapse(c, &m, g, &large))
             return 0;
         int bounded = !large.count && !large.rough;
         if (!d.masked && (bounded || mpfr_sgn(&c->left) >= 0)) {
@@ -117,6 +150,8 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     LOCAL_SCALED(&g, b);
     for (int k = 0; k < GROWTH_LEVELS; k++)
         fmpq_init(&result->exponent[k]);
+    arb_init(result->weight);
+    fmpq_init(result->power);
     mpfi_init2(result->rest, g.prec);
     fmpz_init_set(result->from, from);
     if (!scaled_of(&b, &g, root) || !decide(result, &g, &b) || p->failed || (arc && !is_number(p, root, from))) {
@@ -166,6 +201,8 @@ void growth_free(struct growth *g)
         return;
     for (int k = 0; k < GROWTH_LEVELS; k++)
         fmpq_clear(&g->exponent[k]);
+    arb_clear(g->weight);
+    fmpq_clear(g->power);
     mpfi_clear(g->rest);
     fmpz_clear(g->from);
     free(g);

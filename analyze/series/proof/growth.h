@@ -1,5 +1,6 @@
 /* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded
- * rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series. */
+ * rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series; where it does not decide,
+ * exp(weight y^power), y one of ln t, ln ln t, ..., may be another factor. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 #define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 
@@ -9,6 +10,9 @@ enum { GROWTH_LEVELS = SCALE_LEVELS - 1 };
 
 struct growth {
     fmpq exponent[GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... */
+    int stretched; /* y is so many logarithms of t; 0: there is no such factor */
+    arb_t weight; /* < 0 */
+    fmpq_t power; /* > 0 */
     mpfi_t rest; /* the lower end may be -infinity, the upper one infinity */
     fmpz_t from; /* X */
     int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
@@ -22,7 +26,7 @@ void growth_free(struct growth *g);
 int arc_returns(fmpz_t within, const struct expression_pool *p, const struct arc *arc);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec);
-/* "t^-1 (ln t)^-2". */
+/* "t^-1 (ln t)^-2", "t^-1 exp(-2 (ln t)^(1/2))". */
 void growth_text(char *text, size_t size, const struct growth *g);
 
 #endif

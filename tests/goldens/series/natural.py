@@ -149,11 +149,14 @@ exact|-ln(1+t)-ln(2+t)-ln(3+t)|tail
 exact|-ln((1+t)*(3+t))|tail
 exact|-t*ln(2)|add
 factor|-ln(1+t)-2*sqrt(ln(1+t))|deep
+factor|-ln(3+t)-ln(1+t)^0.1|words|C|in y = ln t the integral of exp(-y^0.1)
+factor|-ln(1+t)-ln(1+t)^0.1-1.5*ln(ln(3+t))|words|C|at most t^-1 (ln t)^-1.5
+factor|-ln(3+t)-ln(3+t)^0.1+5*ln(ln(3+t))|words|C|in y = ln t the integral of y^5 exp(-y^0.1)
+factor|-ln(1+t)+exp(-ln(ln(3+t))^0.5)|words|D|1/t times what tends to 1
+factor|-ln(1+t)-exp(sqrt(ln(ln(3+t))))|words|C|exp(sqrt(ln y)) is above 2 ln y far out, y = ln t
 cancel|ln(1-1/(1+exp(-sqrt(t))))|add
 cancel|ln(1-1/(1+exp(-t^2/50)))|add
 cancel|ln(0.3-0.6/(2+exp(-t/4)))|add
-factor|-ln(1+t)+exp(-ln(ln(3+t))^0.5)|words|D|1/t times what tends to 1
-factor|-ln(1+t)-exp(sqrt(ln(ln(3+t))))|words|C|exp(sqrt(ln y)) is above 2 ln y far out, y = ln t
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
