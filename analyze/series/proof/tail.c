@@ -3,6 +3,8 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
+enum { CLOSE = 24 /* bits of a tail by its rate that are enough */ };
+
 /* start (from/X)^-s (first + from / (s - 1)), of s - 1. */
 static void power_sum(arb_t out, const arb_t start, const arb_t X, const arb_t from, const arb_t less, ulong first, slong prec)
 {
@@ -91,6 +93,19 @@ static int falling_tail(arb_t out, const struct series_summand *f, int root, con
     return known;
 }
 
+/* [5.6] By the growth from X on, where that says more. */
+static void closer_tail(arb_t out, struct expression_pool *p, int root, const fmpz_t X, const arb_t from, slong prec)
+{
+    LOCAL(arb, tail);
+    struct growth *g = growth_new(p, root, X, NULL);
+    arb_indeterminate(tail);
+    if (g && g->verdict < 0)
+        growth_tail(tail, g, from, prec);
+    growth_free(g);
+    if (arb_is_finite(tail) && (!arb_is_finite(out) || mag_cmp(arb_radref(tail), arb_radref(out)) < 0))
+        arb_set(out, tail);
+}
+
 /* [4.2] */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
@@ -128,4 +143,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         rate_tail(out, &b, start, from, prec);
         range_clear(&b);
     }
+    if (arb_ge(from, start) && arb_rel_accuracy_bits(out) < CLOSE)
+        closer_tail(out, f->pool, last->root, X, from, prec);
 }
