@@ -54,6 +54,60 @@ static void choose_tie(arb_t out, const struct step *s, const struct step *all, 
         arb_indeterminate(out);
 }
 
+/* 1 if u is 1 + a sum: then ln u is ln1p of that sum, which keeps all digits of a small one. */
+static int is_one_plus(const struct step *u)
+{
+    return u->kind == X_LINEAR && u->depends && arb_is_one(u->q);
+}
+
+static void real_sum(arb_t out, const struct step *u, const struct step *all, slong prec)
+{
+    for (int i = 0; i < u->count; i++)
+        arb_addmul(out, &u->weight[i], all[u->child[i]].real, prec);
+}
+
+static void complex_sum(acb_t out, const struct step *u, const struct step *all, slong prec)
+{
+    for (int i = 0; i < u->count; i++)
+        acb_addmul_arb(out, all[u->child[i]].complex, &u->weight[i], prec);
+}
+
+static void ln_of_real(arb_t out, const struct step *u, const struct step *all, slong prec)
+{
+    LOCAL(arb, sum);
+    if (is_one_plus(u)) {
+        real_sum(sum, u, all, prec);
+        arb_log1p(out, sum, prec);
+    } else {
+        arb_log(out, u->real, prec);
+    }
+}
+
+static void ln_of_complex(acb_t out, const struct step *u, const struct step *all, slong prec)
+{
+    LOCAL(acb, sum);
+    if (is_one_plus(u) && arb_is_positive(acb_realref(u->complex))) {
+        complex_sum(sum, u, all, prec);
+        acb_log1p(out, sum, prec);
+    } else {
+        acb_log_analytic(out, u->complex, 1, prec);
+    }
+}
+
+static void ln_of_series(arb_poly_t out, const struct step *u, const struct step *all, slong length, slong prec)
+{
+    LOCAL(arb, sum, first);
+    arb_poly_log_series(out, u->series, length, prec);
+    if (!is_one_plus(u))
+        return;
+    for (int i = 0; i < u->count; i++) {
+        arb_poly_get_coeff_arb(first, all[u->child[i]].series, 0);
+        arb_addmul(sum, first, &u->weight[i], prec);
+    }
+    arb_log1p(sum, sum, prec);
+    arb_poly_set_coeff_arb(out, 0, sum);
+}
+
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
 {
     const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
@@ -70,12 +124,11 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
     case X_T: arb_set(out, t); break;
     case X_LINEAR:
         arb_set(out, s->q);
-        for (int i = 0; i < s->count; i++)
-            arb_addmul(out, &s->weight[i], all[s->child[i]].real, prec);
+        real_sum(out, s, all, prec);
         break;
     case X_MULTIPLY: arb_mul(out, a, b, prec); break;
     case X_POWER: power_real(out, a, b, prec); break;
-    case X_LN: arb_log(out, a, prec); break;
+    case X_LN: ln_of_real(out, &all[s->child[0]], all, prec); break;
     case X_EXP: arb_exp(out, a, prec); break;
     case X_SIN:
     case X_COS:
@@ -119,8 +172,7 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
     case X_T: acb_set(out, z); break;
     case X_LINEAR:
         acb_set_arb(out, s->q);
-        for (int i = 0; i < s->count; i++)
-            acb_addmul_arb(out, all[s->child[i]].complex, &s->weight[i], prec);
+        complex_sum(out, s, all, prec);
         break;
     case X_MULTIPLY: acb_mul(out, a, b, prec); break;
     case X_POWER: {
@@ -135,7 +187,7 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
         }
         break;
     }
-    case X_LN: acb_log_analytic(out, a, 1, prec); break;
+    case X_LN: ln_of_complex(out, &all[s->child[0]], all, prec); break;
     case X_EXP: acb_exp(out, a, prec); break;
     case X_SIN: acb_sin(out, a, prec); break;
     case X_COS: acb_cos(out, a, prec); break;
@@ -171,7 +223,7 @@ void step_series(struct step *s, const struct step *all, const arb_t t, slong le
         else
             arb_poly_pow_series(out, a, b, length, prec);
         break;
-    case X_LN: arb_poly_log_series(out, a, length, prec); break;
+    case X_LN: ln_of_series(out, &all[s->child[0]], all, length, prec); break;
     case X_EXP: arb_poly_exp_series(out, a, length, prec); break;
     case X_SIN: arb_poly_sin_series(out, a, length, prec); break;
     case X_COS: arb_poly_cos_series(out, a, length, prec); break;
