@@ -108,10 +108,45 @@ static int one_fraction(struct expression_pool *p, const struct terms *s)
     return expression_multiply(p, expression_scale(p, v, s->q), fraction);
 }
 
+/* 1 if a node is a square root that is a number at every t. */
+static int is_root(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    return x->kind == X_POWER && x->total && p->node[x->child[1]].kind == X_NUMBER &&
+           fmpz_is_one(fmpq_numref(p->node[x->child[1]].q)) && fmpz_equal_ui(fmpq_denref(p->node[x->child[1]].q), 2);
+}
+
+/* [1.1] w u^(1/2) - w v^(1/2), u - v one number d, becomes w d / (u^(1/2) + v^(1/2)), which does not cancel.
+ * 1 if there was such a pair. */
+static int join_roots(struct expression_pool *p, struct terms *s)
+{
+    int joined = 0;
+    LOCAL(fmpq, sum);
+    for (int i = 0; i < s->count; i++)
+        for (int j = i + 1; j < s->count && is_root(p, s->term[i].node); j++) {
+            fmpq_add(sum, s->term[i].weight, s->term[j].weight);
+            if (!fmpq_is_zero(sum) || !is_root(p, s->term[j].node))
+                continue;
+            int a = s->term[i].node, b = s->term[j].node;
+            int d = expression_subtract(p, p->node[a].child[0], p->node[b].child[0]);
+            if (p->node[d].kind != X_NUMBER)
+                continue;
+            fmpq_mul(s->term[i].weight, s->term[i].weight, p->node[d].q);
+            s->term[i].node = expression_power(p, expression_add(p, a, b), expression_ratio(p, -1, 1));
+            fmpq_clear(s->term[j].weight);
+            s->term[j] = s->term[--s->count];
+            joined = 1;
+            break;
+        }
+    return joined;
+}
+
 static int terms_node(struct expression_pool *p, struct terms *s)
 {
     int total = 1, result = NODE_NAN;
     terms_collect(p, s);
+    if (join_roots(p, s))
+        terms_collect(p, s);
     int fraction = s->count ? one_fraction(p, s) : -1;
     if (fraction >= 0)
         return fraction;
