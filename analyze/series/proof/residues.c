@@ -6,8 +6,10 @@
 
 void residues_free(struct series_summand *f)
 {
-    for (int r = 0; f->residue && r < f->period; r++)
+    for (int r = 0; f->residue && r < f->period; r++) {
         growth_free(f->residue[r].growth);
+        growth_free(f->residue[r].closer);
+    }
     free(f->residue);
     f->residue = NULL;
     f->period = 0;
@@ -48,6 +50,22 @@ int residues_diverge(const struct series_summand *f)
     return diverge;
 }
 
+/* The growth from N or a little before on: kept, as the next question is often near. */
+static const struct growth *closer_growth(struct residue *x, struct expression_pool *p, const fmpz_t N)
+{
+    LOCAL(fmpz, near);
+    ulong low = fmpz_bits(N) > 4 ? fmpz_bits(N) - 4 : 0;
+    fmpz_fdiv_q_2exp(near, N, low);
+    fmpz_mul_2exp(near, near, low);
+    if (fmpz_cmp(near, x->growth->from) <= 0)
+        return x->growth;
+    if (!x->closer || !fmpz_equal(near, x->closer->from)) {
+        growth_free(x->closer);
+        x->closer = growth_new(p, x->node, near, NULL);
+    }
+    return x->closer ? x->closer : x->growth;
+}
+
 /* [4.10] */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
@@ -56,8 +74,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
     arb_zero(out);
     for (int r = 0; r < f->period; r++) {
-        const struct residue *x = &f->residue[r];
-        struct growth *closer = NULL;
+        struct residue *x = &f->residue[r];
         if (!x->growth)
             continue;
         if (near) { /* the least n with r + period n >= from */
@@ -65,8 +82,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
             fmpz_sub_ui(N, whole, (ulong)r);
             fmpz_cdiv_q_ui(N, N, (ulong)f->period);
             arb_set_fmpz(n, N);
-            closer = fmpz_equal(N, x->growth->from) ? NULL : growth_new(f->pool, x->node, N, NULL);
-            growth_tail(tail, closer ? closer : x->growth, n, prec);
+            growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
             arb_sub_ui(n, from, (ulong)r, prec);
             arb_div_ui(n, n, (ulong)f->period, prec);
@@ -77,7 +93,6 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
                 arb_union(tail, tail, other, prec);
             }
         }
-        growth_free(closer);
         arb_set_fmpz(next, x->growth->from);
         if (!arb_ge(n, next))
             arb_indeterminate(tail);

@@ -31,6 +31,7 @@ enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, 
 struct residue {
     int node;
     struct growth *growth; /* NULL: f is 0 there */
+    struct growth *closer; /* the same from a later n on, for tails; NULL: none yet */
 };
 
 /* u = c + a ln(q + w t), and b as a function of floor(u). */

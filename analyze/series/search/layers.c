@@ -22,13 +22,13 @@ static int is_slow(const struct series_summand *f)
 static int narrow(struct field *f, struct series_summand *const *summand, int count, const fmpq_t epsilon, int layers,
                   const fmpz *limit, struct formula_error *e)
 {
-    int waves = search_has_waves(summand, count), slow = 0, exhausted;
+    int waves = search_has_waves(summand, count), slow = 0, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
     LOCAL(fmpz, width, least);
     for (int i = 0; i < count; i++)
         slow |= is_slow(summand[i]);
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
-         attempt < 3 && !search_spent(summand[0], "layers were convolved"); attempt++) {
+         attempt < 3 && !(exhausted && attempt > 0) && !search_spent(summand[0], "layers were convolved"); attempt++) {
         int cells = slow ? CELLS_SLOW : CELLS;
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
