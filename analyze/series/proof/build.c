@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STEP_TERMS = 64 /* that a sum may have more for one distance more */ };
+
 struct build {
     struct expression_pool *p;
     const struct formula *f;
@@ -248,19 +250,23 @@ static int step_of(struct build *b, int n, fmpz_t from)
     case NODE_SUM: break;
     default: return refuse(b, "a sum grows otherwise");
     }
-    /* from whole to t + whole: one term more */
-    int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]);
+    /* from whole to w t + whole: w terms more */
+    int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]), more = NODE_ZERO;
     if (p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) || !expression_in_t(w, q, p, last) ||
-        !fmpq_is_one(w) || !fmpz_is_one(fmpq_denref(q)))
+        !fmpz_is_one(fmpq_denref(w)) || fmpq_sgn(w) < 0 || fmpq_cmp_si(w, STEP_TERMS) > 0 || !fmpz_is_one(fmpq_denref(q)))
         return refuse(b, "a sum grows otherwise");
     if (b->uses_t[node->child[2]]) /* other terms change too */
         return refuse(b, "a sum grows otherwise");
-    b->index[node->slot] = last;
-    int body = build_node(b, node->child[2]);
-    fmpz_sub(fmpq_numref(w), fmpq_numref(p->node[first].q), fmpq_numref(q));
-    if (fmpz_cmp(fmpq_numref(w), from) > 0)
-        fmpz_set(from, fmpq_numref(w));
-    return body;
+    for (slong i = 0; fmpq_cmp_si(w, i) > 0; i++) {
+        b->index[node->slot] = expression_subtract(p, last, expression_ratio(p, i, 1));
+        more = expression_add(p, more, build_node(b, node->child[2]));
+    }
+    fmpq_sub(q, p->node[first].q, q);
+    fmpq_div(q, q, w);
+    fmpz_cdiv_q(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
+    if (fmpz_cmp(fmpq_numref(q), from) > 0)
+        fmpz_set(from, fmpq_numref(q));
+    return more;
 }
 
 /* Builds the formula, or (from not NULL) a step of it. */
