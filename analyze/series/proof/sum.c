@@ -14,6 +14,8 @@ struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong p
     s->prec = prec;
     s->limited = limit != NULL;
     fmpz_init(s->limit);
+    fmpz_init_set_si(s->at, -1);
+    arb_init(s->last);
     fmpz_init(s->far);
     arb_init(s->total);
     arb_init(s->tail);
@@ -40,9 +42,11 @@ void sums_free(struct sums *s)
         arb_clear(q->constant);
         arb_clear(q->slope);
         evaluator_free(q->v);
-        for (ulong k = 0; q->prefix && k <= q->points / STRIDE; k++)
-            arb_clear(q->prefix + k);
-        free(q->prefix);
+        evaluator_free(q->ratio);
+        if (q->prefix)
+            _arb_vec_clear(q->prefix, (slong)(q->points / STRIDE + 1));
+        if (q->term)
+            _arb_vec_clear(q->term, (slong)(q->points / STRIDE + 1));
         euler_free(q->euler);
         for (int k = 0; k < q->panels; k++) {
             fmpz_clear(q->panel[k].first);
@@ -54,6 +58,8 @@ void sums_free(struct sums *s)
     }
     free(s->part);
     fmpz_clear(s->limit);
+    fmpz_clear(s->at);
+    arb_clear(s->last);
     fmpz_clear(s->far);
     arb_clear(s->total);
     arb_clear(s->tail);
@@ -117,18 +123,18 @@ int sums_evaluate(struct sums *s, slong prec, int waves)
     struct part *q = &s->part[s->count - 1];
     q->v = evaluator_new(s->f->pool, q->piece->root, prec);
     q->waves = waves && q->v && evaluator_has_waves(q->v);
+    if (s->f->step >= 0 && q->piece->root == s->f->root)
+        q->ratio = summand_ratio(s->f, s->prec);
     return q->v ? q->waves : -1;
 }
 
 int sums_points(struct sums *s, ulong count)
 {
     struct part *q = &s->part[s->count - 1];
-    q->prefix = calloc(count / STRIDE + 1, sizeof *q->prefix);
-    if (!q->prefix)
-        return -1;
     q->points = count;
-    for (ulong i = 0; i <= count / STRIDE; i++)
-        arb_init(q->prefix + i);
+    q->prefix = _arb_vec_init((slong)(count / STRIDE + 1));
+    if (q->ratio)
+        q->term = _arb_vec_init((slong)(count / STRIDE + 1));
     part_add_points(q->total, s, q, q->piece->first, count, q->prefix);
     return 0;
 }

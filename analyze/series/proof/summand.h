@@ -34,6 +34,15 @@ struct residue {
     struct growth *closer; /* the same from a later n on, for tails; NULL: none yet */
 };
 
+/* f(2^k), k < count, where the bias has a sum to t. */
+enum { STARTS = 17 /* beyond the last it follows from that */ };
+struct starts {
+    struct evaluator *ratio;
+    slong prec; /* of these, and of the ratio */
+    int count;
+    arb_struct f[STARTS];
+};
+
 /* u = c + a ln(q + w t), and b as a function of floor(u). */
 struct buckets {
     int factor, shift, base; /* nodes: a > 0, c, q + w t */
@@ -56,6 +65,7 @@ struct series_summand {
     int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
     int step; /* t (b(t) - b(t - 1)) as an expression, where the bias has a sum to t; else -1 */
     fmpz_t step_from; /* it is that for t > this */
+    struct starts *starts; /* NULL where there is no such expression */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct residue *residue; /* [period] TAIL_GROWTH: of t modulo the period; their growths hold from tail_from on */
@@ -150,8 +160,13 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 
 /* ---- sums to t (steps.c) ---- */
 
+/* f(t) / f(t - 1), t > f->step_from, made ready for many points. NULL when memory runs out. Caller frees. */
+struct evaluator *summand_ratio(const struct series_summand *f, slong prec);
+
 /* Bounds of t (b(t) - b(t - 1)) for all t > X. 0, or -1: it may be no number. */
 int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
+/* f(t), t >= 2^(STARTS - 1). */
+void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
 /* Sum over all t >= from. */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 

@@ -9,7 +9,7 @@ enum {
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
-    STEP_BITS = 9, /* one with a sum to t up to 2^this */
+    STEP_BITS = 16, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
     EULER_STEPS = 400000, /* nodes times bounds on a rectangle */
@@ -150,7 +150,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
     if (nodes > LONG_FORMULA)
         work *= 30;
     if (plan->f->pool->node[piece->root].opaque)
-        work *= plan->f->step < 0 ? 40000 : 2000; /* it may be a sum of sums */
+        work *= plan->f->step < 0 ? 40000 : 2; /* it may be a sum of sums */
     return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
 }
 

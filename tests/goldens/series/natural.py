@@ -7,7 +7,9 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   bucket  f is constant on [c^k - 1, c^(k+1) - 1), c behind the colon: added bucket by bucket in mpmath
   far     as tail, solved for t in mpmath with 60 digits beyond N
   swing   added up to 2^22; the tail is bounded by the constants behind the colon times N^-(s-1)/(s-1): both ends give one integer
-  deep    added up to 1000 in mpmath with 50 digits; beyond, Euler's and Maclaurin's formula with mpmath's integral over s = sqrt(ln t), up to ln t = 10^5
+  deep    added up to 1000 in mpmath with 50 digits; beyond, Euler's and Maclaurin's formula with mpmath's integral over s = sqrt(ln t), up to ln t = 10^5;
+          of what stands behind the colon, which is the same with a special function for each sum
+  ratio   f(0) = 1 and f(t)/f(t-1) and the sum of all, in closed form, behind colons: added up in mpmath
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
 
 Run: python3 natural.py (numpy, mpmath; a minute). A row whose count depends on the rounding of these sums stops the script.
@@ -157,6 +159,10 @@ factor|-ln(1+t)-exp(sqrt(ln(ln(3+t))))|words|C|exp(sqrt(ln y)) is above 2 ln y f
 cancel|ln(1-1/(1+exp(-sqrt(t))))|add
 cancel|ln(1-1/(1+exp(-t^2/50)))|add
 cancel|ln(0.3-0.6/(2+exp(-t/4)))|add
+total|-1.5*sum(i,1,t,1/i)|deep:-1.5*(digamma(t+1)+euler)
+total|-2*sum(i,0,t,1/(2*i+1))-ln(1+t)/4|deep:-(digamma(t+1.5)-digamma(0.5))-ln(1+t)/4
+total|2*sum(i,1,t,ln(i))-sum(i,1,2*t,ln(i))|ratio:t/(4*t-2):4/3+2*pi*sqrt(3)/27
+total|sum(i,1,2*t,ln(i))-2*sum(i,1,t,ln(i))-2*t*ln(2)-ln(1+t)|ratio:(2*t-1)/(2*t+2):2
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
@@ -184,7 +190,7 @@ def loggamma1(t):
 MANY = dict(ln=np.log, exp=np.exp, sqrt=np.sqrt, sin=np.sin, cos=np.cos, abs=np.abs, floor=np.floor, where=np.where, max=np.maximum,
             min=np.minimum, inf=np.inf, pi=np.longdouble("3.14159265358979323846264338327950288"), roots=roots, loggamma1=loggamma1)
 ONE = dict(ln=mp.log, exp=mp.exp, sqrt=mp.sqrt, sin=mp.sin, cos=mp.cos, abs=abs, floor=mp.floor, where=lambda c, a, b: a if c else b,
-           inf=mp.inf, pi=mp.pi, max=max, min=min)
+           inf=mp.inf, pi=mp.pi, max=max, min=min, digamma=mp.digamma, loggamma=mp.loggamma, euler=mp.euler)
 
 
 def numbers(text):
@@ -222,8 +228,15 @@ def whole_tail(text, first, step=1):
 
 def truth(text, how):
     kind, _, argument = how.partition(":")
+    if kind == "ratio":
+        ratio, total = argument.split(":")
+        f, cumulative, t = mp.mpf(1), mp.mpf(0), 0
+        while cumulative <= (1 - EPS) * eval(total, ONE):
+            cumulative, t = cumulative + f, t + 1
+            f *= eval(ratio, dict(ONE, t=mp.mpf(t)))
+        return t
     if kind == "deep":
-        return deep(text)
+        return deep(argument or text)
     if kind == "add":
         count = int(argument) if argument else 400000
         shifted = text.replace("exp(1000)", "0")
