@@ -225,18 +225,18 @@ static void test_unknown(void **state)
         int at; /* the distance that the proof names */
     } table[] = {
         {"t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6))", 40},
-        {"t<40?0:2*ln(1+cos(pi))", 40},
+        {"t<40?0:2*ln(1+cos(pi+sqrt(2)*sqrt(3)-sqrt(6)))", 40},
         {"t<40?0:ln(exp(ln(2))-2)", 40},
-        {"t<40?0:-1/sin(pi)^2", 40},
-        {"t<40?0:sqrt(1+cos(pi))", 40},
-        {"t<40?0:-(1+cos(pi))^pi", 40},
-        {"t<40?0:-inf*sin(pi)", 40},
-        {"t==7?1/sin(pi):-t", 7},
-        {"t==7?(inf*sin(pi)>0):-t", 7},
-        {"t==7?sin(inf*sin(pi)):-t", 7},
-        {"t==7?0*ln(sin(pi)):-t", 7},
+        {"t<40?0:-1/sin(pi+sqrt(2)*sqrt(3)-sqrt(6))^2", 40},
+        {"t<40?0:sqrt(1+cos(pi+sqrt(2)*sqrt(3)-sqrt(6)))", 40},
+        {"t<40?0:-(1+cos(pi+sqrt(2)*sqrt(3)-sqrt(6)))^pi", 40},
+        {"t<40?0:-inf*sin(pi+sqrt(2)*sqrt(3)-sqrt(6))", 40},
+        {"t==7?1/sin(pi+sqrt(2)*sqrt(3)-sqrt(6)):-t", 7},
+        {"t==7?(inf*sin(pi+sqrt(2)*sqrt(3)-sqrt(6))>0):-t", 7},
+        {"t==7?sin(inf*sin(pi+sqrt(2)*sqrt(3)-sqrt(6))):-t", 7},
+        {"t==7?0*ln(sin(pi+sqrt(2)*sqrt(3)-sqrt(6))):-t", 7},
         {"t==7?(-2)^(sqrt(2)*sqrt(3)-sqrt(6)):-t", 7},
-        {"t<40?-t:(sin(pi)==0?0:-inf)", 40},
+        {"t<40?-t:(sin(pi+sqrt(2)*sqrt(3)-sqrt(6))==0?0:-inf)", 40},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct formula_error e;

@@ -214,6 +214,20 @@ static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
     return found;
 }
 
+/* [1.1] The sine (or cosine) of w pi, where it is rational, or -1. */
+static int rational_sine(struct expression_pool *p, const fmpq_t w, int cosine)
+{
+    static const signed char twice[12] = {0, 1, 3, 2, 3, 1, 0, -1, 3, -2, 3, -1}; /* by sixths of pi; 3: not rational */
+    LOCAL(fmpq, sixths);
+    fmpq_set_si(sixths, 6, 1);
+    fmpq_mul(sixths, sixths, w);
+    if (!fmpz_is_one(fmpq_denref(sixths)))
+        return -1;
+    fmpz_add_ui(fmpq_numref(sixths), fmpq_numref(sixths), cosine ? 3 : 0);
+    int value = twice[fmpz_fdiv_ui(fmpq_numref(sixths), 12)];
+    return value == 3 ? -1 : expression_ratio(p, value, 2);
+}
+
 /* The value of a function at a special argument, or -1. */
 static int special_value(struct expression_pool *p, enum expression_kind kind, int a)
 {
@@ -240,6 +254,10 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     case X_COS:
         if (a == NODE_ZERO)
             return kind == X_SIN ? NODE_ZERO : NODE_ONE;
+        if (is_monomial(x) && kind_of(p, x->child[0]) == X_PI)
+            return rational_sine(p, &x->weight[0], kind == X_COS);
+        if (x->kind == X_PI)
+            return kind == X_SIN ? NODE_ZERO : expression_ratio(p, -1, 1);
         return infinite ? NODE_NAN : -1;
     case X_ABS: {
         int sign = x->depends ? 2 : expression_sign(p, a);
