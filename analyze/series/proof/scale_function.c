@@ -313,13 +313,15 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     return compose(out, g, &small, series, c);
 }
 
-/* out = u or v, at each t. */
-static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v)
+/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. */
+static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v, int larger)
 {
     LOCAL_SCALED(g, difference);
     LOCAL_MONOMIAL(m);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
+    if (u->rough && !v->rough)
+        return either(out, g, v, u, larger);
     scaled_set(out, u);
     out->masked = 0;
     if (u->masked || v->masked) { /* u - v may be -inf - -inf */
@@ -329,6 +331,10 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
         !scaled_addmul(g, &difference, u, &one, expression_ratio(g->p, -1, 1)) || !scaled_collapse(c, &m, g, &difference))
         return 0;
     mpfi_put_si(c, 0);
+    if (larger > 0)
+        mpfr_set_zero(&c->left, 1);
+    if (larger < 0)
+        mpfr_set_zero(&c->right, 1);
     return scaled_add_rest(g, out, &m, c);
 }
 
@@ -341,6 +347,16 @@ static int negated(struct scaled *out, struct scale *g, const struct scaled *u)
 /* ---- nodes ---- */
 
 static const struct scaled *of_node(struct scale *g, int n);
+
+/* 1 if a choice is the larger of its two branches, -1 the smaller, 0 neither. */
+static int larger_of(struct expression_pool *p, const struct expression *choice)
+{
+    const struct expression *condition = &p->node[choice->child[0]];
+    int then = choice->child[1], otherwise = choice->child[2], compared = condition->child ? condition->child[0] : -1;
+    if (condition->kind != X_NONNEGATIVE)
+        return 0;
+    return compared == expression_subtract(p, then, otherwise) ? 1 : compared == expression_subtract(p, otherwise, then) ? -1 : 0;
+}
 
 static int of_choice(struct scaled *out, struct scale *g, const struct expression *x)
 {
@@ -363,7 +379,7 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     }
     u = of_node(g, x->child[1]);
     v = of_node(g, x->child[2]);
-    return u && v && either(out, g, u, v);
+    return u && v && either(out, g, u, v, larger_of(g->p, x));
 }
 
 static int make(struct scaled *out, struct scale *g, int n)

@@ -163,6 +163,9 @@ total|-1.5*sum(i,1,t,1/i)|deep:-1.5*(digamma(t+1)+euler)
 total|-2*sum(i,0,t,1/(2*i+1))-ln(1+t)/4|deep:-(digamma(t+1.5)-digamma(0.5))-ln(1+t)/4
 total|2*sum(i,1,t,ln(i))-sum(i,1,2*t,ln(i))|ratio:t/(4*t-2):4/3+2*pi*sqrt(3)/27
 total|sum(i,1,2*t,ln(i))-2*sum(i,1,t,ln(i))-2*t*ln(2)-ln(1+t)|ratio:(2*t-1)/(2*t+2):2
+above|ln(sin(pi*t/5)^2)-sqrt(t)|add
+above|-max(1,t/(1+t)+sin(t))*2*ln(1+t)|swing:2
+above|ln(max(0,cos(t/11)))-1.3*ln(1+t)|words|C|at most (1+t)^-1.3
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
