@@ -64,12 +64,13 @@ static const arb_struct *start_at(const struct series_summand *f, int k, slong p
             continue;
         }
         arb_set(start, start - 1);
-        while (fmpz_cmp(t, end) < 0 && arb_is_positive(start)) {
+        for (int known = 1; fmpz_cmp(t, end) < 0 && known;) {
             fmpz_add_ui(t, t, 1);
             arb_set_fmpz(x, t);
-            if (evaluator_point(x, s->ratio, x))
-                arb_indeterminate(x);
+            known = evaluator_point(x, s->ratio, x) == 0 && arb_is_finite(start);
             arb_mul(start, start, x, prec + 32);
+            if (!known)
+                arb_indeterminate(start);
         }
     }
     return s->f + k;

@@ -40,8 +40,10 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         summand_release(f);
         return NULL;
     }
-    for (int k = 0; k < STARTS && f->starts; k++)
+    for (int k = 0; k < STARTS && f->starts; k++) {
         arb_init(f->starts->f + k);
+        arb_indeterminate(f->starts->f + k);
+    }
     return f;
 }
 
