@@ -5,6 +5,7 @@ usage: certificates.py REACH [COUNT [SEED]] [-v]        COUNT random formulas (1
 
 Needs mpmath. Exits 1 if a certificate is refused, or a damaged one is not.
 """
+import concurrent.futures
 import contextlib
 import csv
 import io
@@ -79,6 +80,17 @@ def checked(text):
         return certificate.main(["--quiet", file.name]), out.getvalue()
 
 
+def one(reach, arguments):
+    """(status, what was printed) of the certificate of a formula; status None where it is refused."""
+    text = reach_certificate(reach, arguments)
+    if text is None:
+        return None, ""
+    try:
+        return checked(text)
+    except Exception as e: # a formula that the checker does not read is no proof
+        return 1, f"{arguments[-1]}: the checker failed: {e!r}\n0 proved, 0 agree\n"
+
+
 def damaged(reach):
     missed, texts = 0, {}
     for formula, old, new, what in DAMAGE:
@@ -125,22 +137,19 @@ def main():
     for i in range(count):
         f = differential.formula(1 + i % 3)
         asked.append(["--heads", "1", "--", f if i % 3 == 0 else f"({f}){random.choice(tails)}" if i % 3 == 1 else f"t<15?({f}):{random.choice(tails)}"])
-    for arguments in asked:
-        text = reach_certificate(reach, arguments)
-        if text is None:
-            continue
-        try:
-            status, out = checked(text)
-        except Exception as e: # a formula that the checker does not read is no proof
-            print(f"{arguments[-1]}: the checker failed: {e!r}", flush=True)
-            status, out = 1, "0 0 proved, 0 agree"
-        n += 1
-        bad += status
-        proved, agree = re.search(r"(\d+)(?: lines)? proved, (\d+) agree", out).groups()
-        lines = [lines[0] + int(proved), lines[1] + int(agree)]
-        settled += agree == "0" and proved != "0"
-        if status:
-            print(out, end="")
+    with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for done, (status, out) in enumerate(pool.map(one, [reach] * len(asked), asked), 1):
+            if done % 100 == 0:
+                print(f"{done} of {len(asked)} formulas", flush=True)
+            if status is None:
+                continue
+            n += 1
+            bad += status
+            proved, agree = re.search(r"(\d+)(?: lines)? proved, (\d+) agree", out).groups()
+            lines = [lines[0] + int(proved), lines[1] + int(agree)]
+            settled += agree == "0" and proved != "0"
+            if status:
+                print(out, end="", flush=True)
     print(f"{n} certificates of {len(asked)} formulas: {bad} refused or not to be read; {settled} proved whole; {lines[0]} lines proved, {lines[1]} agree")
     return 1 if bad else 0
 
