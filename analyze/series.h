@@ -102,4 +102,13 @@ struct series_rotary {
 int series_rotary(struct series_rotary *out, const double *frequency, int count, double factor, double still, uint64_t first,
                   uint64_t end);
 
+/* The slowest pair of rotary positions, which arXiv:2602.10959 bounds the base by: the first distance m at which m frequency is
+ * above a quarter of a turn (its cosine is below 0), above a whole one, and, if epsilon is not NULL, at which cos(m frequency) to
+ * the power of `layers` is below epsilon, a decimal as series_trf reads it. 0: at none below 2^62. Of exactly this frequency, >
+ * 0. Returns 0, or -1 with *e: epsilon is none. */
+struct series_slowest {
+    uint64_t quarter, whole, incoherent;
+};
+int series_slowest(struct series_slowest *out, double frequency, const char *epsilon, int layers, struct formula_error *e);
+
 #endif

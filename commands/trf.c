@@ -80,6 +80,29 @@ static int write_epsilon(FILE *f, const void *options, int nth)
     return nth < o->epsilon_count;
 }
 
+static int read_coherence(void *options, const char *value, int nth, struct error *e)
+{
+    struct trf_options *o = options;
+    struct formula_error wrong;
+
+    (void)nth;
+    o->coherence = value;
+    return series_epsilon(value, &wrong) == 0
+               ? 0
+               : fail(e,
+                      "--coherence: \"%s\" is not valid (expected a decimal number above 0 and below 1, of at most 1000 digits)",
+                      value);
+}
+
+static int write_coherence(FILE *f, const void *options, int nth)
+{
+    const struct trf_options *o = options;
+
+    if (nth == 0 && o->coherence)
+        fputs(o->coherence, f);
+    return nth == 0 && o->coherence;
+}
+
 static int read_length(void *options, const char *value, int nth, struct error *e)
 {
     struct trf_options *o = options;
@@ -130,6 +153,15 @@ static const struct option_row rows[] = {
      .help = "also the field across R such layers: of the R-fold convolution of the normalized kernel; with a window "
              "beside the bound w R and the exact cone R(w-1)+1",
      WHOLE_AT(layers, 1, LAYERS_MAX),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    {.name = "coherence",
+     .value = "EPS",
+     .help = "of rotary positions also the first distance at which the cosine of the slowest pair, to the power of the layers it "
+             "is in, is below EPS, 0 < EPS < 1 (arXiv:2602.10959)",
+     .type = OPTION_OWN,
+     .read = read_coherence,
+     .write = write_coherence,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     {.name = "effort",
@@ -223,7 +255,8 @@ const struct verb trf_verb = {
         "for each head if it depends on "
         "the head. A checkpoint has a row for "
         "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Of "
-        "rotary positions the first distance is found at which the sum of their cosines is below 0 (arXiv:2405.14591). Several "
+        "rotary positions the first distance is found at which the sum of their cosines is below 0 (arXiv:2405.14591), and how "
+        "far the slowest pair has turned (arXiv:2602.10959). Several "
         "arguments are ranked.\n",
     .examples = "  reach trf alibi\n"
                 "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"

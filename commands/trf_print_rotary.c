@@ -1,7 +1,35 @@
 /* What `reach trf` prints of rotary positions. */
 #include "commands/trf.h"
 
+#include <math.h>
 #include <stdio.h>
+
+/* The slowest pair: within which distances the base is large enough for it. */
+static void print_slowest(const struct trf_run *r, const struct trf_rotary *x)
+{
+    long trained = trf_train_length(r, x->argument);
+
+    if (x->slowest == 0)
+        return;
+    printf("slowest pair (arXiv:2602.10959): a radian in %.6g tokens", 1 / x->slowest);
+    if (x->slow.quarter)
+        printf(", past a quarter of a turn from distance %llu on", (unsigned long long)x->slow.quarter);
+    if (x->slow.whole)
+        printf(", past a whole one from %llu on", (unsigned long long)x->slow.whole);
+    fputs(x->slow.quarter ? ", proved" : "", stdout);
+    puts(x->slowest < 0x1p-23 ? "; a step of it is below 2^-23, the precision of float" : "");
+    if (trained) {
+        double cosine = cos((double)trained * x->slowest);
+
+        printf("  its cosine at the training length of %ld: %.4g", trained, cosine);
+        if (x->layers > 1 && cosine > 0)
+            printf(", in %d layers its power %.4g", x->layers, pow(cosine, x->layers));
+        putchar('\n');
+    }
+    if (x->slow.incoherent)
+        printf("  its cosine to the power of %d layer%s: below %s from distance %llu on, proved\n", x->layers,
+               x->layers == 1 ? "" : "s", r->options->coherence, (unsigned long long)x->slow.incoherent);
+}
 
 static void print_one(const struct trf_run *r, const struct trf_rotary *x)
 {
@@ -37,6 +65,8 @@ static void print_one(const struct trf_run *r, const struct trf_rotary *x)
 void trf_print_rotary(const struct trf_run *r, int argument, int bias)
 {
     for (int i = 0; i < r->rotary_count; i++)
-        if (r->rotaries[i].argument == argument && r->rotaries[i].bias == bias)
+        if (r->rotaries[i].argument == argument && r->rotaries[i].bias == bias) {
             print_one(r, &r->rotaries[i]);
+            print_slowest(r, &r->rotaries[i]);
+        }
 }

@@ -97,10 +97,41 @@ static void borders(void **state)
     assert_found(found(&one, 1, 1, 0, 5, 5), ROTARY_NOT_BELOW, 5);
 }
 
+/* The slowest pair: against long double, and where that cannot tell. */
+static void slowest_pairs(void **state)
+{
+    static const char *const epsilons[] = {"0.5", "0.999", "1e-30"};
+    struct series_slowest x;
+    struct formula_error e;
+    (void)state;
+    srand(5);
+    for (int i = 0; i < 3000; i++) {
+        double frequency = pow(10, uniform(-9, 0.7));
+        int layers = 1 + rand() % 100;
+        const char *epsilon = epsilons[i % 3];
+        assert_int_equal(series_slowest(&x, frequency, epsilon, layers, &e), 0);
+        const long double angles[] = {acosl(-1) / 2, 2 * acosl(-1), acosl(powl(strtold(epsilon, NULL), 1.0L / layers))};
+        const uint64_t found[] = {x.quarter, x.whole, x.incoherent};
+        for (int k = 0; k < 3; k++) {
+            long double m = angles[k] / frequency;
+            if (fabsl(m - roundl(m)) > 1e-6L && found[k] != (uint64_t)floorl(m) + 1)
+                fail_msg("frequency %.17g: %llu (expected %.0Lf)", frequency, (unsigned long long)found[k], floorl(m) + 1);
+        }
+    }
+    assert_int_equal(series_slowest(&x, 0x1p-40, NULL, 1, &e), 0);
+    assert_int_equal(x.quarter, 1727108826179); /* floor(pi 2^39) + 1 */
+    assert_int_equal(x.incoherent, 0);
+    assert_int_equal(series_slowest(&x, 0x1p-70, NULL, 1, &e), 0); /* beyond what is told */
+    assert_int_equal(x.quarter, 0);
+    assert_int_equal(series_slowest(&x, 1, "1", 1, &e), -1);
+    assert_int_equal(series_slowest(&x, 1, "x", 1, &e), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_plain_loops_find),
+        cmocka_unit_test(slowest_pairs),
         cmocka_unit_test(borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

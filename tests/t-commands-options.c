@@ -266,6 +266,7 @@ static const char *sample(const struct verb *v, const struct option_row *o, unsi
         {"shard", "1/4", "3/3", "1/2147483648", NULL},
         {"context", "64", "512,128", "7,7,7", NULL},
         {"epsilon", "0.01", "0.1", "1e-30", NULL},
+        {"coherence", "0.5", "0.999999999999999999999", "1e-30", NULL},
         {"length", "1", "18446744073709551615", "12", NULL},
         {"range", "0:8191", "5:5", "auto", NULL},
         {"set", "p=1.05", "a=1,2,3", "k=it's", NULL},

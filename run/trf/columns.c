@@ -40,14 +40,26 @@ static const struct csv_column rotary_columns[] = {
     CSV_OPTIONAL(rotary_row, distance, "tokens", "where that is so; empty for `never`"),
     CSV_OPTIONAL(rotary_row, window, "tokens", "keys that the layer attends to; empty: all of them"),
     CSV_OPTIONAL(rotary_row, train_length, "tokens", "the length that the model was trained on; empty: not known"),
+    CSV_COLUMN(rotary_row, slowest, "radians per token", "the smallest frequency of the pairs that are turned"),
+    CSV_OPTIONAL(rotary_row, quarter_turn, "tokens",
+                 "the first distance at which that pair has turned by more than a quarter: its "
+                 "cosine is below 0; empty: none below 2^62"),
+    CSV_OPTIONAL(rotary_row, whole_turn, "tokens", "the first at which it has turned by more than a whole turn"),
+    CSV_COLUMN(rotary_row, layers, "", "layers that turn so; of a rotation by hand --layers"),
+    CSV_OPTIONAL(rotary_row, coherence, "", "--coherence as it was written"),
+    CSV_OPTIONAL(rotary_row, incoherent, "tokens",
+                 "the first distance at which the cosine of the slowest pair to the power of the "
+                 "layers is below that"),
 };
 
 const struct csv_layout rotary_csv = {
     .file = "rotary.csv",
     .origin = "`reach trf -o DIR` of arguments with rotary positions",
     .row = "an argument, a layer, and inputs where the frequencies go by them",
-    .units = "inputs, distance, window and train_length in tokens; distance: the first at which the sum over pairs of "
-             "cos(distance frequency) is below 0 (arXiv:2405.14591), as far as the verdict says",
+    .units =
+        "inputs, distance, window, train_length, quarter_turn, whole_turn and incoherent in tokens, slowest in radians per "
+        "token; distance: the first at which the sum over pairs of cos(distance frequency) is below 0 (arXiv:2405.14591), as "
+        "far as the verdict says; the last six columns are of the slowest pair (arXiv:2602.10959)",
     .columns = rotary_columns,
     .count = sizeof rotary_columns / sizeof *rotary_columns,
 };

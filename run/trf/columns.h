@@ -23,6 +23,10 @@ struct rotary_row {
     double still;
     const char *verdict;
     long long distance, window, train_length;
+    double slowest;
+    long long quarter_turn, whole_turn, layers;
+    const char *coherence;
+    long long incoherent;
 };
 extern const struct csv_layout rotary_csv;
 

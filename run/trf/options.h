@@ -17,6 +17,7 @@ struct trf_options {
     char swept[EPSILONS_MAX][SWEPT_PLACES + 3];
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
+    const char *coherence; /* of rotary positions, an exact decimal; NULL: none */
     double effort; /* seconds of processor time for a head; 0: as long as it takes */
     long layers; /* depth; 1: of one layer only */
     long train_length; /* of models that do not say it; 0: unknown */

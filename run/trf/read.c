@@ -107,6 +107,15 @@ static enum run_status read_table(struct trf_run *r, const char *path, struct er
     return status;
 }
 
+static int has_rotary(const struct trf_run *r)
+{
+    for (int a = 0; a < r->count; a++)
+        for (int b = 0; b < r->arguments[a].set.bias_count; b++)
+            if (r->arguments[a].set.biases[b].rotary.size > 0)
+                return 1;
+    return 0;
+}
+
 enum run_status trf_read(struct trf_run *r, struct error *e)
 {
     const struct trf_options *o = r->options;
@@ -124,5 +133,11 @@ enum run_status trf_read(struct trf_run *r, struct error *e)
         status = a ? formula_argument_read(a, text, &o->formulas, r->progress, e) : RUN_FAILED;
         r->count += status == RUN_DONE;
     }
-    return status == RUN_DONE ? formula_arguments_take(r->arguments, r->count, &o->formulas, e) : status;
+    if (status == RUN_DONE)
+        status = formula_arguments_take(r->arguments, r->count, &o->formulas, e);
+    if (status == RUN_DONE && o->coherence && !has_rotary(r)) {
+        fail(e, "--coherence: no argument has rotary positions");
+        status = RUN_USAGE;
+    }
+    return status;
 }

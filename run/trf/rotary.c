@@ -1,4 +1,5 @@
-/* Rotary positions of the arguments: at which distance the sum of their cosines is first below 0 (arXiv:2405.14591). */
+/* Rotary positions of the arguments: at which distance the sum of their cosines is first below 0 (arXiv:2405.14591), and how far
+ * the slowest pair has turned (arXiv:2602.10959). */
 #include "run/trf/trf.h"
 
 #include "run/trf/columns.h"
@@ -10,6 +11,31 @@
 
 /* Distances that are looked at between two looks at the clock. */
 enum { STEP = 1 << 18 };
+
+/* Layers that are turned by a bias; of a rotation by hand, those that were asked for. */
+static int layers_of(const struct trf_run *r, int argument, int bias)
+{
+    const struct bias_set *s = &r->arguments[argument].set;
+    int count = 0;
+
+    for (int i = 0; i < s->layers; i++)
+        count += s->bias_of_layer[i] == bias;
+    return s->layers ? count : (int)r->options->layers;
+}
+
+/* The pair that turns most slowly. 0 or -1. */
+static int look_at_slowest(const struct trf_run *r, struct trf_rotary *out, const double *frequency, struct error *e)
+{
+    struct formula_error problem;
+
+    for (int i = 0; i < out->turned; i++)
+        if (frequency[i] > 0 && (out->slowest == 0 || frequency[i] < out->slowest))
+            out->slowest = frequency[i];
+    out->layers = layers_of(r, out->argument, out->bias);
+    return out->slowest == 0 || series_slowest(&out->slow, out->slowest, r->options->coherence, out->layers, &problem) == 0
+               ? 0
+               : fail(e, "--coherence: %s", problem.message);
+}
 
 /* The sum by distance with that many inputs; 0: as many as it turns without another scaling. */
 static int look(struct trf_run *r, int argument, int bias, double inputs, struct error *e)
@@ -31,6 +57,7 @@ static int look(struct trf_run *r, int argument, int bias, double inputs, struct
                                    .still = (s->head_size - turned->size) / 2.0};
         for (int i = 0; i < turned->size / 2; i++)
             frequency[i] = rotary_frequency(turned, i, inputs);
+        rc = look_at_slowest(r, out, frequency, e);
         for (uint64_t at = 0; at < ROTARY_DISTANCES && rc == 0; at += STEP) {
             progress_step(r->progress, 0, r->arguments[argument].label);
             out->spent = r->options->effort > 0 && at && ((double)clock() - begin) / CLOCKS_PER_SEC > r->options->effort;
@@ -78,7 +105,13 @@ static void write_row(struct csv *csv, const struct trf_run *r, const struct trf
                                       .verdict = verdicts[x->found.verdict],
                                       .distance = x->found.verdict == ROTARY_NEVER_BELOW ? 0 : (long long)x->found.at,
                                       .window = a->set.biases[x->bias].window,
-                                      .train_length = trf_train_length(r, x->argument)});
+                                      .train_length = trf_train_length(r, x->argument),
+                                      .slowest = x->slowest,
+                                      .quarter_turn = (long long)x->slow.quarter,
+                                      .whole_turn = (long long)x->slow.whole,
+                                      .layers = x->layers,
+                                      .coherence = r->options->coherence ? r->options->coherence : "",
+                                      .incoherent = (long long)x->slow.incoherent});
 }
 
 int trf_write_rotary(const struct trf_run *r, const char *path, struct atomic_file *out, struct error *e)

@@ -49,6 +49,9 @@ struct trf_rotary {
     int turned; /* pairs of dimensions */
     double still; /* pairs that are not turned */
     struct series_rotary found;
+    double slowest; /* radians per token, of the pair that turns most slowly */
+    int layers; /* that turn so */
+    struct series_slowest slow;
     int spent; /* 1: the effort was spent at found.at */
 };
 

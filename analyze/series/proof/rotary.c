@@ -1,5 +1,6 @@
-/* Where the sum of the cosines of rotary positions is first below 0. */
+/* Rotary positions: where the sum of their cosines is first below 0, and how far the slowest of them has turned. */
 #include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/field.h"
 
 #include "analyze/series.h"
 
@@ -67,5 +68,51 @@ int series_rotary(struct series_rotary *out, const double *frequency, int count,
         }
     }
     free(turn);
+    return 0;
+}
+
+/* [11.2] arccos(epsilon^(1/layers)), or so many turns where epsilon is NULL. */
+static void angle_of(arb_t out, double turns, const fmpq *epsilon, int layers, slong prec)
+{
+    LOCAL(arb, x);
+    if (epsilon) {
+        arb_set_fmpq(x, epsilon, prec);
+        arb_root_ui(x, x, (ulong)layers, prec);
+        arb_acos(out, x, prec);
+    } else {
+        arb_set_d(x, 2 * turns);
+        arb_const_pi(out, prec);
+        arb_mul(out, out, x, prec);
+    }
+}
+
+/* [11.2] The least m with m frequency above the angle: the two are never equal, for pi and the angles of algebraic cosines are
+ * transcendental. */
+static uint64_t first_beyond(double frequency, double turns, const fmpq *epsilon, int layers)
+{
+    LOCAL(arb, angle, f);
+    LOCAL(fmpz, whole);
+    arb_set_d(f, frequency);
+    for (slong prec = 128; prec <= 1 << 16; prec *= 2) {
+        angle_of(angle, turns, epsilon, layers, prec);
+        arb_div(angle, angle, f, prec);
+        if (arf_cmpabs_2exp_si(arb_midref(angle), 62) > 0)
+            break;
+        arb_floor(angle, angle, prec);
+        if (arb_get_unique_fmpz(whole, angle))
+            return fmpz_get_ui(whole) + 1;
+    }
+    return 0;
+}
+
+int series_slowest(struct series_slowest *out, double frequency, const char *epsilon, int layers, struct formula_error *e)
+{
+    LOCAL(fmpq, q);
+    *out = (struct series_slowest){first_beyond(frequency, 0.25, NULL, 1), first_beyond(frequency, 1, NULL, 1), 0};
+    if (!epsilon)
+        return 0;
+    if (field_epsilon(q, epsilon, e))
+        return -1;
+    out->incoherent = first_beyond(frequency, 0, q, layers);
     return 0;
 }

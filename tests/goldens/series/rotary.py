@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes rotary.tsv: the first distance m at which still + sum over k of cos(m theta_k) is below 0 (arXiv:2405.14591), for tests/t-verb-trf-rotary.c.
+"""Writes rotary.tsv, for tests/t-verb-trf-rotary.c: the first distance m at which still + sum over k of cos(m theta_k) is below 0 (arXiv:2405.14591); of the least theta
+the first m at which m theta is above pi/2 and above 2 pi, and cos(m theta)^32 below 0.9 (arXiv:2602.10959).
 
 The frequencies theta_k = base^(-2k/size) and their scalings are worked out in mpmath with 40 digits from the papers, by no code of ours. Distances are gone
 through in numpy's float64 with frequencies in two parts, which is right to 1e-8 here; wherever that is within 1e-6 of 0, and at the distance found and the one
@@ -66,9 +67,15 @@ def first(text, most=10 ** 6):
     raise SystemExit(f"{text}: none up to {most}")
 
 
+def slowest(text):
+    size, _, base, kind, numbers = read(text)
+    theta = min(frequencies(size, base, kind, numbers)[0])
+    return [int(mp.floor(x / theta)) + 1 for x in (mp.pi / 2, 2 * mp.pi, mp.acos(mp.mpf("0.9") ** (mp.mpf(1) / 32)))]
+
+
 if __name__ == "__main__":
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rotary.tsv"), "w") as f:
-        f.write("rotation\tfirst\n")
+        f.write("rotation\tfirst\tquarter\twhole\tincoherent\n")
         for row in ROWS:
-            f.write(f"{row}\t{first(row)}\n")
+            f.write("\t".join([row, str(first(row)), *(str(m) for m in slowest(row))]) + "\n")
             f.flush()
