@@ -48,6 +48,26 @@ static const struct trf_value *drawn_value(const struct trf_run *r, const struct
     return &head->values[trf_index(r, longest, 0, 0)];
 }
 
+/* 1 if node n of a formula has t in it. */
+static int has_t(const struct formula *f, int n)
+{
+    const struct formula_node *x = &f->nodes[n];
+    int found = x->kind == NODE_VARIABLE && x->slot == VARIABLE_T;
+
+    for (int i = 0; i < 3 && !found; i++)
+        found = x->child[i] >= 0 && has_t(f, x->child[i]);
+    return found;
+}
+
+/* 1 if a value takes the more steps the larger t is. */
+static int sums_to_t(const struct formula *f)
+{
+    for (int n = 0; n < f->node_count; n++)
+        if (f->nodes[n].kind == NODE_SUM && (has_t(f, f->nodes[n].child[0]) || has_t(f, f->nodes[n].child[1])))
+            return 1;
+    return 0;
+}
+
 static double middle(double lo, double hi)
 {
     return isfinite(hi) ? lo + (hi - lo) / 2 : lo;
@@ -120,7 +140,7 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
     const struct trf_head *drawn[CURVES_MAX];
     struct trf_curve curves[CURVES_MAX] = {{0}};
     int count = choose_heads(drawn, r), rc = 0;
-    double most = 64;
+    double most = 64, evaluations = (double)EVALUATIONS_MAX / (count ? count : 1);
 
     if (count == 0)
         return 0; /* nothing has a series */
@@ -134,8 +154,10 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
             most = fmax(most, (double)length);
         if (isnan(v->count.log10_lo))
             most = fmax(most, 4096);
+        if (sums_to_t(r->arguments[drawn[i]->argument].set.biases[drawn[i]->bias].formula))
+            evaluations = fmin(evaluations, sqrt(4.0 * EVALUATIONS_MAX / count));
     }
-    most = floor(fmin(fmin(most, TOKENS_MAX), (double)EVALUATIONS_MAX / count));
+    most = floor(fmin(fmin(most, TOKENS_MAX), evaluations));
     for (int i = 0; i < count && rc == 0; i++)
         rc = fill_curve(&curves[i], r, drawn[i], most, e);
     if (rc == 0)
