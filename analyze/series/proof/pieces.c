@@ -106,13 +106,16 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 
 /* ---- stretches ---- */
 
-void stretch_init(struct stretch *s, const struct series_summand *f, const fmpz_t first, const fmpz *last)
+void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within, const fmpz_t first,
+                  const fmpz *last)
 {
     *s = (struct stretch){.unbounded = !last, .root = f->root};
     fmpz_init_set(s->first, first);
     fmpz_init(s->last);
     if (last)
         fmpz_set(s->last, last);
+    if (within && fmpz_cmp(within->first, first) <= 0 && (within->unbounded || (last && fmpz_cmp(last, within->last) <= 0)))
+        s->root = within->root;
 }
 
 void stretch_clear(struct stretch *s)
@@ -126,9 +129,7 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
                      const fmpz *last)
 {
     struct expression_pool *p = f->pool;
-    stretch_init(out, f, first, last);
-    if (fmpz_cmp(within->first, first) <= 0 && (within->unbounded || (last && fmpz_cmp(last, within->last) <= 0)))
-        out->root = within->root;
+    stretch_init(out, f, within, first, last);
     int given = out->root;
     for (int pass = 0; pass < PASSES; pass++) {
         struct ranges r;
@@ -182,7 +183,8 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     if (s->settled && summand_refuse(f->pool, s->root, f, first, e))
         return -1;
     enum piece_kind kind = kind_of(f->pool, s);
-    int defined = s->settled || range_defined(f->pool, s->root, first, s->unbounded ? NULL : s->last);
+    int defined = s->settled || f->pool->node[s->root].total ||
+                  range_defined(f->pool, s->root, first, s->unbounded ? NULL : s->last);
     if (!last || last->kind != kind || last->root != s->root) {
         if (f->pieces == f->capacity) {
             int capacity = f->capacity ? 2 * f->capacity : 16;

@@ -101,8 +101,9 @@ struct stretch {
     int unbounded;
     int root, settled;
 };
-/* [first, last], last NULL: unbounded; the bias as it is, nothing settled. */
-void stretch_init(struct stretch *s, const struct series_summand *f, const fmpz_t first, const fmpz *last);
+/* [first, last], last NULL: unbounded; the bias as it is on `within` if that holds it (NULL: as it is), nothing settled. */
+void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within, const fmpz_t first,
+                  const fmpz *last);
 void stretch_clear(struct stretch *s);
 /* Settles what interval arithmetic, or the exact value at a single distance, decides on [first, last], a part of `within`
  * (else nothing is settled). */

@@ -35,8 +35,8 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
     int enough = c->budget-- <= 0 || f->pieces > c->most;
-    if (enough)
-        stretch_init(&found, f, lo, hi);
+    if (enough) /* what is decided on all of it is worth another piece only where it shows that the bias is a number */
+        stretch_init(&found, f, f->pool->node[within->root].total ? within : NULL, lo, hi);
     else
         stretch_resolve(&found, f, within, lo, hi);
     if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
@@ -196,8 +196,8 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
         fmpz_set(last, &breaks.at[breaks.count - 1]);
     if (breaks.buckets && fmpz_bits(last) <= BUCKET_BITS)
         fmpz_one_2exp(last, BUCKET_BITS);
-    stretch_init(&all, f, lo, NULL);
-    stretch_init(&tail, f, lo, NULL);
+    stretch_init(&all, f, NULL, lo, NULL);
+    stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
     for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
@@ -218,7 +218,7 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
             fmpz_set(from, last);
         stretch_clear(&tail);
         if (!breaks.buckets)
-            stretch_init(&tail, f, from, NULL);
+            stretch_init(&tail, f, NULL, from, NULL);
         else
             stretch_resolve(&tail, f, &all, from, NULL);
     }

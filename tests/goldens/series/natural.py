@@ -166,6 +166,7 @@ total|sum(i,1,2*t,ln(i))-2*sum(i,1,t,ln(i))-2*t*ln(2)-ln(1+t)|ratio:(2*t-1)/(2*t
 above|ln(sin(pi*t/5)^2)-sqrt(t)|add
 above|-max(1,t/(1+t)+sin(t))*2*ln(1+t)|swing:2
 above|ln(max(0,cos(t/11)))-1.3*ln(1+t)|words|C|at most (1+t)^-1.3
+bounded|t<30000?-abs(sin(t/3)):-inf|add
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
