@@ -477,8 +477,14 @@ def number(text):
     return Fraction(text)
 
 
+def decimal(word):
+    """Its ball; a fraction with 10^(10^8) below the line would take all memory."""
+    digits, _, exponent = word.partition("e")
+    return ball(Fraction(word)) if abs(int(exponent or 0)) < 5000 else ball(Fraction(digits)) * iv.mpf(10) ** int(exponent)
+
+
 def bounds(words):
-    least, most = (mpf(w) if "inf" in w else end(ball(Fraction(w))) for w, end in zip(words, (lo, hi)))
+    least, most = (mpf(w) if "inf" in w else end(decimal(w)) for w, end in zip(words, (lo, hi)))
     if not least <= most:
         raise Refused(f"no interval: {words[0]} {words[1]}")
     return make(least, most)

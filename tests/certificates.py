@@ -138,7 +138,9 @@ def main():
         f = differential.formula(1 + i % 3)
         asked.append(["--heads", "1", "--", f if i % 3 == 0 else f"({f}){random.choice(tails)}" if i % 3 == 1 else f"t<15?({f}):{random.choice(tails)}"])
     with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for done, (status, out) in enumerate(pool.map(one, [reach] * len(asked), asked), 1):
+        waited = [pool.submit(one, reach, arguments) for arguments in asked]
+        for done, ended in enumerate(concurrent.futures.as_completed(waited), 1):
+            status, out = ended.result()
             if done % 100 == 0:
                 print(f"{done} of {len(asked)} formulas", flush=True)
             if status is None:
