@@ -125,7 +125,7 @@ class Reader:
         if name in self.presets:
             args, named = self.arguments()
             scope = {}
-            for i, parameter in enumerate(p for p in self.presets[name][0].split(",") if p):
+            for i, parameter in enumerate(p for p in re.split(r",(?![^()]*\))", self.presets[name][0]) if p):
                 key, _, default = parameter.partition("=")
                 given = args[i] if i < len(args) else named.get(key)
                 scope[key] = given or ("name", key, Reader(default, self.presets, scope).choice() if default else None)
@@ -700,6 +700,8 @@ class Certificate:
                 iv.prec = mp.prec = 128
                 self.env["pi"] = iv.pi
         if infinite(x) and x != float("-inf"):
+            if self.verdict == "undecided": # it says of no value that it is one
+                raise Unsure
             raise Refused(f"b({t}) is {x}")
         return x if infinite(x) else ball(x - self.shift if isinstance(x, Fraction) else x - iv.mpf(self.shift))
 
