@@ -3,7 +3,10 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
-enum { CLOSE = 24 /* bits of a tail by its rate that are enough */ };
+enum {
+    CLOSE = 24, /* bits of a tail by its rate that are enough */
+    NODES_MAX = 500 /* a growth of more takes too long for every question */
+};
 
 /* start (from/X)^-s (first + from / (s - 1)), of s - 1. */
 static void power_sum(arb_t out, const arb_t start, const arb_t X, const arb_t from, const arb_t less, ulong first, slong prec)
@@ -143,6 +146,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         rate_tail(out, &b, start, from, prec);
         range_clear(&b);
     }
-    if (arb_ge(from, start) && arb_rel_accuracy_bits(out) < CLOSE)
+    if (arb_ge(from, start) && arb_rel_accuracy_bits(out) < CLOSE && last->root <= NODES_MAX)
         closer_tail(out, f->pool, last->root, X, from, prec);
 }
