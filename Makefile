@@ -258,12 +258,12 @@ check-python:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
 	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -v -s python/tests
 
-# Certificates of `reach trf` by a checker of their own; check-long: those of all goldens and of COUNT random formulas (1000; an hour).
+# Certificates of `reach trf` by a checker of their own; check-long: those of all goldens and of COUNT random formulas (1000; ten minutes on two processors).
 check-certificates check-long: $(BUILD)/reach
 	$(Q)if $(PYTHON) -c 'import mpmath' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/certificates.py $(BUILD)/reach $(if $(filter %-long,$@),$(or $(COUNT),1000),0); \
 	  else echo '$@: skipped: $(PYTHON) has no mpmath (PYTHON=PROGRAM names another Python)'; fi
 
-# `reach trf` on COUNT random formulas (1000) drawn from seed SEED on, against Euler-Maclaurin sums in balls by a script of its own; ten minutes
+# `reach trf` on COUNT random formulas (1000) drawn from seed SEED on, against Euler-Maclaurin sums in balls by a script of its own; a minute
 check-random: $(BUILD)/reach
 	$(Q)if $(PYTHON) -c 'import flint' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/random_series.py $(BUILD)/reach $(or $(COUNT),1000) $(SEED); \
 	  else echo '$@: skipped: $(PYTHON) has no python-flint (PYTHON=PROGRAM names another Python)'; fi
