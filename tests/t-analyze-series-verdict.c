@@ -321,6 +321,8 @@ static void test_proofs(void **state)
          {"t b'(t) <= -123.45678 < -1", "(t/X)^-123.45678 ", "t >= 1"},
          SERIES_CONVERGES}, /* 123.45679 is not proved */
         {"t<3?0:-ln(t)-123.456789*ln(ln(t))", {"between 1 and 1 times", "Bertrand", ""}, SERIES_CONVERGES},
+        {"cos(t)>0?-ln(1+t)-2*ln(ln(3+t)):-inf", {"at most", "t^-1 (ln t)^-2", ""}, SERIES_CONVERGES},
+        {"cos(t)>0?-ln(1+t)-sqrt(ln(1+t)):-inf", {"at most", "exp(-1 (ln t)^(1/2))", ""}, SERIES_CONVERGES},
         {"divergent_a", {"t b'(t) >= -1", "harmonic", ""}, SERIES_DIVERGES},
         {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 4"}, SERIES_CONVERGES},
         {"divergent_b", {"t^-1 (ln t)^-1", "diverges", ""}, SERIES_DIVERGES},

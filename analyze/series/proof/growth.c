@@ -158,6 +158,8 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
         growth_free(result);
         result = NULL;
     }
+    if (result && b.masked) /* f may be 0 where the sum says nothing of it */
+        mpfr_set_inf(&result->rest->left, -1);
     scale_clear(&g);
     return result;
 }
