@@ -127,6 +127,9 @@ struct formula_point {
     double length;
 };
 
+/* uses_t[n] = 1 where the value of node n depends on the distance. uses_t [FORMULA_NODES_MAX]. */
+void formula_mark_distance(unsigned char *uses_t, const struct formula *f);
+
 /* Value at one point in double. Infinities and what is not a number follow doc/formula.md; the caller decides. NaN also when a
  * parameter has no value (for this head), and beyond FORMULA_STEPS_MAX. */
 double formula_evaluate(const struct formula *f, const struct formula_point *at);

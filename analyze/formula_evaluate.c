@@ -181,8 +181,7 @@ double formula_evaluate(const struct formula *f, const struct formula_point *at)
     return formula_evaluate_rounded(f, at, NULL);
 }
 
-/* uses_t[n] = 1 where the value depends on the distance. */
-static void mark_distance(unsigned char *uses_t, const struct formula *f)
+void formula_mark_distance(unsigned char *uses_t, const struct formula *f)
 {
     for (int n = 0; n < f->node_count; n++) {
         const struct formula_node *node = &f->nodes[n];
@@ -198,7 +197,7 @@ double formula_evaluate_rounded(const struct formula *f, const struct formula_po
     unsigned char uses_t[FORMULA_NODES_MAX];
     struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX, .rounding = rounding, .uses_t = uses_t};
     if (rounding)
-        mark_distance(uses_t, f);
+        formula_mark_distance(uses_t, f);
     double value = value_of(&v, f->root);
     return v.steps < 0 ? NAN : value + 0.0; /* no -0 */
 }
@@ -243,7 +242,7 @@ int formula_table_rounded(double *table, const struct formula *f, int heads, int
     if (!shared)
         return formula_refuse(e, 0, "out of memory");
     mark_shared(shared, f);
-    mark_distance(uses_t, f);
+    formula_mark_distance(uses_t, f);
     int failed = 0;
     for (size_t t = 0; t < distances && !failed; t++)
         for (int h = 1; h <= heads && !failed; h++) {

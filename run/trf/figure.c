@@ -48,22 +48,14 @@ static const struct trf_value *drawn_value(const struct trf_run *r, const struct
     return &head->values[trf_index(r, longest, 0, 0)];
 }
 
-/* 1 if node n of a formula has t in it. */
-static int has_t(const struct formula *f, int n)
-{
-    const struct formula_node *x = &f->nodes[n];
-    int found = x->kind == NODE_VARIABLE && x->slot == VARIABLE_T;
-
-    for (int i = 0; i < 3 && !found; i++)
-        found = x->child[i] >= 0 && has_t(f, x->child[i]);
-    return found;
-}
-
 /* 1 if a value takes the more steps the larger t is. */
 static int sums_to_t(const struct formula *f)
 {
+    unsigned char uses_t[FORMULA_NODES_MAX];
+
+    formula_mark_distance(uses_t, f);
     for (int n = 0; n < f->node_count; n++)
-        if (f->nodes[n].kind == NODE_SUM && (has_t(f, f->nodes[n].child[0]) || has_t(f, f->nodes[n].child[1])))
+        if (f->nodes[n].kind == NODE_SUM && (uses_t[f->nodes[n].child[0]] || uses_t[f->nodes[n].child[1]]))
             return 1;
     return 0;
 }
