@@ -144,12 +144,14 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
 /* Distances that may be summed one by one. */
 static ulong affordable(const struct plan *plan, const struct piece *piece, int waves)
 {
-    double nodes = piece->root + 8, work = nodes * (1 + (double)plan->prec / 256);
+    int opaque = plan->f->pool->node[piece->root].opaque;
+    double nodes = (opaque && plan->f->step > piece->root ? plan->f->step : piece->root) + 8,
+           work = nodes * (1 + (double)plan->prec / 256);
     if (waves)
         work = 10;
     if (nodes > LONG_FORMULA)
         work *= 30;
-    if (plan->f->pool->node[piece->root].opaque)
+    if (opaque)
         work *= plan->f->step < 0 ? 40000 : 2; /* it may be a sum of sums */
     return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
 }
