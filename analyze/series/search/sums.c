@@ -114,7 +114,7 @@ static void find_far(struct plan *plan)
     slong most = f->tail == TAIL_STEPS                  ? STEP_BITS
                  : last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS
                  : closed                               ? FAR_BITS
-                                                        : bits + 2 * plan->prec + 64;
+                                                        : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
          bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
