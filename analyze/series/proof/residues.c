@@ -15,11 +15,27 @@ void residues_free(struct series_summand *f)
     f->period = 0;
 }
 
+int summand_strand(const struct series_summand *f, int root, int r, int period)
+{
+    LOCAL(fmpq, q, w);
+    if (period == 1)
+        return root;
+    fmpq_set_si(q, r, 1);
+    fmpq_set_si(w, period, 1);
+    int t = expression_linear(f->pool, q, 1, (const int[]){NODE_T_ITSELF}, w);
+    return expression_replace(f->pool, f->pool, root, t);
+}
+
+void strand_place(fmpz_t n, const fmpz_t t, int r, int period)
+{
+    fmpz_sub_ui(n, t, (ulong)r);
+    fmpz_cdiv_q_ui(n, n, (ulong)period);
+}
+
 /* [4.10] */
 int residues_new(struct series_summand *f, const fmpz_t X, int period)
 {
     int known = 1;
-    LOCAL(fmpq, q, w);
     LOCAL(fmpz, N);
     residues_free(f);
     f->residue = calloc((size_t)period, sizeof *f->residue);
@@ -27,11 +43,8 @@ int residues_new(struct series_summand *f, const fmpz_t X, int period)
         return -1;
     f->period = period;
     fmpz_cdiv_q_ui(N, X, (ulong)period);
-    fmpq_set_si(w, period, 1);
     for (int r = 0; r < period && known; r++) {
-        fmpq_set_si(q, r, 1);
-        int t = expression_linear(f->pool, q, 1, (const int[]){NODE_T_ITSELF}, w);
-        int root = f->piece[f->pieces - 1].root, node = period == 1 ? root : expression_replace(f->pool, f->pool, root, t);
+        int node = summand_strand(f, f->piece[f->pieces - 1].root, r, period);
         f->residue[r].node = node;
         f->residue[r].growth = node == NODE_MINUS_INFINITY ? NULL : growth_new(f->pool, node, N, NULL);
         known = node == NODE_MINUS_INFINITY || f->residue[r].growth;
@@ -77,10 +90,9 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
         struct residue *x = &f->residue[r];
         if (!x->growth)
             continue;
-        if (near) { /* the least n with r + period n >= from */
+        if (near) {
             LOCAL(fmpz, N);
-            fmpz_sub_ui(N, whole, (ulong)r);
-            fmpz_cdiv_q_ui(N, N, (ulong)f->period);
+            strand_place(N, whole, r, f->period);
             arb_set_fmpz(n, N);
             growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */

@@ -30,6 +30,15 @@ struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong p
     return NULL;
 }
 
+static void strands_free(struct part *q)
+{
+    for (int r = 0; r < q->strands; r++)
+        euler_free(q->strand[r].euler);
+    free(q->strand);
+    q->strand = NULL;
+    q->strands = 0;
+}
+
 void sums_free(struct sums *s)
 {
     if (!s)
@@ -47,7 +56,7 @@ void sums_free(struct sums *s)
             _arb_vec_clear(q->prefix, (slong)(q->points / STRIDE + 1));
         if (q->term)
             _arb_vec_clear(q->term, (slong)(q->points / STRIDE + 1));
-        euler_free(q->euler);
+        strands_free(q);
         for (int k = 0; k < q->panels; k++) {
             fmpz_clear(q->panel[k].first);
             fmpz_clear(q->panel[k].end);
@@ -139,15 +148,60 @@ int sums_points(struct sums *s, ulong count)
     return 0;
 }
 
-int sums_euler(struct sums *s, struct euler *e, slong radius_log2)
+/* [5.1] The sum up to before t by Euler's formula, strand by strand. */
+static void strands_below(arb_t out, const struct sums *s, const struct part *q, const fmpz_t t)
+{
+    LOCAL(fmpz, n);
+    LOCAL(arb, sum);
+    arb_zero(out);
+    for (int r = 0; r < q->strands; r++)
+        if (q->strand[r].euler) {
+            strand_place(n, t, r, q->strands);
+            euler_sum(sum, q->strand[r].euler, n);
+            arb_add(out, out, sum, s->prec + 64);
+        }
+}
+
+/* Whether the strands go on where the points end, up to the end of what is summed. */
+static int strands_follow(const struct sums *s, const struct part *q, const fmpz_t points_end)
+{
+    int follow = q->strands > 0;
+    LOCAL(fmpz, n);
+    for (int r = 0; r < q->strands && follow; r++) {
+        const struct strand *x = &q->strand[r];
+        if (!x->euler) {
+            follow = x->node == NODE_MINUS_INFINITY;
+            continue;
+        }
+        strand_place(n, points_end, r, q->strands);
+        follow = euler_follows(x->euler, s->f->pool, x->node, n);
+        strand_place(n, q->end, r, q->strands);
+        follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
+    }
+    return follow;
+}
+
+int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_log2)
 {
     struct part *q = &s->part[s->count - 1];
-    euler_sum(q->rest, e, q->end);
+    strands_free(q);
+    q->strand = calloc((size_t)count, sizeof *q->strand);
+    if (!q->strand) {
+        for (int r = 0; r < count; r++)
+            euler_free(e[r]);
+        return -1;
+    }
+    q->strands = count;
+    for (int r = 0; r < count; r++)
+        q->strand[r] = (struct strand){summand_strand(s->f, q->piece->root, r, count), e[r]};
+    strands_below(q->rest, s, q, q->end);
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
-        q->euler = e;
+        /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is summed where b has a value */
+        s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined && !s->f->pool->node[q->piece->root].total &&
+                      s->f->verdict != SERIES_CONVERGES;
         return 1;
     }
-    euler_free(e);
+    strands_free(q);
     arb_zero(q->rest);
     return 0;
 }
@@ -180,8 +234,8 @@ static void reached(fmpz_t out, const struct sums *s, const struct part *q)
     fmpz_add_ui(out, q->piece->first, q->points);
     if (q->panels)
         fmpz_set(out, q->panel[q->panels - 1].end);
-    else if (q->euler && euler_follows(q->euler, s->f->pool, q->piece->root, out))
-        fmpz_set(out, euler_end(q->euler));
+    else if (strands_follow(s, q, out))
+        fmpz_set(out, q->end);
 }
 
 int sums_bound(struct sums *s, const fmpz_t next)
@@ -231,8 +285,7 @@ int sums_close(struct sums *s, struct formula_error *e)
             reached(to, s, q);
             whole &= fmpz_cmp(to, q->end) >= 0;
         }
-        if (q->euler)
-            arb_add(q->total, q->total, q->rest, s->prec + 64);
+        arb_add(q->total, q->total, q->rest, s->prec + 64);
         arb_add(s->total, s->total, q->total, s->prec + 64);
         fmpz_set(to, q->end);
     }
@@ -261,14 +314,14 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    if (fmpz_cmp_ui(count, q->points) <= 0 || q->euler) {
+    if (fmpz_cmp_ui(count, q->points) <= 0 || q->strands) {
         ulong n = fmpz_cmp_ui(count, q->points) <= 0 ? fmpz_get_ui(count) : q->points;
         fmpz_add_ui(t, q->piece->first, n / STRIDE * STRIDE);
         if (n)
             arb_set(out, q->prefix + n / STRIDE);
         part_add_points(out, s, q, t, n % STRIDE, NULL);
         if (fmpz_cmp_ui(count, q->points) > 0) {
-            euler_sum(rest, q->euler, j);
+            strands_below(rest, s, q, j);
             arb_add(out, rest, out, s->prec + 64);
         }
         return;

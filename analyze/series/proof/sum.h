@@ -23,9 +23,9 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
 int sums_evaluate(struct sums *s, slong prec, int waves);
 /* The first `count` distances of the piece one by one. 0 or -1: memory. */
 int sums_points(struct sums *s, ulong count);
-/* What follows them up to the piece's end by Euler-Maclaurin's formula; e belongs to s from now on. 1, or 0 if that is known to
- * less than 2^radius_log2 (then e is freed). */
-int sums_euler(struct sums *s, struct euler *e, slong radius_log2);
+/* What follows them up to the piece's end by Euler-Maclaurin's formula, e[r] being of the distances r + count n (NULL: f is 0
+ * there); they belong to s from now on. 1, 0 if that is known to less than 2^radius_log2, -1: memory. */
+int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_log2);
 /* What follows up to `next` by bounds alone. 0 or -1: memory. */
 int sums_bound(struct sums *s, const fmpz_t next);
 /* Adds up. 0, or -1 with *e: a value is not a number. */

@@ -13,6 +13,12 @@ struct panel {
     arb_t before; /* sum over the panels before it */
 };
 
+/* The terms at t = r + strands n, n = 0, 1, 2, ...: a sum over n. */
+struct strand {
+    int node; /* b there, in n */
+    struct euler *euler; /* NULL: f is 0 there */
+};
+
 struct part {
     const struct piece *piece;
     fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
@@ -25,7 +31,8 @@ struct part {
     ulong points; /* the first of them are summed one by one */
     arb_ptr prefix; /* [points / STRIDE + 1] */
     arb_ptr term; /* [points / STRIDE + 1] with `ratio`: f at the begin of each */
-    struct euler *euler; /* then this, or */
+    struct strand *strand; /* [strands] then these, or */
+    int strands;
     struct panel *panel; /* [panels] this */
     int panels, capacity;
 };

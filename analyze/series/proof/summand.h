@@ -74,7 +74,8 @@ struct series_summand {
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
     const char *spent; /* what the search was at when that time was over; NULL: it was not */
-    int wild; /* noted by the search: the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
+    int strands; /* noted by the search: the last piece is to be summed by Euler-Maclaurin's formula at every so many distances; */
+    int wild; /* that does not converge */
     int references, shared; /* shared: the pool is another's */
 };
 
@@ -150,6 +151,10 @@ void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t
                 const arb_t from, slong prec);
 
 /* ---- residues (residues.c) ---- */
+
+/* Node `root` at t = r + period n, as an expression in n; the least n with r + period n >= t. */
+int summand_strand(const struct series_summand *f, int root, int r, int period);
+void strand_place(fmpz_t n, const fmpz_t t, int r, int period);
 
 /* b(r + period n) on period n >= X for each residue r. 0 or -1: one of them has no growth (or memory is short). */
 int residues_new(struct series_summand *f, const fmpz_t X, int period);

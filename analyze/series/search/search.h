@@ -5,7 +5,7 @@
 
 #include "analyze/series/proof/field.h"
 
-enum { SERIES_PREC = 128 };
+enum { SERIES_PREC = 128, STRANDS_MAX = 128 };
 
 /* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);

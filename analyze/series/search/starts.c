@@ -1,4 +1,5 @@
 /* From which distance on a rule is tried. */
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/search/search.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum {
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
-    PERIOD_MAX = 128
+    PERIOD_MAX = STRANDS_MAX
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
@@ -80,7 +81,7 @@ int search_period(const struct expression_pool *p, int root)
 static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    int period = last->kind == PIECE_ROUGH ? search_period(f->pool, last->root) : 1;
+    int period = search_period(f->pool, last->root);
     LOCAL(fmpz, X);
     for (ulong bits = 4; bits <= RESIDUE_BITS && period > 1 && !search_spent(f, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
@@ -136,9 +137,27 @@ static void try_arcs(struct series_summand *f)
             }
 }
 
+/* At every how many distances Euler's formula may be tried, and whether it is worth that. */
+static void find_strands(struct series_summand *f)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    f->strands = search_period(f->pool, last->root);
+    for (int r = 0; r < f->strands && last->kind == PIECE_ROUGH && !f->wild; r++) {
+        int node = summand_strand(f, last->root, r, f->strands);
+        struct evaluator *v = evaluator_new(f->pool, node, 64);
+        LOCAL(acb, z);
+        acb_set_ui(z, 1 << 20);
+        if (node != NODE_MINUS_INFINITY && v)
+            evaluator_complex(z, v, z);
+        f->wild = !v || !acb_is_finite(z);
+        evaluator_free(v);
+    }
+}
+
 int search_verdict(struct series_summand *f, struct formula_error *e)
 {
     int wanted = verdict_begin(f, e);
+    find_strands(f);
     if (wanted <= 0)
         return wanted;
     if (f->pool->node[f->root].opaque)

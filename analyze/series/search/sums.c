@@ -3,6 +3,7 @@
 #include "analyze/series/search/search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
@@ -111,10 +112,10 @@ static void find_far(struct plan *plan)
         return;
     }
     slong bits = (slong)fmpz_bits(far);
-    slong most = f->tail == TAIL_STEPS                  ? STEP_BITS
-                 : last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS
-                 : closed                               ? FAR_BITS
-                                                        : bits + 32 * plan->prec + 64;
+    slong most = f->tail == TAIL_STEPS ? STEP_BITS
+                 : f->wild ? ROUGH_BITS
+                 : closed  ? FAR_BITS
+                           : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
          bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
@@ -156,22 +157,38 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
     return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
 }
 
-/* Euler-Maclaurin's formula behind as few points as will do; 1 if it is to be had, and *points. */
+/* Euler-Maclaurin's formula behind as few points as will do; 1 if it is to be had, and *points; -1: memory. */
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
-    LOCAL(fmpz, N, length);
-    long budget = EULER_STEPS / (piece->root + 8);
+    int strands = piece->unbounded ? plan->f->strands : 1, hard = 0;
+    struct euler *e[STRANDS_MAX];
+    LOCAL(fmpz, N, from, to, length);
+    long budget = EULER_STEPS / (piece->root + 8) * (strands < 16 ? strands : 16);
     fmpz_sub(length, end, piece->first);
-    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead * (ulong)strands <= most && lead <= LEAD_MAX && budget > 0 &&
+                         !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
-        fmpz_add_ui(N, piece->first, lead);
-        if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * lead) < 0))
+        *points = lead * (ulong)strands;
+        fmpz_add_ui(N, piece->first, *points);
+        if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
             return 0;
-        struct euler *e = search_euler(plan->f->pool, piece->root, N, end, plan->prec, plan->target, &budget);
-        if (e) {
-            *points = lead;
-            return sums_euler(plan->sums, e, plan->prec / 2 - plan->target); /* else the integral is too hard */
+        int failed = 0;
+        memset(e, 0, sizeof e);
+        for (int i = 0; i < strands && !failed; i++) {
+            int r = (hard + i) % strands, node = summand_strand(plan->f, piece->root, r, strands);
+            if (node == NODE_MINUS_INFINITY)
+                continue;
+            strand_place(from, N, r, strands);
+            strand_place(to, end, r, strands);
+            e[r] = search_euler(plan->f->pool, node, from, to, plan->prec, plan->target, &budget);
+            failed = !e[r];
+            if (failed)
+                hard = r;
         }
+        if (!failed)
+            return sums_euler(plan->sums, e, strands, plan->prec / 2 - plan->target); /* 0: the integral is too hard */
+        for (int r = 0; r < strands; r++)
+            euler_free(e[r]);
     }
     return 0;
 }
@@ -181,7 +198,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
 {
     int endless = piece->unbounded && !plan->limited;
     /* where the tail is known to a few digits only, so are the points */
-    int blurred = endless && (piece->kind == PIECE_ROUGH || plan->f->wild) && plan->exhausted;
+    int blurred = endless && plan->f->wild && plan->exhausted;
     int waves = sums_evaluate(plan->sums, plan->quick || blurred ? 64 : plan->prec, plan->quick);
     LOCAL(fmpz, length, N);
     if (waves < 0)
@@ -189,10 +206,13 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     fmpz_sub(length, end, piece->first);
     ulong most = affordable(plan, piece, waves), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
-    int smooth = piece->kind == PIECE_SMOOTH && !(piece->unbounded && plan->f->wild);
-    if (smooth && !blocks && fmpz_cmp_ui(length, 200) > 0 && try_euler(&points, plan, piece, end, most, fits))
-        return sums_points(plan->sums, points);
-    if (!fits && endless && smooth) {
+    int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
+    if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
+        int known = try_euler(&points, plan, piece, end, most, fits);
+        if (known)
+            return known < 0 ? -1 : sums_points(plan->sums, points);
+    }
+    if (!fits && endless && euler) {
         plan->f->wild = 1;
         return 1;
     }

@@ -10,6 +10,7 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   deep    added up to 1000 in mpmath with 50 digits; beyond, Euler's and Maclaurin's formula with mpmath's integral over s = sqrt(ln t), up to ln t = 10^5;
           of what stands behind the colon, which is the same with a special function for each sum
   ratio   f(0) = 1 and f(t)/f(t-1) and the sum of all, in closed form, behind colons: added up in mpmath
+  zeta    f(r + p n) = w (a + n)^-s for each r below p; p, w, s and a, which may depend on r, behind colons: sums are Hurwitz's zeta functions
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
 
 Run: python3 natural.py (numpy, mpmath; a minute). A row whose count depends on the rounding of these sums stops the script.
@@ -167,6 +168,11 @@ above|ln(sin(pi*t/5)^2)-sqrt(t)|add
 above|-max(1,t/(1+t)+sin(t))*2*ln(1+t)|swing:2
 above|ln(max(0,cos(t/11)))-1.3*ln(1+t)|words|C|at most (1+t)^-1.3
 bounded|t<30000?-abs(sin(t/3)):-inf|add
+residue|-(1.1+t-4*floor(t/4))*ln(1+t)|zeta:4:4^-(1.1+r):1.1+r:(1+r)/4
+residue|t==10*floor(t/10)?-1.05*ln(1+t/10):-inf|zeta:10:r==0:1.05:1
+residue|-1.1*ln(1+floor(t/3))|zeta:3:1:1.1:1
+residue|-1.3*ln(1+t)+sin(pi*t/3)|zeta:6:exp(sin(pi*r/3))*6^-1.3:1.3:(1+r)/6
+residue|-(1.5+0.3*cos(pi*t/4))*ln(1+t)|zeta:8:8^-(1.5+0.3*cos(pi*r/4)):1.5+0.3*cos(pi*r/4):(1+r)/8
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
@@ -239,6 +245,8 @@ def truth(text, how):
             cumulative, t = cumulative + f, t + 1
             f *= eval(ratio, dict(ONE, t=mp.mpf(t)))
         return t
+    if kind == "zeta":
+        return zeta(*argument.split(":"))
     if kind == "deep":
         return deep(argument or text)
     if kind == "add":
@@ -297,6 +305,24 @@ def truth(text, how):
     if above <= slack or below <= slack:
         return TIES[text]
     return j
+
+
+def zeta(period, *parts):
+    """The tail from j on is a sum of w zeta(s, a + n), n the first with r + period n >= j."""
+    period = int(period)
+    with mp.workdps(70):
+        codes = [compile(numbers(python(part)), part, "eval") for part in parts]
+        strand = [[eval(code, dict(ONE, r=mp.mpf(r), N=mp.mpf)) for code in codes] for r in range(period)]
+
+        def tail(j):
+            return mp.fsum(w * mp.zeta(s, a + max(0, -((r - j) // period))) for r, (w, s, a) in enumerate(strand) if w)
+        wanted, low, high = tail(0) / 100, 0, 10 ** 50
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if tail(middle) >= wanted else (low, middle)
+        last = next(tail(high - 1 - k) - tail(high) for k in range(period) if tail(high - 1 - k) != tail(high))
+        assert min(abs(tail(j) - wanted) for j in (low, high)) > last / 1000, parts
+    return high
 
 
 def deep(text):
