@@ -187,14 +187,13 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         if (result >= 0)
             return result;
     }
-    LOCAL(fmpq, w, q, two);
-    fmpq_set_si(two, 2, 1);
+    LOCAL(fmpq, w, q);
     if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && expression_in_t(w, q, p, exponent) &&
-        fmpz_is_one(fmpq_denref(w)) && fmpz_is_even(fmpq_numref(w)) && fmpz_is_one(fmpq_denref(q))) { /* (b^2)^(w t / 2) b^q */
-        int fixed = expression_power(p, base, expression_number(p, q));
-        fmpq_div_2exp(w, w, 1);
-        int square = expression_power(p, base, expression_number(p, two));
-        return expression_multiply(p, expression_power(p, square, expression_scale(p, NODE_T_ITSELF, w)), fixed);
+        fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q))) { /* |b|^u cos(pi u), u whole */
+        fmpq_neg(w, p->node[base].q);
+        int size = expression_power(p, expression_number(p, w), exponent);
+        int turn = expression_multiply(p, expression_leaf(p, X_PI), exponent);
+        return expression_multiply(p, size, expression_unary(p, X_COS, turn));
     }
     return expression_intern(p, &(struct shape){.kind = X_POWER, .count = 2, .child = (const int[]){base, exponent}});
 }

@@ -49,8 +49,6 @@ int search_period(const struct expression_pool *p, int root)
     ulong period = 1;
     int known = 1;
     LOCAL(fmpq, w, q);
-    LOCAL(fmpz, two);
-    fmpz_set_ui(two, 2);
     unsigned char *needed = calloc((size_t)root + 1, 1);
     if (!needed)
         return 1;
@@ -60,8 +58,6 @@ int search_period(const struct expression_pool *p, int root)
         const struct expression *x = &p->node[n], *inside = x->count ? &p->node[x->child[0]] : NULL;
         if (!needed[n] || !x->depends)
             continue;
-        if (x->kind == X_POWER && inside->kind == X_NUMBER && fmpq_sgn(inside->q) < 0)
-            known = join(&period, two);
         for (int i = 0; (x->kind == X_FRACTION || x->kind == X_SIN || x->kind == X_COS) && known; i++) {
             int linear = inside->kind == X_LINEAR, child = linear ? inside->child[i] : x->child[0];
             if ((x->kind == X_FRACTION ? expression_in_t : expression_in_turns)(w, q, p, child)) {
