@@ -194,8 +194,10 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     c.most = PIECES + breaks.count;
     if (breaks.count)
         fmpz_set(last, &breaks.at[breaks.count - 1]);
-    if (breaks.buckets && fmpz_bits(last) <= BUCKET_BITS)
-        fmpz_one_2exp(last, BUCKET_BITS);
+    if (breaks.buckets && fmpz_bits(last) <= BUCKET_BITS) { /* where hardly any bucket begins: there floor could not be told */
+        fmpz_set_ui(last, 1025);
+        fmpz_mul_2exp(last, last, BUCKET_BITS - 10);
+    }
     stretch_init(&all, f, NULL, lo, NULL);
     stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
