@@ -23,8 +23,9 @@ static inline void fmpq_mat_leave(fmpq_mat_t *x)
     fmpq_mat_clear(*x);
 }
 
-/* One piece. */
+/* One piece, or its distances r + period n: first, end and R are of n. */
 struct form {
+    int r, period;
     fmpz_t first, end;
     int unbounded;
     fmpz_poly_q_t term; /* R */
@@ -303,50 +304,63 @@ static int sum_below(fmpq *out, const struct closed *c, const fmpz *j)
 {
     int known = 1;
     LOCAL(fmpq, x);
+    LOCAL(fmpz, n);
     fmpq_zero(out);
     for (int i = 0; i < c->count && known; i++) {
         const struct form *form = &c->form[i];
-        if (j && fmpz_cmp(j, form->first) <= 0)
-            break;
+        if (j)
+            strand_place(n, j, form->r, form->period);
+        if (j && fmpz_cmp(n, form->first) <= 0)
+            continue;
         known = value_at(x, form, form->first);
         fmpq_add(out, out, x);
         if (form->unbounded && !j)
             known &= value_far(x, form);
         else
-            known &= value_at(x, form, !form->unbounded && (!j || fmpz_cmp(form->end, j) < 0) ? form->end : j);
+            known &= value_at(x, form, !form->unbounded && (!j || fmpz_cmp(form->end, n) < 0) ? form->end : n);
         fmpq_sub(out, out, x);
     }
     return known;
+}
+
+/* The form of a piece, or of its distances r + period n. */
+static int add_form(struct closed *c, const struct series_summand *f, const struct piece *piece, int r, int period)
+{
+    int root = summand_strand(f, piece->root, r, period);
+    LOCAL(fmpz_poly, cofactor);
+    if (root == NODE_MINUS_INFINITY)
+        return 1;
+    struct form *form = &c->form[c->count++];
+    *form = (struct form){.r = r, .period = period, .unbounded = piece->unbounded};
+    fmpz_init(form->first);
+    fmpz_init(form->end);
+    strand_place(form->first, piece->first, r, period);
+    strand_place(form->end, piece->end, r, period);
+    fmpz_poly_q_init(form->term);
+    fmpq_init(form->ratio);
+    fmpq_poly_init(form->top);
+    fmpz_poly_init(form->bottom);
+    return form_of(form, &c->common, f->pool, root) && find_bottom(form->bottom, cofactor, fmpz_poly_q_denref(form->term)) &&
+           find_top(form, cofactor) && stays_apart(form->bottom, form->first);
 }
 
 /* [6.2] */
 struct closed *closed_new(const struct series_summand *f, const fmpz *limit)
 {
     int known = 1;
-    LOCAL(fmpz_poly, cofactor);
     struct closed *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->common = -1;
     fmpq_init(c->all);
-    c->form = calloc((size_t)f->pieces, sizeof *c->form);
+    c->form = calloc((size_t)(f->pieces + f->strands), sizeof *c->form);
     for (int i = 0; c->form && i < f->pieces && known; i++) {
         const struct piece *piece = &f->piece[i];
+        int period = piece->unbounded && piece->kind == PIECE_ROUGH ? f->strands : 1;
         if (limit && fmpz_cmp(piece->first, limit) >= 0)
             break;
-        if (piece->kind == PIECE_ZERO)
-            continue;
-        struct form *form = &c->form[c->count++];
-        form->unbounded = piece->unbounded;
-        fmpz_init_set(form->first, piece->first);
-        fmpz_init_set(form->end, piece->end);
-        fmpz_poly_q_init(form->term);
-        fmpq_init(form->ratio);
-        fmpq_poly_init(form->top);
-        fmpz_poly_init(form->bottom);
-        known = form_of(form, &c->common, f->pool, piece->root) &&
-                find_bottom(form->bottom, cofactor, fmpz_poly_q_denref(form->term)) && find_top(form, cofactor) &&
-                stays_apart(form->bottom, form->first);
+        for (int r = 0; r < period && known && piece->kind != PIECE_ZERO; r++)
+            known = add_form(c, f, piece, r, period);
     }
     if (c->form && known && sum_below(c->all, c, limit) && fmpq_sgn(c->all) > 0)
         return c;
