@@ -119,6 +119,25 @@ static int is_whole(const struct expression_pool *p, int n)
     return 2;
 }
 
+/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; -1: it is no
+ * such sum. */
+static int without_growth(struct expression_pool *p, int n, int *u)
+{
+    const struct expression *x = &p->node[n], *inner;
+    if (x->kind != X_LINEAR || x->count != 1 || p->node[x->child[0]].kind != X_EXP || fmpq_sgn(x->q) <= 0 ||
+        fmpq_sgn(&x->weight[0]) <= 0)
+        return -1;
+    *u = p->node[x->child[0]].child[0];
+    inner = &p->node[*u];
+    if (!inner->depends || !inner->total || (inner->kind == X_LINEAR && fmpq_sgn(&inner->weight[0]) < 0))
+        return -1;
+    LOCAL(fmpq, q, w);
+    fmpq_set(q, x->q);
+    fmpq_set(w, &x->weight[0]);
+    int falling = expression_unary(p, X_EXP, expression_subtract(p, NODE_ZERO, *u));
+    return expression_add(p, expression_number(p, w), expression_scale(p, falling, q));
+}
+
 /* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if
  * this is none. */
 static int special_power(struct expression_pool *p, int base, int exponent)
@@ -157,9 +176,13 @@ static int special_power(struct expression_pool *p, int base, int exponent)
 /* [1.1] */
 int expression_power(struct expression_pool *p, int base, int exponent)
 {
-    int special = special_power(p, base, exponent);
+    int special = special_power(p, base, exponent), u, tame;
     if (special >= 0)
         return special;
+    if (kind_of(p, exponent) == X_NUMBER && (tame = without_growth(p, base, &u)) >= 0) {
+        u = expression_scale(p, u, p->node[exponent].q);
+        return expression_multiply(p, expression_unary(p, X_EXP, u), expression_power(p, tame, exponent));
+    }
     if (kind_of(p, exponent) == X_NUMBER) {
         const fmpq *e = p->node[exponent].q;
         if (fmpq_is_one(e))
@@ -343,6 +366,9 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
     int special = special_value(p, kind, a);
     if (special < 0 && kind == X_LN && kind_of(p, a) == X_NUMBER && fmpq_sgn(p->node[a].q) > 0)
         special = ln_of_power(p, p->node[a].q);
+    int u, tame = special < 0 && kind == X_LN ? without_growth(p, a, &u) : -1;
+    if (tame >= 0)
+        special = expression_add(p, u, expression_unary(p, X_LN, tame));
     return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
 }
 
