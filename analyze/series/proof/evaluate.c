@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { FIXED_BITS = 8192 };
+enum {
+    FIXED_BITS = 8192,
+    WIDE_BITS = 4 /* of a value: fewer are worth a second way */
+};
 
 /* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels. */
 static void fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec)
@@ -84,6 +87,10 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     int *place = malloc((size_t)(root + 1) * sizeof *place), *node_of_term = calloc((size_t)count, sizeof *node_of_term);
     if (!v || !needed || !place || !node_of_term)
         goto end;
+    if (x->kind == X_LINEAR && !fmpz_is_zero(fmpq_numref(x->q))) { /* other terms cancel most of a large constant */
+        slong bits = (slong)fmpz_bits(fmpq_numref(x->q)) - (slong)fmpz_bits(fmpq_denref(x->q));
+        prec += bits > 0 ? bits : 0;
+    }
     v->p = p;
     v->prec = prec;
     arb_init(v->q);
@@ -213,7 +220,8 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 
 /* ---- complex balls and power series ---- */
 
-void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
+/* exp(b) on a set, from its parts there. */
+static void complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
@@ -235,6 +243,45 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
         }
         acb_mul(out, out, factor, v->prec);
     }
+}
+
+/* The derivative of b on the set of the last complex evaluation. */
+static void complex_slope(acb_t out, struct evaluator *v)
+{
+    LOCAL(acb, part);
+    for (int i = 0; i < v->steps; i++)
+        if (v->step[i].depends)
+            step_slope(&v->step[i], v->step, v->prec);
+    acb_zero(out);
+    for (int i = 0; i < v->terms; i++)
+        acb_addmul_arb(out, v->step[v->term[i].step].slope, v->term[i].weight, v->prec);
+    for (int i = 0; i < v->bases; i++) {
+        const struct step *base = &v->step[v->base[i].step];
+        acb_div(part, base->slope, base->complex, v->prec);
+        acb_addmul_arb(out, part, v->base[i].weight, v->prec);
+    }
+}
+
+/* [5.2] On a wide set f is also f(m) exp((z - m) b'), m its midpoint: terms of b that cancel do not add up. */
+void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
+{
+    LOCAL(acb, set, middle, beside);
+    LOCAL(mag, by_parts, by_slope);
+    acb_set(set, z); /* which may be out */
+    complex_by_parts(out, v, set);
+    if (acb_is_exact(set) || !acb_is_finite(out) || acb_rel_accuracy_bits(out) > WIDE_BITS)
+        return;
+    acb_get_mid(middle, set);
+    acb_sub(set, set, middle, v->prec);
+    complex_slope(beside, v);
+    acb_mul(beside, beside, set, v->prec);
+    acb_exp(beside, beside, v->prec);
+    complex_by_parts(set, v, middle);
+    acb_mul(beside, beside, set, v->prec);
+    acb_get_mag(by_parts, out);
+    acb_get_mag(by_slope, beside);
+    if (acb_is_finite(beside) && mag_cmp(by_slope, by_parts) < 0)
+        acb_swap(out, beside);
 }
 
 void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length)

@@ -13,7 +13,7 @@ struct step {
     arb_ptr weight; /* [count] X_LINEAR */
     arb_t q; /* X_LINEAR, X_NUMBER, X_INFINITY */
     arb_t real; /* value of the last evaluation; of a constant for good */
-    acb_t complex;
+    acb_t complex, slope; /* of the last complex evaluation; its derivative, on the same set */
     arb_poly_t series;
 };
 
@@ -52,6 +52,8 @@ struct evaluator {
 /* The value of a step from those before it. */
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec);
 void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec);
+/* That derivative. */
+void step_slope(struct step *s, const struct step *all, slong prec);
 void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec);
 void step_clear(struct step *s);
 void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);

@@ -195,6 +195,46 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
     }
 }
 
+void step_slope(struct step *s, const struct step *all, slong prec)
+{
+    const struct step *a = s->count ? &all[s->child[0]] : NULL, *b = s->count > 1 ? &all[s->child[1]] : NULL;
+    acb_ptr out = s->slope;
+    LOCAL(acb, x);
+    switch (s->kind) {
+    case X_T: acb_one(out); break;
+    case X_LINEAR:
+        acb_zero(out);
+        for (int i = 0; i < s->count; i++)
+            acb_addmul_arb(out, all[s->child[i]].slope, &s->weight[i], prec);
+        break;
+    case X_MULTIPLY:
+        acb_mul(out, a->slope, b->complex, prec);
+        acb_addmul(out, a->complex, b->slope, prec);
+        break;
+    case X_POWER: /* exp(b ln a) */
+        acb_div(out, a->slope, a->complex, prec);
+        acb_mul(out, out, b->complex, prec);
+        if (b->depends) {
+            acb_log(x, a->complex, prec);
+            acb_addmul(out, x, b->slope, prec);
+        }
+        acb_mul(out, out, s->complex, prec);
+        break;
+    case X_LN: acb_div(out, a->slope, a->complex, prec); break;
+    case X_EXP: acb_mul(out, s->complex, a->slope, prec); break;
+    case X_SIN:
+        acb_cos(x, a->complex, prec);
+        acb_mul(out, x, a->slope, prec);
+        break;
+    case X_COS:
+        acb_sin(x, a->complex, prec);
+        acb_neg(x, x);
+        acb_mul(out, x, a->slope, prec);
+        break;
+    default: acb_indeterminate(out); break;
+    }
+}
+
 void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec)
 {
     const arb_poly_struct *a = s->count ? all[s->child[0]].series : NULL, *b = s->count > 1 ? all[s->child[1]].series : NULL;
@@ -245,6 +285,7 @@ void step_clear(struct step *s)
     arb_clear(s->q);
     arb_clear(s->real);
     acb_clear(s->complex);
+    acb_clear(s->slope);
     arb_poly_clear(s->series);
 }
 
@@ -285,6 +326,7 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
         arb_init(s->q);
         arb_init(s->real);
         acb_init(s->complex);
+        acb_init(s->slope); /* 0 without t */
         arb_poly_init(s->series);
         if (x->kind == X_NUMBER || x->kind == X_LINEAR)
             arb_set_fmpq(s->q, x->q, v->prec);

@@ -14,8 +14,12 @@ enum {
     BUCKETS = 600, /* of a logarithm, up to 2^BUCKET_BITS: what is left out beyond is known to about as many bits */
     BUCKET_BITS = 150,
     SHIFT_BITS = 4096, /* a bias beyond double, up to 2^this, is taken off */
-    ROUGH_BITS = 22 /* where none is found, distances are looked at one interval at a time up to 2^this */
+    ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
+    FALLS = 8 /* powers of 2 in a row where a bias falls: it has a peak */
 };
+
+/* The largest bias is looked for up to the first, and up to the second where it has grown so far. */
+static const double NEAR_PEAK = 0x1p40, FAR_PEAK = 0x1p200;
 
 struct cutting {
     struct series_summand *f;
@@ -145,10 +149,13 @@ static void shift_beyond(fmpz_t shift, const struct formula *f, const struct for
 void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
     double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0;
-    for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
+    int falls = 0; /* so many steps in a row */
+    /* farther only where it has grown so far: up to where it begins to fall for good */
+    for (double t = 0; t <= NEAR_PEAK || (t <= FAR_PEAK && top >= NEAR_PEAK && falls < FALLS); t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
         double b = formula_evaluate(f, &point);
+        falls = b < last ? falls + 1 : 0;
         last = b;
         if (isnan(first) && isfinite(b))
             first = b;
@@ -157,7 +164,8 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
             top = t;
         }
     }
-    for (double lo = top / 2, hi = 2 * top; hi - lo > 2 && isfinite(largest);) { /* between these it may be larger still */
+    int peaked = top < NEAR_PEAK ? last < largest : falls == FALLS;
+    for (double lo = top / 2, hi = 2 * top; hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
         struct formula_point point = *at;
         double third = floor((hi - lo) / 3 + 0.5), left, right;
         point.t = floor(lo) + third;
@@ -170,7 +178,7 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
         lo = left < right ? floor(lo) + third : lo;
         hi = left < right ? hi : floor(lo) + 2 * third;
     }
-    double b = last < largest || (isinf(last) && last < 0) ? largest : first;
+    double b = peaked || (isinf(last) && last < 0) ? largest : first;
     fmpz_zero(shift);
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));

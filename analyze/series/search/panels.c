@@ -35,10 +35,13 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 /* Offers a panel with radii that suit it, until one will do. */
 static double offer(struct euler *e, const fmpz_t next, slong order, double target, long *budget)
 {
-    double best = EULER_NONE, near = (double)order / 6;
-    double far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
-    for (int i = 0; i < 10 && best > -target && --*budget > 0; i++)
-        best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : near * ldexp(1, i - 4));
+    double best = EULER_NONE, near = (double)order / 6, far, wide;
+    LOCAL(fmpz, width);
+    fmpz_sub(width, next, euler_end(e));
+    wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;
+    far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
+    for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && --*budget > 0; i++)
+        best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : i < 10 ? near * ldexp(1, i - 4) : ldexp(wide, 10 - i));
     return best;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
@@ -28,58 +29,58 @@ struct plan {
     int exhausted; /* more precision would not make the balls narrower */
 };
 
-/* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
+/* 1 if log2 of a number, as far as it is known, is above *best, which then becomes that. */
+static int is_better(fmpz_t best, const arb_t y)
+{
+    if (arb_is_zero(y) || arb_rel_accuracy_bits(y) < 8 || fmpz_cmp(ARF_EXPREF(arb_midref(y)), best) <= 0)
+        return 0;
+    fmpz_set(best, ARF_EXPREF(arb_midref(y)));
+    return 1;
+}
+
+/* log2 of about the sum: the largest of t f(t) over powers of 2, or of f between those. Only how far to go depends on it. */
 static slong estimate(const struct series_summand *f, const fmpz *limit)
 {
-    struct evaluator *v = evaluator_new(f->pool, f->root, 64);
-    slong best = 0, peak = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
-    int found = 0;
-    LOCAL(arb, t, y);
+    struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC);
+    slong peak = -2, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
+    LOCAL(fmpz, best, lo, hi, third, at);
+    LOCAL(arb, t, y, other);
+    fmpz_one_2exp(best, 4096);
+    fmpz_neg(best, best);
     for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        arb_zero(t);
-        if (bits >= 0)
-            arb_one(t);
+        arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
-        if (evaluator_point(y, v, t) || arb_is_zero(y) ||
-            arb_rel_accuracy_bits(y) < 8) /* nothing is known of it where all cancels */
+        if (evaluator_point(y, v, t))
             continue;
         if (bits > 0)
             arb_mul(y, y, t, 64);
-        if (fmpz_fits_si(ARF_EXPREF(arb_midref(y))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0)) {
-            best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
+        if (is_better(best, y)) /* nothing is known of it where all cancels */
             peak = bits;
-            found = 1;
-        }
     }
-    if (v && found && peak < 64) { /* between powers of 2 it may be larger still */
-        LOCAL(arb, other);
-        LOCAL(fmpz, lo, hi, third, at);
-        fmpz_one_2exp(lo, peak > 0 ? (ulong)peak - 1 : 0);
-        fmpz_one_2exp(hi, (ulong)(peak > 0 ? peak : 0) + 1);
-        if (limit && fmpz_cmp(hi, limit) > 0)
-            fmpz_set(hi, limit);
-        for (fmpz_sub(third, hi, lo); fmpz_cmp_ui(third, 2) > 0; fmpz_sub(third, hi, lo)) {
-            fmpz_fdiv_q_ui(third, third, 3);
-            fmpz_add(at, lo, third);
-            arb_set_fmpz(t, at);
-            if (evaluator_point(y, v, t))
-                break;
-            arb_add_fmpz(t, t, third, 64);
-            if (evaluator_point(other, v, t))
-                break;
-            if (arb_lt(y, other)) {
-                fmpz_set(lo, at);
-                arb_swap(y, other);
-            } else {
-                fmpz_add(hi, at, third);
-            }
-            if (!arb_is_zero(y) && arb_rel_accuracy_bits(y) >= 8 && fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0 &&
-                fmpz_fits_si(ARF_EXPREF(arb_midref(y))))
-                best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
+    fmpz_one_2exp(lo, peak > 0 ? (ulong)peak - 1 : 0);
+    fmpz_one_2exp(hi, (ulong)(peak > 0 ? peak : 0) + 1);
+    if (limit && fmpz_cmp(hi, limit) > 0)
+        fmpz_set(hi, limit);
+    for (fmpz_sub(third, hi, lo); v && peak > -2 && peak < ESTIMATE_PREC && fmpz_cmp_ui(third, 2) > 0; fmpz_sub(third, hi, lo)) {
+        fmpz_fdiv_q_ui(third, third, 3);
+        fmpz_add(at, lo, third);
+        arb_set_fmpz(t, at);
+        if (evaluator_point(y, v, t))
+            break;
+        fmpz_add(at, at, third);
+        arb_set_fmpz(t, at);
+        if (evaluator_point(other, v, t))
+            break;
+        if (arb_lt(y, other)) {
+            fmpz_sub(lo, at, third);
+            arb_swap(y, other);
+        } else {
+            fmpz_set(hi, at);
         }
+        is_better(best, y);
     }
     evaluator_free(v);
-    return best;
+    return fmpz_fits_si(best) ? fmpz_get_si(best) : 0;
 }
 
 static int is_narrow(const struct plan *plan, const arb_t tail)

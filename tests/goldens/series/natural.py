@@ -11,6 +11,8 @@ How each row's truth was got (column `how`), by no code of ours but this file:
           of what stands behind the colon, which is the same with a special function for each sum
   ratio   f(0) = 1 and f(t)/f(t-1) and the sum of all, in closed form, behind colons: added up in mpmath
   zeta    f(r + p n) = w (a + n)^-s for each r below p; p, w, s and a, which may depend on r, behind colons: sums are Hurwitz's zeta functions
+  steps   f is constant from begin(k) to before begin(k + 1), k = 0, 1, ...; f = 1 before; begin and value behind colons: added in mpmath
+  peak    f has one peak, far out; where it is and how wide behind colons: mpmath's integral, half the first term and the first correction
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
 
 Run: python3 natural.py (numpy, mpmath; a minute). A row whose count depends on the rounding of these sums stops the script.
@@ -168,6 +170,11 @@ above|ln(sin(pi*t/5)^2)-sqrt(t)|add
 above|-max(1,t/(1+t)+sin(t))*2*ln(1+t)|swing:2
 above|ln(max(0,cos(t/11)))-1.3*ln(1+t)|words|C|at most (1+t)^-1.3
 bounded|t<30000?-abs(sin(t/3)):-inf|add
+bucket|t<8?0:-0.5*floor(4*ln(t/8)/ln(2))|steps:8*2^(k/4):exp(-k/2)
+tied|20*t-t*ln(1+t)|peak:exp(19)-1:exp(9.5)
+tied|40*t-t*ln(1+t)|peak:exp(39)-1:exp(19.5)
+tied|5*t^0.5-t^0.55|peak:(50/11)^20:3*(50/11)^15
+tied|30*sqrt(t)-sqrt(t)*ln(1+t)|peak:exp(28)-1:1.5*exp(21)
 residue|-(1.1+t-4*floor(t/4))*ln(1+t)|zeta:4:4^-(1.1+r):1.1+r:(1+r)/4
 residue|t==10*floor(t/10)?-1.05*ln(1+t/10):-inf|zeta:10:r==0:1.05:1
 residue|-1.1*ln(1+floor(t/3))|zeta:3:1:1.1:1
@@ -247,6 +254,10 @@ def truth(text, how):
         return t
     if kind == "zeta":
         return zeta(*argument.split(":"))
+    if kind == "steps":
+        return blocks(*argument.split(":"))
+    if kind == "peak":
+        return peak(text, *argument.split(":"))
     if kind == "deep":
         return deep(argument or text)
     if kind == "add":
@@ -305,6 +316,39 @@ def truth(text, how):
     if above <= slack or below <= slack:
         return TIES[text]
     return j
+
+
+def value_of(text, **names):
+    return eval(numbers(python(text)), dict(ONE, N=mp.mpf, **names))
+
+
+def blocks(begin, value):
+    with mp.workdps(60):
+        first = [int(mp.ceil(value_of(begin, k=mp.mpf(k)))) for k in range(400)]
+        wanted = mp.mpf(99) / 100 * (first[0] + mp.fsum((b - a) * value_of(value, k=mp.mpf(k)) for k, (a, b) in enumerate(zip(first, first[1:]))))
+        share, t, k = mp.mpf(0), 0, -1
+        while share <= wanted:
+            k += t == first[k + 1]
+            share, t = share + (value_of(value, k=mp.mpf(k)) if k >= 0 else 1), t + 1
+    return t
+
+
+def peak(text, place, width):
+    with mp.workdps(80):
+        place, width = mp.nint(value_of(place)), value_of(width)
+        top = value_of(text, t=place)
+
+        def f(t):
+            return mp.exp(value_of(text, t=t) - top)
+
+        def tail(j):
+            return mp.quad(f, [j + width * k for k in range(0, 30, 2)]) + f(j) / 2 - mp.diff(f, j) / 12
+        wanted, low, high = mp.quad(f, [place + width * k for k in range(-30, 31, 2)]) / 100, int(place), int(place + 30 * width)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if tail(mp.mpf(middle)) >= wanted else (low, middle)
+        assert min(abs(tail(mp.mpf(j)) - wanted) for j in (low, high)) > f(mp.mpf(high)) / 1000, text
+    return high
 
 
 def zeta(period, *parts):
