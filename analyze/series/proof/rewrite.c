@@ -119,8 +119,8 @@ static int is_whole(const struct expression_pool *p, int n)
     return 2;
 }
 
-/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; -1: it is no
- * such sum. */
+/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; -1: it
+ * is no such sum. */
 static int without_growth(struct expression_pool *p, int n, int *u)
 {
     const struct expression *x = &p->node[n], *inner;

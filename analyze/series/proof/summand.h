@@ -74,7 +74,8 @@ struct series_summand {
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
     const char *spent; /* what the search was at when that time was over; NULL: it was not */
-    int strands; /* noted by the search: the last piece is to be summed by Euler-Maclaurin's formula at every so many distances; */
+    int strands; /* noted by the search: the last piece is to be summed by Euler-Maclaurin's formula at every so many distances;
+                  */
     int wild; /* that does not converge */
     int references, shared; /* shared: the pool is another's */
 };

@@ -165,7 +165,8 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
         }
     }
     int peaked = top < NEAR_PEAK ? last < largest : falls == FALLS;
-    for (double lo = top / 2, hi = 2 * top; hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
+    for (double lo = top / 2, hi = 2 * top;
+         hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
         struct formula_point point = *at;
         double third = floor((hi - lo) / 3 + 0.5), left, right;
         point.t = floor(lo) + third;

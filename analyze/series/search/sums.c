@@ -113,10 +113,7 @@ static void find_far(struct plan *plan)
         return;
     }
     slong bits = (slong)fmpz_bits(far);
-    slong most = f->tail == TAIL_STEPS ? STEP_BITS
-                 : f->wild ? ROUGH_BITS
-                 : closed  ? FAR_BITS
-                           : bits + 32 * plan->prec + 64;
+    slong most = f->tail == TAIL_STEPS ? STEP_BITS : f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
          bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
@@ -166,8 +163,8 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     LOCAL(fmpz, N, from, to, length);
     long budget = EULER_STEPS / (piece->root + 8) * (strands < 16 ? strands : 16);
     fmpz_sub(length, end, piece->first);
-    for (ulong lead = 0; lead * (ulong)strands <= most && lead <= LEAD_MAX && budget > 0 &&
-                         !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0;
+         lead * (ulong)strands <= most && lead <= LEAD_MAX && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         *points = lead * (ulong)strands;
         fmpz_add_ui(N, piece->first, *points);
