@@ -116,36 +116,43 @@ static int is_root(const struct expression_pool *p, int n)
            fmpz_is_one(fmpq_numref(p->node[x->child[1]].q)) && fmpz_equal_ui(fmpq_denref(p->node[x->child[1]].q), 2);
 }
 
-/* [1.1] w u^(1/2) - w v^(1/2), u - v one number d, becomes w d / (u^(1/2) + v^(1/2)), which does not cancel.
- * 1 if there was such a pair. */
+/* [1.1] w u^(1/2) - w v^(1/2), u - v one number d, becomes w d / (u^(1/2) + v^(1/2)), which does not cancel; where the weights
+ * differ, as much as there is of both. 1 if there was such a pair. */
 static int join_roots(struct expression_pool *p, struct terms *s)
 {
-    int joined = 0;
-    LOCAL(fmpq, sum);
+    LOCAL(fmpq, w);
     for (int i = 0; i < s->count; i++)
         for (int j = i + 1; j < s->count && is_root(p, s->term[i].node); j++) {
-            fmpq_add(sum, s->term[i].weight, s->term[j].weight);
-            if (!fmpq_is_zero(sum) || !is_root(p, s->term[j].node))
-                continue;
+            fmpq *first = s->term[i].weight, *second = s->term[j].weight;
             int a = s->term[i].node, b = s->term[j].node;
+            if (fmpq_sgn(first) * fmpq_sgn(second) >= 0 || !is_root(p, b))
+                continue;
             int d = expression_subtract(p, p->node[a].child[0], p->node[b].child[0]);
             if (p->node[d].kind != X_NUMBER)
                 continue;
-            fmpq_mul(s->term[i].weight, s->term[i].weight, p->node[d].q);
-            s->term[i].node = expression_power(p, expression_add(p, a, b), expression_ratio(p, -1, 1));
-            fmpq_clear(s->term[j].weight);
-            s->term[j] = s->term[--s->count];
-            joined = 1;
-            break;
+            fmpq_add(w, first, second);
+            if (fmpq_sgn(w) == fmpq_sgn(first)) { /* there is more of the first */
+                fmpq_neg(second, second);
+                fmpq_swap(w, second);
+                fmpq_set(first, second);
+                fmpq_zero(second);
+            } else {
+                fmpq_set(second, w);
+                fmpq_set(w, first);
+                fmpq_zero(first);
+            }
+            fmpq_mul(w, w, p->node[d].q);
+            terms_add(p, s, expression_power(p, expression_add(p, a, b), expression_ratio(p, -1, 1)), w);
+            return 1;
         }
-    return joined;
+    return 0;
 }
 
 static int terms_node(struct expression_pool *p, struct terms *s)
 {
     int total = 1, result = NODE_NAN;
     terms_collect(p, s);
-    if (join_roots(p, s))
+    while (join_roots(p, s))
         terms_collect(p, s);
     int fraction = s->count ? one_fraction(p, s) : -1;
     if (fraction >= 0)

@@ -5,7 +5,6 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   tail    added up to N, in long double; beyond, Euler's and Maclaurin's formula up to f'(N) with mpmath's integral from N on
   period  the same for each of the residues of t modulo the number behind the colon
   bucket  f is constant on [c^k - 1, c^(k+1) - 1), c behind the colon: added bucket by bucket in mpmath
-  far     as tail, solved for t in mpmath with 60 digits beyond N
   swing   added up to 2^22; the tail is bounded by the constants behind the colon times N^-(s-1)/(s-1): both ends give one integer
   deep    added up to 1000 in mpmath with 50 digits; beyond, Euler's and Maclaurin's formula with mpmath's integral over s = sqrt(ln t), up to ln t = 10^5;
           of what stands behind the colon, which is the same with a special function for each sum
@@ -162,6 +161,7 @@ factor|-ln(1+t)-exp(sqrt(ln(ln(3+t))))|words|C|exp(sqrt(ln y)) is above 2 ln y f
 cancel|ln(1-1/(1+exp(-sqrt(t))))|add
 cancel|ln(1-1/(1+exp(-t^2/50)))|add
 cancel|ln(0.3-0.6/(2+exp(-t/4)))|add
+cancel|-2*sqrt(t+4)+sqrt(t)+sqrt(t+1)-1.2*ln(1+t)|tail
 total|-1.5*sum(i,1,t,1/i)|deep:-1.5*(digamma(t+1)+euler)
 total|-2*sum(i,0,t,1/(2*i+1))-ln(1+t)/4|deep:-(digamma(t+1.5)-digamma(0.5))-ln(1+t)/4
 total|2*sum(i,1,t,ln(i))-sum(i,1,2*t,ln(i))|ratio:t/(4*t-2):4/3+2*pi*sqrt(3)/27
@@ -239,7 +239,7 @@ def whole_tail(text, first, step=1):
         return mp.exp(eval(code, dict(ONE, t=t, N=mp.mpf)))
     with mp.workdps(120):
         first = mp.mpf(first)
-        value = mp.quad(lambda u: f(first * mp.exp(u)) * first * mp.exp(u), [0, 1, 2, 4, 8, 16, 32, 64])
+        value = mp.quad(lambda u: f(first * mp.exp(u)) * first * mp.exp(u), [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
         return value / step + f(first) / 2 - step * mp.diff(f, first) / 12
 
 
@@ -310,9 +310,9 @@ def truth(text, how):
         steps = rest / value[k]
         assert abs(steps - mp.nint(steps)) > 1e-9, text
         return start + int(mp.floor(steps)) + 1
-    j, above, below, step = field(cumulative, total)
-    if j > len(cumulative):
+    if cumulative[-1] <= total * np.longdouble(99) / 100:
         return far(text, total)
+    j, above, below, step = field(cumulative, total)
     if above <= slack or below <= slack:
         return TIES[text]
     return j
