@@ -393,51 +393,76 @@ static void test_scale(void **state)
     assert_true(found > formulas && exact > formulas / 2);
 }
 
-/* Euler-Maclaurin against the plain sum, in balls: they must overlap and be narrow. */
+/* Euler-Maclaurin against the plain sum from N on, in balls: they must overlap and be narrow. */
+static void check_euler(const char *formula, int waves, slong N, slong prec)
+{
+    struct built b = build(formula);
+    struct evaluator *v = evaluator_new(b.pool, b.root, prec + 64);
+    struct modes *modes = waves ? modes_new(b.pool, b.root, prec + 8) : NULL;
+    long budget = 100000;
+    LOCAL(fmpz, first, end, j);
+    LOCAL(arb, sum, term, t);
+    if (waves && !modes)
+        fail_msg("%s, %ld bits: no modes", formula, (long)prec);
+    fmpz_set_si(first, N);
+    fmpz_set_si(end, N + 2800);
+    struct euler *e = search_euler(b.pool, b.root, modes, first, end, prec, prec, &budget);
+    if (!e)
+        fail_msg("%s, %ld bits: no bound of the remainder", formula, (long)prec);
+    modes_release(modes);
+    for (slong x = N; x <= N + 2800; x++) {
+        if ((x - N) % 700 == 0 || x < N + 5) {
+            fmpz_set_si(j, x);
+            euler_sum(term, e, j);
+            if (!arb_overlaps(term, sum) || mag_cmp_2exp_si(arb_radref(term), 12 - prec) > 0)
+                fail_msg("%s, %ld bits, up to %ld: %s, plain sum %s", formula, (long)prec, (long)x, arb_get_str(term, 30, 0),
+                         arb_get_str(sum, 30, 0));
+        }
+        arb_set_si(t, x);
+        assert_int_equal(evaluator_point(term, v, t), 0);
+        arb_add(sum, sum, term, prec + 64);
+    }
+    euler_free(e);
+    evaluator_free(v);
+    demolish(&b);
+}
+
 static void test_euler(void **state)
 {
     (void)state;
     static const char *const formulas[] = {"-2*ln(1+t)",      "-0.3*t^0.5", "-ln(3+0.2*t)^2",         "-ln(1+(0.25*t)^2)",
                                            "-0.01*t",         "0.002*t",    "-1.5*ln(1+t+sqrt(t))",   "-ln(2+t)-2*ln(ln(2+t))",
                                            "-(t-300)^2/5000", "sin(t/50)",  "-0.1*t^0.5-0.5*ln(1+t)", "-0.5*ln(1+t)"};
-    for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
-        for (slong prec = 64; prec <= 320; prec *= 5) {
-            struct built b = build(formulas[i]);
-            struct evaluator *v = evaluator_new(b.pool, b.root, prec + 64);
-            fmpz_t N, end, j;
-            arb_t sum, term, t;
-            fmpz_init_set_si(N, prec < 100 ? 100 : 200);
-            fmpz_init_set_si(end, 3000);
-            fmpz_init(j);
-            arb_init(sum);
-            arb_init(term);
-            arb_init(t);
-            long budget = 100000;
-            struct euler *e = search_euler(b.pool, b.root, N, end, prec, prec, &budget);
-            if (!e)
-                fail_msg("%s, %ld bits: no bound of the remainder", formulas[i], (long)prec);
-            for (slong x = fmpz_get_si(N); x <= 3000; x++) {
-                if (x % 700 == 0 || x < 205 || x == 3000) {
-                    fmpz_set_si(j, x);
-                    euler_sum(term, e, j);
-                    if (!arb_overlaps(term, sum) || mag_cmp_2exp_si(arb_radref(term), 12 - prec) > 0)
-                        fail_msg("%s, %ld bits, up to %ld: %s, plain sum %s", formulas[i], (long)prec, (long)x,
-                                 arb_get_str(term, 30, 0), arb_get_str(sum, 30, 0));
-                }
-                arb_set_si(t, x);
-                assert_int_equal(evaluator_point(term, v, t), 0);
-                arb_add(sum, sum, term, prec + 64);
-            }
-            euler_free(e);
-            evaluator_free(v);
-            fmpz_clear(N);
-            fmpz_clear(end);
-            fmpz_clear(j);
-            arb_clear(sum);
-            arb_clear(term);
-            arb_clear(t);
-            demolish(&b);
-        }
+    for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
+        check_euler(formulas[i], 0, 100, 64);
+        check_euler(formulas[i], 0, 200, 320);
+    }
+}
+
+/* The same with waves as modes; what has none: frequencies without a common divisor, a wave beside t in one term, a kink, a
+ * period that ends on a whole t. */
+static void test_modes(void **state)
+{
+    (void)state;
+    static const char *const formulas[] = {"-2*ln(1+t)+sin(t)",
+                                           "ln(sin(t)^2)-1.5*ln(1+t)",
+                                           "ln(1-sin(t/6))-1.6*ln(3+t)",
+                                           "-0.5*ln(1+t)+0.3*sin(t)-0.5*cos(3*t+1)",
+                                           "ln((1+cos(t/10))/(1+t)^1.5)-ln(2+t)/3",
+                                           "-sqrt(t)/9+ln(1.1+cos(2*pi*t/36.6))"};
+    static const char *const without[] = {"-2*ln(1+t)+sin(t)+sin(sqrt(2)*t)", "-(2+sin(t))*ln(1+t)", "-2*ln(1+t)+abs(sin(t))",
+                                          "-2*ln(1+t)+sin(2*pi*t/5)",         "-2*ln(1+t)",          "ln(abs(sin(t)))-2*ln(1+t)"};
+    for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
+        check_euler(formulas[i], 1, 6000, 64);
+        check_euler(formulas[i], 1, 30000, 192);
+    }
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        struct built b = build(without[i]);
+        struct modes *modes = modes_new(b.pool, b.root, 64);
+        if (modes)
+            fail_msg("%s has modes", without[i]);
+        demolish(&b);
+    }
 }
 
 /* Antiderivatives: their difference quotient is -f. */
@@ -561,9 +586,9 @@ static void test_waves_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_ranges),        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_scale),  cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive),
-        cmocka_unit_test(test_waves),  cmocka_unit_test(test_waves_unknown),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_ranges), cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_scale),     cmocka_unit_test(test_euler),  cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_primitive), cmocka_unit_test(test_waves),  cmocka_unit_test(test_waves_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

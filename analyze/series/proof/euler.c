@@ -12,7 +12,11 @@ enum {
 
 struct euler {
     const struct expression_pool *p;
-    int root;
+    int root; /* what is integrated: that of f, or of g */
+    int whole; /* f */
+    struct modes *modes; /* NULL: none */
+    acb_ptr kernel; /* once a sum has been asked for */
+    arb_t modes_at_N;
     slong prec, target;
     struct evaluator *v, *rough; /* at full and at low precision */
     slong order; /* 2m */
@@ -53,9 +57,15 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
 }
 
 /* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
-double euler_remainder(double n, double r, double magnitude_log2, double length_log2)
+double euler_remainder(const struct euler *e, double n, double r, double magnitude_log2, double length_log2)
 {
-    return magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
+    double spread = e->modes ? modes_spread(e->modes, n) : 0;
+    return spread + magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
+}
+
+double euler_reach(const struct euler *e, double r)
+{
+    return r * (e->modes ? arf_get_d(arb_midref(e->modes->distance + 1), ARF_RND_NEAR) : 2 * M_PI);
 }
 
 double euler_length(const fmpz_t a, const fmpz_t b)
@@ -129,18 +139,22 @@ static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmp
     arb_set(out, acb_realref(result));
 }
 
-struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target)
+struct euler *euler_new(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, slong prec, slong target)
 {
     struct euler *e = calloc(1, sizeof *e);
-    if (!e)
+    int smooth = modes ? modes->smooth : root;
+    if (!e || (modes && (modes->p != p || modes->root != root))) {
+        free(e);
         return NULL;
-    *e = (struct euler){.p = p, .root = root, .prec = prec, .target = target};
+    }
+    *e = (struct euler){.p = p, .root = smooth, .whole = root, .modes = modes_hold(modes), .prec = prec, .target = target};
+    arb_init(e->modes_at_N);
     arb_init(e->at_N);
     arb_init(e->remainder);
     arb_init(e->primitive_N);
     fmpz_init(e->offered);
-    e->v = evaluator_new(p, root, prec + GUARD);
-    e->rough = evaluator_new(p, root, 64);
+    e->v = evaluator_new(p, smooth, prec + GUARD);
+    e->rough = evaluator_new(p, smooth, 64);
     e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
     if (!e->v || !e->rough || !e->panel) {
         euler_free(e);
@@ -165,14 +179,14 @@ const fmpz *euler_end(const struct euler *e)
 
 int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N)
 {
-    return e->p == p && e->root == root && fmpz_equal(&e->panel[0], N);
+    return e->p == p && e->whole == root && fmpz_equal(&e->panel[0], N);
 }
 
 double euler_offer(struct euler *e, const fmpz_t next, double r)
 {
     const fmpz *a = euler_end(e);
     double size = r > 0 && fmpz_cmp(next, a) > 0 ? euler_magnitude(e, a, next, r) : EULER_NONE;
-    double bound = size == EULER_NONE ? size : euler_remainder((double)e->order, r, size, euler_length(a, next));
+    double bound = size == EULER_NONE ? size : euler_remainder(e, (double)e->order, r, size, euler_length(a, next));
     if (!fmpz_equal(next, e->offered))
         e->bound = EULER_NONE;
     fmpz_set(e->offered, next);
@@ -208,6 +222,10 @@ void euler_free(struct euler *e)
     arb_clear(e->at_N);
     arb_clear(e->remainder);
     arb_clear(e->primitive_N);
+    arb_clear(e->modes_at_N);
+    if (e->kernel)
+        _acb_vec_clear(e->kernel, e->modes->count * e->order);
+    modes_release(e->modes);
     free(e);
 }
 
@@ -238,6 +256,16 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
     arb_add(out, out, &e->integral[i], e->prec + GUARD);
 }
 
+/* sum of 2 Re V_k C_k(x). */
+static void modes_at(arb_t out, struct euler *e, const fmpz_t x)
+{
+    LOCAL(arb_poly, g);
+    LOCAL(arb, t);
+    arb_set_fmpz(t, x);
+    evaluator_taylor(g, e->v, t, e->order);
+    modes_correction(out, e->modes, e->kernel, g, e->order, x, e->prec + GUARD);
+}
+
 /* What is the same for every j. */
 static void begin(struct euler *e)
 {
@@ -249,10 +277,14 @@ static void begin(struct euler *e)
     arb_set_fmpz(t, &e->panel[0]);
     e->known = antiderivative(e->primitive_N, &vanishes, e->p, e->root, t, e->prec + GUARD);
     correction(e->at_N, e, &e->panel[0]);
+    if (e->modes) {
+        e->kernel = modes_kernel(e->modes, e->order, e->prec + GUARD);
+        modes_at(e->modes_at_N, e, &e->panel[0]);
+    }
     e->integral = _arb_vec_init(e->panels + 1);
 }
 
-/* [5.1] */
+/* [5.1, 5.10] */
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j)
 {
     LOCAL(arb, c);
@@ -266,5 +298,15 @@ void euler_sum(arb_t out, struct euler *e, const fmpz_t j)
     correction(c, e, j);
     arb_add(out, out, c, e->prec + GUARD);
     arb_sub(out, out, e->at_N, e->prec + GUARD);
+    if (e->modes) {
+        LOCAL(mag, rest);
+        arb_get_mag(rest, out);
+        mag_mul(rest, rest, e->modes->rest);
+        arb_mul(out, out, acb_realref(e->modes->weight), e->prec + GUARD);
+        arb_add_error_mag(out, rest);
+        modes_at(c, e, j);
+        arb_add(out, out, c, e->prec + GUARD);
+        arb_sub(out, out, e->modes_at_N, e->prec + GUARD);
+    }
     arb_add(out, out, e->remainder, e->prec + GUARD);
 }

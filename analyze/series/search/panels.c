@@ -3,31 +3,28 @@
 
 #include <math.h>
 
+static const double MODES_WIDER = 1024;
+
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
 static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, long *budget)
 {
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
-    for (double r = 1; r <= (double)most && failures < 4 && --*budget > 0; r *= 1.1892) {
+    double widest = (double)most * (euler_reach(e, 1) < 6 ? MODES_WIDER : 1); /* slow waves need wide circles */
+    for (double r = 1; r <= widest && failures < 4 && --*budget > 0; r *= 1.1892) {
         double size = euler_magnitude(e, a, b, r);
         if (size == EULER_NONE) {
             failures++;
             continue;
         }
-        slong limit = (slong)(2 * M_PI * r);
+        slong limit = (slong)euler_reach(e, r);
         limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
-        if (limit < 2 || euler_remainder((double)(limit / 2 * 2), r, size, length) > -target)
-            continue;
-        slong low = 2, high = limit / 2 * 2; /* the bound falls up to 2 pi r */
-        while (low < high) {
-            slong middle = (low + high) / 4 * 2;
-            if (euler_remainder((double)middle, r, size, length) <= -target)
-                high = middle;
-            else
-                low = middle + 2;
-        }
-        best = high;
+        for (slong order = 2; order <= limit; order += 2)
+            if (euler_remainder(e, (double)order, r, size, length) <= -target) {
+                best = order;
+                break;
+            }
     }
     return best;
 }
@@ -79,10 +76,10 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
     return 0;
 }
 
-struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target,
-                           long *budget)
+struct euler *search_euler(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, const fmpz_t end,
+                           slong prec, slong target, long *budget)
 {
-    struct euler *e = euler_new(p, root, N, prec, target);
+    struct euler *e = euler_new(p, root, modes, N, prec, target);
     LOCAL(fmpz, b);
     if (!e)
         return NULL;

@@ -140,8 +140,10 @@ static void find_strands(struct series_summand *f)
     f->strands = search_period(f->pool, last->root);
     for (int r = 0; r < f->strands && last->kind == PIECE_ROUGH && !f->wild; r++) {
         int node = summand_strand(f, last->root, r, f->strands);
-        struct evaluator *v = evaluator_new(f->pool, node, 64);
+        struct modes *modes = node == NODE_MINUS_INFINITY ? NULL : modes_new(f->pool, node, 64);
+        struct evaluator *v = evaluator_new(f->pool, modes ? modes->smooth : node, 64);
         LOCAL(acb, z);
+        modes_release(modes);
         acb_set_ui(z, 1 << 20);
         if (node != NODE_MINUS_INFINITY && v)
             evaluator_complex(z, v, z);

@@ -8,6 +8,7 @@
 enum {
     ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
+    WAVES_LEAD = 1 << 17, /* with waves */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
@@ -155,16 +156,17 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
     return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
 }
 
-/* Euler-Maclaurin's formula behind as few points as will do; 1 if it is to be had, and *points; -1: memory. */
-static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
+/* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
+static int try_strands(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits,
+                       struct modes *const *modes, int strands, ulong lead_max)
 {
-    int strands = piece->unbounded ? plan->f->strands : 1, hard = 0;
     struct euler *e[STRANDS_MAX];
+    int hard = 0;
     LOCAL(fmpz, N, from, to, length);
     long budget = EULER_STEPS / (piece->root + 8) * (strands < 16 ? strands : 16);
     fmpz_sub(length, end, piece->first);
     for (ulong lead = 0;
-         lead * (ulong)strands <= most && lead <= LEAD_MAX && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
+         lead * (ulong)strands <= most && lead <= lead_max && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         *points = lead * (ulong)strands;
         fmpz_add_ui(N, piece->first, *points);
@@ -178,7 +180,7 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
                 continue;
             strand_place(from, N, r, strands);
             strand_place(to, end, r, strands);
-            e[r] = search_euler(plan->f->pool, node, from, to, plan->prec, plan->target, &budget);
+            e[r] = search_euler(plan->f->pool, node, modes[r], from, to, plan->prec, plan->target, &budget);
             failed = !e[r];
             if (failed)
                 hard = r;
@@ -189,6 +191,25 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
             euler_free(e[r]);
     }
     return 0;
+}
+
+/* The same with the modes of waves where there are any, else (or if that will not do) without. */
+static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
+{
+    struct modes *modes[STRANDS_MAX] = {NULL};
+    int strands = piece->unbounded ? plan->f->strands : 1, waves = 0, known = 0;
+    for (int r = 0; r < strands; r++) {
+        int node = summand_strand(plan->f, piece->root, r, strands);
+        modes[r] = node == NODE_MINUS_INFINITY ? NULL : modes_new(plan->f->pool, node, plan->prec + 8);
+        waves |= modes[r] != NULL;
+    }
+    if (waves)
+        known = try_strands(points, plan, piece, end, most, fits, modes, strands, WAVES_LEAD);
+    for (int r = 0; r < strands; r++) {
+        modes_release(modes[r]);
+        modes[r] = NULL;
+    }
+    return known ? known : try_strands(points, plan, piece, end, most, fits, modes, strands, LEAD_MAX);
 }
 
 /* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */

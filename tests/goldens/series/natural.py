@@ -10,6 +10,7 @@ How each row's truth was got (column `how`), by no code of ours but this file:
           of what stands behind the colon, which is the same with a special function for each sum
   ratio   f(0) = 1 and f(t)/f(t-1) and the sum of all, in closed form, behind colons: added up in mpmath
   zeta    f(r + p n) = w (a + n)^-s for each r below p; p, w, s and a, which may depend on r, behind colons: sums are Hurwitz's zeta functions
+  waves   f(t) = (a + t)^-s V(t), V of period 2 pi / w; V, w, s and a behind colons: V as a Fourier series, each mode's sums Lerch's function
   steps   f is constant from begin(k) to before begin(k + 1), k = 0, 1, ...; f = 1 before; begin and value behind colons: added in mpmath
   peak    f has one peak, far out; where it is and how wide behind colons: mpmath's integral, half the first term and the first correction
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
@@ -180,6 +181,12 @@ residue|t==10*floor(t/10)?-1.05*ln(1+t/10):-inf|zeta:10:r==0:1.05:1
 residue|-1.1*ln(1+floor(t/3))|zeta:3:1:1.1:1
 residue|-1.3*ln(1+t)+sin(pi*t/3)|zeta:6:exp(sin(pi*r/3))*6^-1.3:1.3:(1+r)/6
 residue|-(1.5+0.3*cos(pi*t/4))*ln(1+t)|zeta:8:8^-(1.5+0.3*cos(pi*r/4)):1.5+0.3*cos(pi*r/4):(1+r)/8
+above|-1.5*ln(1+t)+sin(t)|waves:exp(sin(t)):1:3/2:1
+above|ln(sin(t)^2)-1.5*ln(1+t)|waves:sin(t)^2:2:3/2:1
+above|ln(1-sin(t/6))-1.6*ln(3+t)|waves:1-sin(t/6):1/6:8/5:3
+above|ln((1+cos(t/10))/(1+t)^1.5)|waves:1+cos(t/10):1/10:3/2:1
+above|-1.2*ln(1+t)+sin(t)+0.5*cos(3*t+1)|waves:exp(sin(t)+cos(3*t+1)/2):1:6/5:1
+above|ln(1.001+cos(t))-1.2*ln(1+t)|waves:1.001+cos(t):1:6/5:1
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
@@ -254,6 +261,8 @@ def truth(text, how):
         return t
     if kind == "zeta":
         return zeta(*argument.split(":"))
+    if kind == "waves":
+        return waves(*argument.split(":"))
     if kind == "steps":
         return blocks(*argument.split(":"))
     if kind == "peak":
@@ -367,6 +376,27 @@ def zeta(period, *parts):
         last = next(tail(high - 1 - k) - tail(high) for k in range(period) if tail(high - 1 - k) != tail(high))
         assert min(abs(tail(j) - wanted) for j in (low, high)) > last / 1000, parts
     return high
+
+
+def waves(wave, frequency, exponent, shift, samples=192):
+    with mp.workdps(35):
+        w, s, a = (value_of(part) for part in (frequency, exponent, shift))
+        value = [value_of(wave, t=2 * mp.pi * j / samples / w) for j in range(samples)]
+        mode = [mp.fsum(v * mp.expjpi(mp.mpf(-2 * j * k) / samples) for j, v in enumerate(value)) / samples for k in range(samples // 2)]
+        mode = [(k, v) for k, v in enumerate(mode) if abs(v) > mp.mpf(10) ** -32]
+
+        def tail(j):
+            return mp.fsum((2 if k else 1) * mp.re(v * mp.expj(k * w * j) * (mp.lerchphi(mp.expj(k * w), s, a + j) if k else mp.zeta(s, a + j)))
+                           for k, v in mode)
+
+        first = 300
+        wanted = (mp.fsum((a + t) ** -s * value_of(wave, t=mp.mpf(t)) for t in range(first)) + tail(first)) / 100
+        j = int((wanted * (s - 1) / mode[0][1].real) ** (1 / (1 - s)) - a)
+        while not tail(j) < wanted <= tail(j - 1):
+            step = (a + j) ** -s * mode[0][1].real
+            j += int((tail(j) - wanted) / step) or (1 if tail(j) >= wanted else -1)
+        assert min(tail(j - 1) - wanted, wanted - tail(j)) > (a + j) ** -s / 1000, wave
+    return j
 
 
 def deep(text):

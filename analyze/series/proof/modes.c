@@ -1,0 +1,415 @@
+/* Waves beside what is smooth. */
+#include "analyze/series/proof/modes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    MODES_MAX = 400,
+    MULTIPLES_MAX = 64, /* of the frequency, for one wave */
+    WIDTHS = 24, /* of strips that are tried, each sqrt(2) times the one before */
+    RECTANGLES = 64 /* that cover one */
+};
+
+/* ---- g and V ---- */
+
+enum { OUTSIDE = 1, WAVES = 2 }; /* where t stands */
+
+/* For every node up to `last`, where t stands in it: outside of waves, in waves. NULL: memory. */
+static unsigned char *places_of_t(const struct expression_pool *p, int last)
+{
+    unsigned char *place = calloc((size_t)last + 1, 1);
+    LOCAL(arb, shift, slope);
+    for (int n = 0; place && n <= last; n++) {
+        const struct expression *x = &p->node[n];
+        if (x->kind == X_T)
+            place[n] = OUTSIDE;
+        if ((x->kind == X_SIN || x->kind == X_COS) && x->depends && evaluate_affine(shift, slope, p, x->child[0], 64)) {
+            place[n] = WAVES;
+            continue;
+        }
+        for (int i = 0; i < x->count; i++)
+            place[n] |= place[x->child[i]];
+    }
+    return place;
+}
+
+static int is_even(const fmpq_t weight)
+{
+    return fmpz_is_one(fmpq_denref(weight)) && fmpz_is_even(fmpq_numref(weight));
+}
+
+/* Adds w ln(u), u a product of factors that are not negative and of one in waves only, to *smooth and *waves. An even w makes |u|
+ * as good as u, and factors of any sign. 1, or 0: it is no such product. */
+static int part_logarithm(int *smooth, int *waves, struct expression_pool *p, const unsigned char *place, int u, const fmpq_t w)
+{
+    const struct expression *x = &p->node[u]; /* until the pool grows */
+    int even = is_even(w), sign = x->sign, a = x->count ? x->child[0] : -1, b = x->count > 1 ? x->child[1] : -1;
+    LOCAL(fmpq, weight);
+    if (x->kind == X_ABS && place[u] & WAVES && even)
+        return part_logarithm(smooth, waves, p, place, a, w);
+    if (place[u] == WAVES) {
+        fmpq_set(weight, w);
+        if (even) {
+            u = expression_multiply(p, u, u);
+            fmpq_div_2exp(weight, w, 1);
+        }
+        *waves = expression_add(p, *waves, expression_scale(p, expression_unary(p, X_LN, u), weight));
+        return 1;
+    }
+    if (!(place[u] & WAVES)) {
+        *smooth = expression_add(p, *smooth, expression_scale(p, expression_unary(p, X_LN, u), w));
+        return sign > 0;
+    }
+    if (x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q) && fmpq_sgn(&x->weight[0]) > 0) {
+        int scale = expression_unary(p, X_LN, expression_number(p, &x->weight[0]));
+        *smooth = expression_add(p, *smooth, expression_scale(p, scale, w));
+        return part_logarithm(smooth, waves, p, place, a, w);
+    }
+    if (x->kind == X_POWER && p->node[b].kind == X_NUMBER) {
+        fmpq_mul(weight, w, p->node[b].q);
+        return (p->node[a].sign > 0 || (is_even(weight) && fmpz_is_one(fmpq_denref(p->node[b].q)))) &&
+               part_logarithm(smooth, waves, p, place, a, weight);
+    }
+    return x->kind == X_MULTIPLY && (even || !(place[a] & place[b] & WAVES)) && part_logarithm(smooth, waves, p, place, a, w) &&
+           part_logarithm(smooth, waves, p, place, b, w);
+}
+
+/* b = u + v, v with t in waves only. 1, or 0: it is no such sum. */
+static int part_waves(int *smooth, int *waves, struct expression_pool *p, const unsigned char *place, int root)
+{
+    struct expression x = p->node[root]; /* the pool may move while it grows */
+    int count = x.kind == X_LINEAR ? x.count : 1;
+    LOCAL(fmpq, w);
+    fmpq_one(w);
+    *smooth = x.kind == X_LINEAR ? expression_number(p, x.q) : NODE_ZERO;
+    *waves = NODE_ZERO;
+    for (int i = 0; i < count; i++) {
+        int n = x.kind == X_LINEAR ? x.child[i] : root;
+        if (x.kind == X_LINEAR)
+            fmpq_set(w, &x.weight[i]);
+        if (p->node[n].kind == X_LN && place[n] & WAVES) {
+            if (!part_logarithm(smooth, waves, p, place, p->node[n].child[0], w))
+                return 0;
+            continue;
+        }
+        if (place[n] == (OUTSIDE | WAVES))
+            return 0;
+        int *to = place[n] == WAVES ? waves : smooth;
+        *to = expression_add(p, *to, expression_scale(p, n, w));
+    }
+    return !p->failed;
+}
+
+/* A frequency of which that of every wave in node `v` is a whole multiple, up to MULTIPLES_MAX. -1: there is none. */
+static int common_frequency(struct expression_pool *p, int v)
+{
+    int first = -1, result = -1, known = 1;
+    LOCAL(fmpq, divisor);
+    LOCAL(arb, shift, slope_ball);
+    unsigned char *needed = calloc((size_t)v + 1, 1);
+    if (!needed)
+        return -1;
+    needed[v] = 1;
+    expression_mark(needed, p, v);
+    for (int pass = 0; pass < 2 && known; pass++) /* the divisor of all; then whether the multiples are few */
+        for (int n = 0; n <= v && known; n++) {
+            if (!needed[n] || !p->node[n].depends || (p->node[n].kind != X_SIN && p->node[n].kind != X_COS))
+                continue;
+            int argument = p->node[n].child[0], at[2];
+            if (!evaluate_affine(shift, slope_ball, p, argument, 64)) /* a function of waves */
+                continue;
+            for (slong t = 0; t < 2; t++)
+                at[t] = expression_substitute(p, p, argument, (const fmpz[]){t});
+            int slope = expression_subtract(p, at[1], at[0]);
+            if (first < 0)
+                first = slope;
+            int ratio = expression_multiply(p, slope, expression_power(p, first, expression_ratio(p, -1, 1)));
+            const struct expression *r = &p->node[ratio];
+            known = r->kind == X_NUMBER && !fmpq_is_zero(r->q);
+            if (known && pass == 0) {
+                fmpq_gcd(divisor, divisor, r->q);
+            } else if (known) {
+                LOCAL(fmpq, multiple);
+                fmpq_div(multiple, r->q, divisor);
+                known = fmpz_cmpabs(fmpq_numref(multiple), (const fmpz[]){MULTIPLES_MAX}) <= 0;
+            }
+        }
+    free(needed);
+    if (known && first >= 0) {
+        result = expression_scale(p, first, divisor);
+        int sign = expression_sign(p, result);
+        result = sign == 2 || sign == 0 ? -1 : sign > 0 ? result : expression_subtract(p, NODE_ZERO, result);
+    }
+    return p->failed ? -1 : result;
+}
+
+/* ---- the modes ---- */
+
+/* Not below log2 of x. */
+static double log2_bound(const mag_t x)
+{
+    return mag_is_zero(x) || fmpz_cmp_si(MAG_EXPREF(x), -1000000) < 0 ? -1e6
+           : fmpz_cmp_si(MAG_EXPREF(x), 1000000) > 0                  ? INFINITY
+                                                                      : (double)fmpz_get_si(MAG_EXPREF(x));
+}
+
+/* log2 of a bound of |V| where the imaginary part of w t is up to `width`; INFINITY: none. */
+static double strip_bound(struct evaluator *v, const arb_t period, double width)
+{
+    double most = -INFINITY;
+    LOCAL(acb, z);
+    LOCAL(arb, step, height);
+    LOCAL(mag, bound);
+    arb_const_pi(height, 64);
+    arb_mul_2exp_si(height, height, 1);
+    arb_div(height, period, height, 64);
+    arb_set_d(step, width);
+    arb_mul(height, height, step, 64);
+    arb_div_ui(step, period, 2 * RECTANGLES, 64);
+    for (int i = 0; i < RECTANGLES; i++) {
+        acb_zero(z);
+        arb_mul_ui(acb_realref(z), step, 2 * (ulong)i + 1, 64);
+        arb_add_error(acb_realref(z), step);
+        arb_add_error(acb_imagref(z), height);
+        evaluator_complex(z, v, z);
+        acb_get_mag(bound, z);
+        double size = acb_is_finite(z) ? log2_bound(bound) : INFINITY;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+/* How many modes leave a rest of about 2^-prec, by |V_k| <= exp(-width |k|) times the bound on the strip, for the best width; and
+ * bounds of that rest, also of the modes k + j samples, j not 0, together. -1: too many. */
+static int choose_count(mag_t rest, struct evaluator *v, const arb_t period, slong prec)
+{
+    int best = -1;
+    double width = 0.125, best_width = 0, best_bound = 0;
+    for (int i = 0; i < WIDTHS; i++, width *= M_SQRT2) {
+        double bound = strip_bound(v, period, width);
+        if (isinf(bound))
+            break;
+        double wanted = ceil(((double)prec + bound + 2 - log2(-expm1(-width))) * M_LN2 / width);
+        if (wanted < 1)
+            wanted = 1;
+        if (wanted <= MODES_MAX && (best < 0 || wanted < best)) {
+            best = (int)wanted;
+            best_width = width;
+            best_bound = bound;
+        }
+    }
+    if (best > 0) { /* 2 sum over k > count of exp(-width k), rounded up */
+        double log2_rest = best_bound + 1.01 - best_width * best / M_LN2 * 0.999999 - log2(-expm1(-best_width)) + 0.01;
+        mag_set_ui_2exp_si(rest, 1, (slong)ceil(log2_rest));
+    }
+    return best;
+}
+
+/* V_k from equally spaced samples, more than twice as many as there are modes. */
+static void find_weights(struct modes *m, struct evaluator *v, const arb_t period, slong prec)
+{
+    int samples = 2 * m->count + 2;
+    LOCAL(acb, z);
+    LOCAL(fmpq, angle);
+    acb_ptr root = _acb_vec_init(samples), value = _acb_vec_init(samples);
+    m->weight = _acb_vec_init(m->count + 1);
+    for (int j = 0; j < samples; j++) {
+        fmpq_set_si(angle, -2 * j, (ulong)samples);
+        arb_sin_cos_pi_fmpq(acb_imagref(root + j), acb_realref(root + j), angle, prec);
+        acb_zero(z);
+        arb_mul_ui(acb_realref(z), period, (ulong)j, prec);
+        arb_div_ui(acb_realref(z), acb_realref(z), (ulong)samples, prec);
+        evaluator_complex(value + j, v, z);
+        arb_zero(acb_imagref(value + j));
+    }
+    for (int k = 0; k <= m->count; k++) {
+        acb_ptr sum = m->weight + k;
+        for (int j = 0; j < samples; j++)
+            acb_addmul(sum, value + j, root + (int)((long)j * k % samples), prec);
+        acb_div_ui(sum, sum, (ulong)samples, prec);
+        acb_add_error_mag(sum, m->rest); /* the modes that have the same samples */
+    }
+    arb_zero(acb_imagref(m->weight));
+    _acb_vec_clear(root, samples);
+    _acb_vec_clear(value, samples);
+}
+
+/* Distances of k w from the multiples of 2 pi. 1, or 0 where one cannot be told from 0. */
+static int find_distances(struct modes *m, slong prec)
+{
+    int apart = 1;
+    LOCAL(arb, turn, w, x);
+    LOCAL(fmpz, n);
+    evaluate_constant(w, m->p, m->frequency, prec);
+    arb_const_pi(turn, prec);
+    arb_mul_2exp_si(turn, turn, 1);
+    m->distance = _arb_vec_init(m->count + 1);
+    for (int k = 1; k <= m->count && apart; k++) {
+        arb_ptr d = m->distance + k;
+        arb_mul_ui(d, w, (ulong)k, prec);
+        arb_div(x, d, turn, prec);
+        apart = arb_is_finite(x) && arf_cmpabs_2exp_si(arb_midref(x), 60) < 0;
+        if (!apart)
+            break;
+        arf_get_fmpz(n, arb_midref(x), ARF_RND_NEAR);
+        arb_mul_fmpz(x, turn, n, prec);
+        arb_sub(d, d, x, prec);
+        arb_abs(d, d);
+        apart = arb_is_positive(d);
+    }
+    return apart;
+}
+
+/* What bounds of remainders need, as numbers that are not too small. 0 or -1: memory. */
+static int find_sizes(struct modes *m)
+{
+    LOCAL(mag, size);
+    LOCAL(arf, least);
+    m->log2_size = calloc((size_t)m->count + 1, sizeof(double));
+    m->log2_wave = calloc((size_t)m->count + 1, sizeof(double));
+    if (!m->log2_size || !m->log2_wave)
+        return -1;
+    for (int k = 0; k <= m->count; k++) {
+        acb_get_mag(size, m->weight + k);
+        m->log2_size[k] = log2_bound(size) + (k > 0);
+        if (k) {
+            arb_get_lbound_arf(least, m->distance + k, 53);
+            m->log2_wave[k] = log2(2 * M_PI / arf_get_d(least, ARF_RND_DOWN)) + 1e-9;
+        }
+    }
+    return 0;
+}
+
+/* [5.10] */
+struct modes *modes_new(struct expression_pool *p, int root, slong prec)
+{
+    int waves, smooth, known;
+    unsigned char *place = places_of_t(p, root);
+    struct modes *m = calloc(1, sizeof *m);
+    LOCAL(arb, period, w);
+    known = place && m && part_waves(&smooth, &waves, p, place, root) && p->node[waves].depends;
+    free(place);
+    if (!m)
+        return NULL;
+    *m = (struct modes){.p = p, .root = root, .references = 1};
+    mag_init(m->rest);
+    if (known) {
+        m->smooth = smooth;
+        m->frequency = common_frequency(p, waves);
+        known = m->frequency >= 0;
+    }
+    struct evaluator *rough = known ? evaluator_new(p, waves, 64) : NULL, *v = known ? evaluator_new(p, waves, prec + 32) : NULL;
+    known &= rough && v;
+    if (known) {
+        arb_const_pi(period, prec + 64);
+        arb_mul_2exp_si(period, period, 1);
+        evaluate_constant(w, p, m->frequency, prec + 64);
+        arb_div(period, period, w, prec + 64);
+        m->count = choose_count(m->rest, rough, period, prec);
+        known = m->count > 0;
+        if (known)
+            find_weights(m, v, period, prec + 32);
+        known = known && find_distances(m, prec + 64) && find_sizes(m) == 0;
+    }
+    evaluator_free(rough);
+    evaluator_free(v);
+    if (known)
+        return m;
+    modes_release(m);
+    return NULL;
+}
+
+struct modes *modes_hold(struct modes *m)
+{
+    if (m)
+        m->references++;
+    return m;
+}
+
+void modes_release(struct modes *m)
+{
+    if (!m || --m->references > 0)
+        return;
+    if (m->weight)
+        _acb_vec_clear(m->weight, m->count + 1);
+    if (m->distance)
+        _arb_vec_clear(m->distance, m->count + 1);
+    mag_clear(m->rest);
+    free(m->log2_size);
+    free(m->log2_wave);
+    free(m);
+}
+
+/* ---- sums ---- */
+
+double modes_spread(const struct modes *m, double n)
+{
+    double most = m->log2_size[0];
+    for (int k = 1; k <= m->count; k++)
+        most = fmax(most, m->log2_size[k] + n * m->log2_wave[k]);
+    return most + log2(m->count + 1);
+}
+
+/* [5.10] c_(n+1) is the coefficient of x^n in cot((k w + x) / 2) / 2. */
+acb_ptr modes_kernel(const struct modes *m, slong order, slong prec)
+{
+    acb_ptr kernel = _acb_vec_init(m->count * order);
+    LOCAL(arb_poly, angle, sine, cosine);
+    LOCAL(arb, half, c);
+    LOCAL(fmpz, factorial);
+    evaluate_constant(half, m->p, m->frequency, prec);
+    arb_mul_2exp_si(half, half, -1);
+    for (int k = 1; k <= m->count; k++) {
+        arb_mul_ui(c, half, (ulong)k, prec);
+        arb_poly_set_coeff_arb(angle, 0, c);
+        arb_one(c);
+        arb_mul_2exp_si(c, c, -1);
+        arb_poly_set_coeff_arb(angle, 1, c);
+        arb_poly_sin_cos_series(sine, cosine, angle, order, prec);
+        arb_poly_div_series(cosine, cosine, sine, order, prec);
+        fmpz_one(factorial);
+        for (slong n = 0; n < order; n++) {
+            acb_ptr to = kernel + (k - 1) * order + n;
+            if (n)
+                fmpz_mul_ui(factorial, factorial, (ulong)n);
+            arb_poly_get_coeff_arb(c, cosine, n);
+            arb_mul_2exp_si(c, c, -1);
+            arb_mul_fmpz(c, c, factorial, prec);
+            switch (n % 4) { /* i^-(n+1) */
+            case 0: arb_neg(acb_imagref(to), c); break;
+            case 1: arb_neg(acb_realref(to), c); break;
+            case 2: arb_set(acb_imagref(to), c); break;
+            default: arb_set(acb_realref(to), c); break;
+            }
+        }
+        arb_set_d(c, 0.5);
+        arb_sub(acb_realref(kernel + (k - 1) * order), acb_realref(kernel + (k - 1) * order), c, prec);
+    }
+    return kernel;
+}
+
+void modes_correction(arb_t out, const struct modes *m, acb_srcptr kernel, const arb_poly_t g, slong order, const fmpz_t x,
+                      slong prec)
+{
+    slong bits = prec + (slong)fmpz_bits(x);
+    LOCAL(arb, angle, c);
+    LOCAL(acb, turn, power, sum, term);
+    arb_zero(out);
+    evaluate_constant(angle, m->p, m->frequency, bits);
+    arb_mul_fmpz(angle, angle, x, bits);
+    arb_sin_cos(acb_imagref(turn), acb_realref(turn), angle, prec);
+    acb_one(power);
+    for (int k = 1; k <= m->count; k++) {
+        acb_mul(power, power, turn, prec);
+        acb_zero(sum);
+        for (slong n = 0; n < order; n++) {
+            arb_poly_get_coeff_arb(c, g, n);
+            acb_addmul_arb(sum, kernel + (k - 1) * order + n, c, prec);
+        }
+        acb_mul(term, sum, power, prec);
+        acb_mul(term, term, m->weight + k, prec);
+        arb_mul_2exp_si(acb_realref(term), acb_realref(term), 1);
+        arb_add(out, out, acb_realref(term), prec);
+    }
+}
