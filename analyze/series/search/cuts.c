@@ -39,10 +39,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
     int enough = c->budget-- <= 0 || f->pieces > c->most;
-    if (enough) /* what is decided on all of it is worth another piece only where it shows that the bias is a number */
-        stretch_init(&found, f, f->pool->node[within->root].total ? within : NULL, lo, hi);
-    else
-        stretch_resolve(&found, f, within, lo, hi);
+    stretch_resolve(&found, f, within, lo, hi);
     if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
         c->failed = pieces_extend(f, &found, c->e);
     } else {
@@ -228,10 +225,7 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
         else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         stretch_clear(&tail);
-        if (!breaks.buckets)
-            stretch_init(&tail, f, NULL, from, NULL);
-        else
-            stretch_resolve(&tail, f, &all, from, NULL);
+        stretch_resolve(&tail, f, &all, from, NULL);
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 ? &breaks.at[i] : from;

@@ -9,6 +9,7 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   deep    added up to 1000 in mpmath with 50 digits; beyond, Euler's and Maclaurin's formula with mpmath's integral over s = sqrt(ln t), up to ln t = 10^5;
           of what stands behind the colon, which is the same with a special function for each sum
   ratio   f(0) = 1 and f(t)/f(t-1) and the sum of all, in closed form, behind colons: added up in mpmath
+  whole   the sum of all, in closed form, behind the colon; f(t) is added in numpy's long double until there are 99 % of it
   zeta    f(r + p n) = w (a + n)^-s for each r below p; p, w, s and a, which may depend on r, behind colons: sums are Hurwitz's zeta functions
   waves   f(t) = (a + t)^-s V(t), V of period 2 pi / w; V, w, s and a behind colons: V as a Fourier series, each mode's sums Lerch's function
   steps   f is constant from begin(k) to before begin(k + 1), k = 0, 1, ...; f = 1 before; begin and value behind colons: added in mpmath
@@ -187,6 +188,7 @@ above|ln(1-sin(t/6))-1.6*ln(3+t)|waves:1-sin(t/6):1/6:8/5:3
 above|ln((1+cos(t/10))/(1+t)^1.5)|waves:1+cos(t/10):1/10:3/2:1
 above|-1.2*ln(1+t)+sin(t)+0.5*cos(3*t+1)|waves:exp(sin(t)+cos(3*t+1)/2):1:6/5:1
 above|ln(1.001+cos(t))-1.2*ln(1+t)|waves:1.001+cos(t):1:6/5:1
+above|t==0?0:2*ln(abs(sin(t/50)/(t/50)))|whole:(50*pi+1)/2
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
@@ -259,6 +261,11 @@ def truth(text, how):
             cumulative, t = cumulative + f, t + 1
             f *= eval(ratio, dict(ONE, t=mp.mpf(t)))
         return t
+    if kind == "whole":
+        cumulative, wanted = np.cumsum(terms(text, 0, 100000)), np.longdouble(str(mp.mpf(99) / 100 * eval(argument, ONE)))
+        j = int(np.searchsorted(cumulative, wanted, side="right"))
+        assert min(abs(cumulative[j - 1] - wanted), abs(cumulative[j] - wanted)) > 1e-12 * wanted, text
+        return j + 1
     if kind == "zeta":
         return zeta(*argument.split(":"))
     if kind == "waves":
