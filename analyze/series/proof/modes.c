@@ -261,11 +261,12 @@ static int find_distances(struct modes *m, slong prec)
     return apart;
 }
 
-/* What bounds of remainders need, as numbers that are not too small. 0 or -1: memory. */
+/* What bounds of remainders and of tails need, as numbers that are not too small. 0 or -1: memory. */
 static int find_sizes(struct modes *m)
 {
-    LOCAL(mag, size);
+    LOCAL(mag, size, sine);
     LOCAL(arf, least);
+    LOCAL(arb, angle);
     m->log2_size = calloc((size_t)m->count + 1, sizeof(double));
     m->log2_wave = calloc((size_t)m->count + 1, sizeof(double));
     if (!m->log2_size || !m->log2_wave)
@@ -276,6 +277,12 @@ static int find_sizes(struct modes *m)
         if (k) {
             arb_get_lbound_arf(least, m->distance + k, 53);
             m->log2_wave[k] = log2(2 * M_PI / arf_get_d(least, ARF_RND_DOWN)) + 1e-9;
+            arb_mul_2exp_si(angle, m->distance + k, -1);
+            arb_sin(angle, angle, 64);
+            arb_get_mag_lower(sine, angle);
+            mag_div(size, size, sine);
+            mag_mul_2exp_si(size, size, 1);
+            mag_add(m->turn, m->turn, size);
         }
     }
     return 0;
@@ -294,6 +301,7 @@ struct modes *modes_new(struct expression_pool *p, int root, slong prec)
         return NULL;
     *m = (struct modes){.p = p, .root = root, .references = 1};
     mag_init(m->rest);
+    mag_init(m->turn);
     if (known) {
         m->smooth = smooth;
         m->frequency = common_frequency(p, waves);
@@ -336,6 +344,7 @@ void modes_release(struct modes *m)
     if (m->distance)
         _arb_vec_clear(m->distance, m->count + 1);
     mag_clear(m->rest);
+    mag_clear(m->turn);
     free(m->log2_size);
     free(m->log2_wave);
     free(m);

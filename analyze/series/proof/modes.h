@@ -14,6 +14,7 @@ struct modes {
     arb_ptr distance; /* [count + 1] of k w from the multiples of 2 pi, k > 0 */
     double *log2_size, *log2_wave; /* [count + 1] not below log2 of 2 |V_k| (of |V_0|) and of 2 pi / distance */
     mag_t rest; /* bounds V(t) less the modes, t real */
+    mag_t turn; /* bounds the sum of 2 |V_k| / |sin(k w / 2)| over k > 0 */
     int references;
 };
 

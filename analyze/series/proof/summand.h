@@ -77,6 +77,7 @@ struct series_summand {
     int strands; /* noted by the search: the last piece is to be summed by Euler-Maclaurin's formula at every so many distances;
                   */
     int wild; /* that does not converge */
+    struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */
     int references, shared; /* shared: the pool is another's */
 };
 

@@ -1,5 +1,5 @@
 /* Bounds of tails. */
-#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/modes.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
@@ -78,16 +78,15 @@ static void geometric_tail(arb_t out, const struct series_summand *f, int root, 
     arb_div(out, out, slope, prec);
 }
 
-/* [5.6] Integral plus at most the first term, for a falling f with a known antiderivative. 1, or 0 if that does not apply. */
-static int falling_tail(arb_t out, const struct series_summand *f, int root, const arb_t from, slong prec)
+/* [5.6] Integral plus at most the first term, for a summand that falls from `from` on and has a known antiderivative. 1, or 0 if
+ * that does not apply. */
+static int falling_tail(arb_t out, const struct expression_pool *p, int root, const arb_t from, slong prec)
 {
     int vanishes = 0;
-    LOCAL(arb, first, start);
-    arb_set_fmpz(start, f->decreasing_from);
-    if (!f->decreasing || !arb_ge(from, start) || !antiderivative(out, &vanishes, f->pool, root, from, prec) || !vanishes ||
-        !arb_is_finite(out))
+    LOCAL(arb, first);
+    if (!antiderivative(out, &vanishes, p, root, from, prec) || !vanishes || !arb_is_finite(out))
         return 0;
-    struct evaluator *v = evaluator_new(f->pool, root, prec);
+    struct evaluator *v = evaluator_new(p, root, prec);
     int known = v && evaluator_point(first, v, from) == 0;
     arb_mul_2exp_si(first, first, -1);
     arb_add(out, out, first, prec);
@@ -96,17 +95,53 @@ static int falling_tail(arb_t out, const struct series_summand *f, int root, con
     return known;
 }
 
-/* [5.6] By the growth from X on, where that says more. */
+static void take_closer(arb_t out, const arb_t tail)
+{
+    if (arb_is_finite(tail) && (!arb_is_finite(out) || mag_cmp(arb_radref(tail), arb_radref(out)) < 0))
+        arb_set(out, tail);
+}
+
+/* [5.6] By the rate from X <= `from` on, or the growth, where that says more. */
 static void closer_tail(arb_t out, struct expression_pool *p, int root, const fmpz_t X, const arb_t from, slong prec)
 {
-    LOCAL(arb, tail);
+    struct range b;
+    LOCAL(arb, start, tail);
+    arb_indeterminate(out);
+    arb_set_fmpz(start, X);
+    if (range_compute(&b, p, root, X, NULL, prec + 32) == 0) {
+        rate_tail(out, &b, start, from, prec);
+        range_clear(&b);
+    }
+    if (arb_rel_accuracy_bits(out) >= CLOSE || root > NODES_MAX)
+        return;
     struct growth *g = growth_new(p, root, X, NULL);
     arb_indeterminate(tail);
     if (g && g->verdict < 0)
         growth_tail(tail, g, from, prec);
     growth_free(g);
-    if (arb_is_finite(tail) && (!arb_is_finite(out) || mag_cmp(arb_radref(tail), arb_radref(out)) < 0))
-        arb_set(out, tail);
+    take_closer(out, tail);
+}
+
+/* [5.10] V_0 times the tail of g, which falls to 0 from X <= `from` on, and of each mode k at most g(from) / |sin(k w / 2)|. */
+static void modes_tail(arb_t out, const struct modes *m, const fmpz_t X, const arb_t from, slong prec)
+{
+    LOCAL(mag, error, bound);
+    LOCAL(arb, first);
+    arb_indeterminate(out);
+    struct evaluator *v = range_falls(m->p, m->smooth, X, NULL) ? evaluator_new(m->p, m->smooth, prec) : NULL;
+    if (!v || evaluator_point(first, v, from)) {
+        evaluator_free(v);
+        return;
+    }
+    evaluator_free(v);
+    if (!falling_tail(out, m->p, m->smooth, from, prec))
+        closer_tail(out, m->p, m->smooth, X, from, prec);
+    arb_get_mag(error, out);
+    mag_mul(error, error, m->rest);
+    arb_get_mag(bound, first);
+    mag_addmul(error, bound, m->turn);
+    arb_mul(out, out, acb_realref(m->weight), prec);
+    arb_add_error_mag(out, error);
 }
 
 /* [4.2] */
@@ -114,7 +149,7 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(fmpz, X);
-    LOCAL(arb, start);
+    LOCAL(arb, start, tail);
     arb_indeterminate(out);
     arb_set_fmpz(start, last->first);
     if (!arb_ge(from, start))
@@ -128,24 +163,22 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
-    if (last->kind == PIECE_SMOOTH && falling_tail(out, f, last->root, from, prec))
+    arb_set_fmpz(start, f->decreasing_from);
+    if (last->kind == PIECE_SMOOTH && f->decreasing && arb_ge(from, start) && falling_tail(out, f->pool, last->root, from, prec))
         return;
-    if (f->tail == TAIL_GROWTH) {
-        residues_tail(out, f, from, prec);
-        return;
-    }
-    struct range b;
-    arb_indeterminate(out);
     if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(X, from)) {
         fmpz_one_2exp(X, TAIL_FAR_BITS);
         if (fmpz_cmp(X, f->tail_from) < 0)
             fmpz_set(X, f->tail_from);
     }
+    arb_indeterminate(out);
     arb_set_fmpz(start, X);
-    if (arb_ge(from, start) && range_compute(&b, f->pool, last->root, X, NULL, prec + 32) == 0) {
-        rate_tail(out, &b, start, from, prec);
-        range_clear(&b);
-    }
-    if (arb_ge(from, start) && arb_rel_accuracy_bits(out) < CLOSE && last->root <= NODES_MAX)
+    if (f->tail == TAIL_GROWTH)
+        residues_tail(out, f, from, prec);
+    else if (arb_ge(from, start))
         closer_tail(out, f->pool, last->root, X, from, prec);
+    if (f->modes && f->modes->p == f->pool && f->modes->root == last->root && arb_ge(from, start)) {
+        modes_tail(tail, f->modes, X, from, prec);
+        take_closer(out, tail);
+    }
 }

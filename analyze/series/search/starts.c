@@ -1,5 +1,5 @@
 /* From which distance on a rule is tried. */
-#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/modes.h"
 #include "analyze/series/search/search.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ enum {
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
-    PERIOD_MAX = STRANDS_MAX
+    PERIOD_MAX = STRANDS_MAX,
+    MODES_PREC = 64
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
@@ -133,14 +134,17 @@ static void try_arcs(struct series_summand *f)
             }
 }
 
-/* At every how many distances Euler's formula may be tried, and whether it is worth that. */
+/* At every how many distances Euler's formula may be tried, whether it is worth that, and the modes of waves. */
 static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
+    int kinked = last->kind == PIECE_ROUGH;
     f->strands = search_period(f->pool, last->root);
-    for (int r = 0; r < f->strands && last->kind == PIECE_ROUGH && !f->wild; r++) {
+    if (f->strands == 1 && (kinked || last->kind == PIECE_SMOOTH))
+        f->modes = modes_new(f->pool, last->root, MODES_PREC);
+    for (int r = 0; r < f->strands && kinked && !f->modes && !f->wild; r++) {
         int node = summand_strand(f, last->root, r, f->strands);
-        struct modes *modes = node == NODE_MINUS_INFINITY ? NULL : modes_new(f->pool, node, 64);
+        struct modes *modes = node == NODE_MINUS_INFINITY || f->strands == 1 ? NULL : modes_new(f->pool, node, MODES_PREC);
         struct evaluator *v = evaluator_new(f->pool, modes ? modes->smooth : node, 64);
         LOCAL(acb, z);
         modes_release(modes);

@@ -12,6 +12,7 @@ enum {
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
+    MODES_GUARD = 8, /* bits */
     STEP_BITS = 16, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
@@ -97,12 +98,13 @@ static void find_far(struct plan *plan)
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
-    int closed = 0, vanishes;
-    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
-        fmpz_set(far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
+    int closed = 0, vanishes, root = f->modes ? f->modes->smooth : last->root;
+    const fmpz *falls = f->modes ? f->tail_from : f->decreasing_from;
+    if (f->modes || (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing)) {
+        fmpz_set(far, fmpz_cmp(falls, last->first) > 0 ? falls : last->first);
         arb_set_fmpz(from, far);
         arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, f->pool, root, from, 64) && vanishes;
     }
     if (!closed)
         fmpz_set(far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
@@ -200,7 +202,9 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     int strands = piece->unbounded ? plan->f->strands : 1, waves = 0, known = 0;
     for (int r = 0; r < strands; r++) {
         int node = summand_strand(plan->f, piece->root, r, strands);
-        modes[r] = node == NODE_MINUS_INFINITY ? NULL : modes_new(plan->f->pool, node, plan->prec + 8);
+        modes[r] = node == NODE_MINUS_INFINITY                      ? NULL
+                   : plan->f->modes && plan->f->modes->root == node ? modes_hold(plan->f->modes)
+                                                                    : modes_new(plan->f->pool, node, plan->prec + MODES_GUARD);
         waves |= modes[r] != NULL;
     }
     if (waves)
@@ -244,6 +248,16 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     return bound(plan, piece, N, end);
 }
 
+/* The modes of its last piece to as many bits as the sums. */
+static void sharpen_modes(struct series_summand *f, slong prec)
+{
+    struct modes *sharper = f->modes ? modes_new(f->pool, f->modes->root, prec + MODES_GUARD) : NULL;
+    if (!sharper)
+        return;
+    modes_release(f->modes);
+    f->modes = sharper;
+}
+
 /* The sums of one summand. NULL with *e on failure. */
 static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec, int quick,
                            struct formula_error *e)
@@ -252,6 +266,7 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
     const struct piece *piece;
     const fmpz *end;
     int wanted, failed;
+    sharpen_modes(f, prec);
     do {
         sums_free(plan.sums); /* once more, now that it is known what cannot be done */
         plan.exhausted = failed = 0;

@@ -12,6 +12,7 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   whole   the sum of all, in closed form, behind the colon; f(t) is added in numpy's long double until there are 99 % of it
   zeta    f(r + p n) = w (a + n)^-s for each r below p; p, w, s and a, which may depend on r, behind colons: sums are Hurwitz's zeta functions
   waves   f(t) = (a + t)^-s V(t), V of period 2 pi / w; V, w, s and a behind colons: V as a Fourier series, each mode's sums Lerch's function
+  twist   f(t) = g(t) V(t); V, w, g and the integral of g from t on behind colons: each mode's sums by Euler's and Maclaurin's formula with its factor exp(i k w t)
   steps   f is constant from begin(k) to before begin(k + 1), k = 0, 1, ...; f = 1 before; begin and value behind colons: added in mpmath
   peak    f has one peak, far out; where it is and how wide behind colons: mpmath's integral, half the first term and the first correction
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
@@ -188,6 +189,8 @@ above|ln(1-sin(t/6))-1.6*ln(3+t)|waves:1-sin(t/6):1/6:8/5:3
 above|ln((1+cos(t/10))/(1+t)^1.5)|waves:1+cos(t/10):1/10:3/2:1
 above|-1.2*ln(1+t)+sin(t)+0.5*cos(3*t+1)|waves:exp(sin(t)+cos(3*t+1)/2):1:6/5:1
 above|ln(1.001+cos(t))-1.2*ln(1+t)|waves:1.001+cos(t):1:6/5:1
+above|-1.1*ln(1+t)+sin(t)|waves:exp(sin(t)):1:11/10:1
+above|-ln(2+t)-2*ln(ln(2+t))+sin(t)|twist:exp(sin(t)):1:1/((2+t)*ln(2+t)^2):1/ln(2+t)
 above|t==0?0:2*ln(abs(sin(t/50)/(t/50)))|whole:(50*pi+1)/2
 """
 
@@ -268,6 +271,8 @@ def truth(text, how):
         return j + 1
     if kind == "zeta":
         return zeta(*argument.split(":"))
+    if kind == "twist":
+        return twist(*argument.split(":"))
     if kind == "waves":
         return waves(*argument.split(":"))
     if kind == "steps":
@@ -385,12 +390,42 @@ def zeta(period, *parts):
     return high
 
 
+def modes(wave, w, samples):
+    value = [value_of(wave, t=2 * mp.pi * j / samples / w) for j in range(samples)]
+    mode = [mp.fsum(v * mp.expjpi(mp.mpf(-2 * j * k) / samples) for j, v in enumerate(value)) / samples for k in range(samples // 2)]
+    return [(k, v) for k, v in enumerate(mode) if abs(v) > mp.mpf(10) ** (3 - mp.mp.dps)]
+
+
+def twist(wave, frequency, smooth, integral, first=30000):
+    with mp.workdps(60):
+        w = value_of(frequency)
+        mode = modes(wave, w, 192)
+        parts = [compile(numbers(python(part)), part, "eval") for part in (smooth, integral)]
+
+        def g(t, part=0):
+            return eval(parts[part], dict(ONE, t=t, N=mp.mpf))
+        turned = {k: mp.taylor(lambda x: mp.cot((k * w + x) / 2) / 2, 0, 20) for k, _ in mode if k}
+
+        def tail(j):
+            slope = mp.taylor(g, j, 20 if j < 10 ** 9 else 4)
+            total = mode[0][1] * (g(j, 1) + g(j) / 2 - sum(mp.bernoulli(2 * n) / (2 * n) * slope[2 * n - 1] for n in range(1, len(slope) // 2)))
+            for k, v in mode[1:]:
+                total -= 2 * mp.re(v * mp.expj(k * w * j) * (sum(mp.factorial(n) * x * y / mp.mpc(0, 1) ** (n + 1) for n, (x, y) in enumerate(zip(slope, turned[k]))) - g(j) / 2))
+            return total.real
+        first = mp.mpf(first)
+        wanted = (mp.fsum(value_of(wave, t=mp.mpf(t)) * g(mp.mpf(t)) for t in range(int(first))) + tail(first)) / 100
+        low, high = int(first), 10 ** 40
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if tail(mp.mpf(middle)) >= wanted else (low, middle)
+        assert min(abs(tail(mp.mpf(j)) - wanted) for j in (low, high)) > g(mp.mpf(high)) / 1000, wave
+    return high
+
+
 def waves(wave, frequency, exponent, shift, samples=192):
     with mp.workdps(35):
         w, s, a = (value_of(part) for part in (frequency, exponent, shift))
-        value = [value_of(wave, t=2 * mp.pi * j / samples / w) for j in range(samples)]
-        mode = [mp.fsum(v * mp.expjpi(mp.mpf(-2 * j * k) / samples) for j, v in enumerate(value)) / samples for k in range(samples // 2)]
-        mode = [(k, v) for k, v in enumerate(mode) if abs(v) > mp.mpf(10) ** -32]
+        mode = modes(wave, w, samples)
 
         def tail(j):
             return mp.fsum((2 if k else 1) * mp.re(v * mp.expj(k * w * j) * (mp.lerchphi(mp.expj(k * w), s, a + j) if k else mp.zeta(s, a + j)))
