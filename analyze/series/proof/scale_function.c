@@ -313,28 +313,31 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     return compose(out, g, &small, series, c);
 }
 
-/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. */
+/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. Where one of them may be -inf,
+ * it is the other plus as much as it is larger, or less as much as it is smaller, up to -inf. */
 static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v, int larger)
 {
     LOCAL_SCALED(g, difference);
     LOCAL_MONOMIAL(m);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
-    if (u->rough && !v->rough)
+    if (u->masked != v->masked ? u->masked : u->rough && !v->rough)
         return either(out, g, v, u, larger);
     scaled_set(out, u);
-    out->masked = 0;
-    if (u->masked || v->masked) { /* u - v may be -inf - -inf */
+    if (u->masked || (v->masked && !larger)) /* u - v may be -inf - -inf */
         return 0;
-    }
     if (!scaled_addmul(g, &difference, v, &one, NODE_ONE) ||
-        !scaled_addmul(g, &difference, u, &one, expression_ratio(g->p, -1, 1)) || !scaled_collapse(c, &m, g, &difference))
+        !scaled_addmul(g, &difference, u, &one, expression_ratio(g->p, -1, 1)))
+        return 0;
+    difference.masked = 0;
+    if (!scaled_collapse(c, &m, g, &difference))
         return 0;
     mpfi_put_si(c, 0);
     if (larger > 0)
         mpfr_set_zero(&c->left, 1);
     if (larger < 0)
         mpfr_set_zero(&c->right, 1);
+    out->masked = v->masked && larger < 0;
     return scaled_add_rest(g, out, &m, c);
 }
 
@@ -361,7 +364,7 @@ static int larger_of(struct expression_pool *p, const struct expression *choice)
 static int of_choice(struct scaled *out, struct scale *g, const struct expression *x)
 {
     const struct scaled *c = of_node(g, x->child[0]), *u, *v;
-    int sign = c ? scaled_sign(g, c) : 2;
+    int larger = larger_of(g->p, x), sign = c ? scaled_sign(g, c) : larger ? 3 : 2;
     if (sign == 2)
         return 0;
     if (sign != 3) {
@@ -379,7 +382,7 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     }
     u = of_node(g, x->child[1]);
     v = of_node(g, x->child[2]);
-    return u && v && either(out, g, u, v, larger_of(g->p, x));
+    return u && v && either(out, g, u, v, larger);
 }
 
 static int make(struct scaled *out, struct scale *g, int n)
