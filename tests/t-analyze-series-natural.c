@@ -15,7 +15,6 @@
 
 /* With an interval for a field. */
 static const char *const LOOSE[] = {
-    "1000*t-t*ln(1+t)",
     "-(1+2*ln(ln(3+t))/ln(3+t))*ln(3+t)",
     "-ln(1+t)*(2.5+sin(t))",
     "-2*ln(1+t)*(1+sin(t)/4)",

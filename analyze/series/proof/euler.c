@@ -35,15 +35,16 @@ struct euler {
 double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r)
 {
     double result = EULER_NONE;
+    slong bits = 64 + (slong)fmpz_bits(b);
     LOCAL(acb, z);
     LOCAL(arb, low, high, radius);
     LOCAL(mag, bound);
     arb_set_d(radius, r);
     arb_set_fmpz(low, a);
-    arb_sub(low, low, radius, 64);
+    arb_sub(low, low, radius, bits);
     arb_set_fmpz(high, b);
-    arb_add(high, high, radius, 64);
-    arb_union(acb_realref(z), low, high, 64);
+    arb_add(high, high, radius, bits);
+    arb_union(acb_realref(z), low, high, bits);
     arb_add_error(acb_imagref(z), radius);
     evaluator_complex(z, e->rough, z);
     if (acb_is_finite(z)) {
@@ -128,6 +129,9 @@ static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong
 static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
 {
     acb_calc_integrate_opt_t options;
+    const struct expression *x = &e->p->node[e->root];
+    /* where terms of b that are much larger than b nearly cancel, so do errors of t in them only with as many bits more */
+    slong cancelled = x->kind == X_LINEAR ? (slong)fmpz_bits(fmpq_numref(x->q)) : 0;
     LOCAL(acb, from, to, result);
     LOCAL(mag, tolerance);
     acb_calc_integrate_opt_init(options);
@@ -135,7 +139,7 @@ static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmp
     acb_set_fmpz(from, a);
     acb_set_fmpz(to, b);
     mag_set_ui_2exp_si(tolerance, 1, -e->target - 8);
-    acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options, e->prec + GUARD / 2);
+    acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options, e->prec + GUARD / 2 + cancelled);
     arb_set(out, acb_realref(result));
 }
 

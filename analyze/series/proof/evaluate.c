@@ -220,9 +220,11 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 
 /* ---- complex balls and power series ---- */
 
-/* exp(b) on a set, from its parts there. */
-static void complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
+/* exp(b) on a set, from its parts there. 1 if b is proved to be analytic on it: exp(b) may be too large for a ball all the same.
+ */
+static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
+    int analytic;
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);
@@ -230,6 +232,7 @@ static void complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
     acb_set_arb(out, v->q);
     for (int i = 0; i < v->terms; i++)
         acb_addmul_arb(out, v->step[v->term[i].step].complex, v->term[i].weight, v->prec);
+    analytic = acb_is_finite(out);
     acb_exp(out, out, v->prec);
     for (int i = 0; i < v->bases; i++) {
         const struct part *base = &v->base[i];
@@ -241,8 +244,10 @@ static void complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
             acb_mul_arb(factor, factor, base->weight, v->prec);
             acb_exp(factor, factor, v->prec);
         }
+        analytic &= acb_is_finite(factor);
         acb_mul(out, out, factor, v->prec);
     }
+    return analytic;
 }
 
 /* The derivative of b on the set of the last complex evaluation. */
@@ -268,8 +273,8 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
     LOCAL(acb, set, middle, beside);
     LOCAL(mag, by_parts, by_slope);
     acb_set(set, z); /* which may be out */
-    complex_by_parts(out, v, set);
-    if (acb_is_exact(set) || !acb_is_finite(out) || acb_rel_accuracy_bits(out) > WIDE_BITS)
+    int analytic = complex_by_parts(out, v, set), finite = acb_is_finite(out);
+    if (acb_is_exact(set) || !analytic || (finite && acb_rel_accuracy_bits(out) > WIDE_BITS))
         return;
     acb_get_mid(middle, set);
     acb_sub(set, set, middle, v->prec);
@@ -280,7 +285,7 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
     acb_mul(beside, beside, set, v->prec);
     acb_get_mag(by_parts, out);
     acb_get_mag(by_slope, beside);
-    if (acb_is_finite(beside) && mag_cmp(by_slope, by_parts) < 0)
+    if (acb_is_finite(beside) && (!finite || mag_cmp(by_slope, by_parts) < 0))
         acb_swap(out, beside);
 }
 

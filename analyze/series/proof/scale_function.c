@@ -313,8 +313,8 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     return compose(out, g, &small, series, c);
 }
 
-/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. Where one of them may be -inf,
- * it is the other plus as much as it is larger, or less as much as it is smaller, up to -inf. */
+/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. Where one of them may be
+ * -inf, it is the other plus as much as it is larger, or less as much as it is smaller, up to -inf. */
 static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v, int larger)
 {
     LOCAL_SCALED(g, difference);

@@ -206,11 +206,29 @@ int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_l
     return 0;
 }
 
+/* [5.2] What |f| is at most there, as a ball; indeterminate: not known. */
+static void most_of(arb_t out, const struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
+{
+    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64) : NULL;
+    LOCAL(acb, z);
+    LOCAL(arb, end);
+    arb_indeterminate(out);
+    if (!v)
+        return;
+    slong bits = 64 + (slong)fmpz_bits(last);
+    arb_set_fmpz(acb_realref(z), first);
+    arb_set_fmpz(end, last);
+    arb_union(acb_realref(z), acb_realref(z), end, bits);
+    evaluator_complex(z, v, z);
+    acb_abs(out, z, 64);
+    evaluator_free(v);
+}
+
 /* [5.9] */
 static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
     struct range x;
-    LOCAL(arb, high);
+    LOCAL(arb, high, most);
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
@@ -225,6 +243,11 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
         arb_union(out, out, high, 64);
     }
     range_clear(&x);
+    most_of(most, s, piece, first, last);
+    if (arb_is_finite(most) && (!arb_is_finite(out) || arb_lt(most, high))) {
+        arb_zero(high);
+        arb_union(out, high, most, 64);
+    }
     return 0;
 }
 
@@ -238,15 +261,20 @@ static void reached(fmpz_t out, const struct sums *s, const struct part *q)
         fmpz_set(out, q->end);
 }
 
-int sums_bound(struct sums *s, const fmpz_t next)
+int sums_bound(struct sums *s, const fmpz_t next, slong radius_log2)
 {
     struct part *q = &s->part[s->count - 1];
     LOCAL(fmpz, first, length, last);
-    LOCAL(arb, sum);
+    LOCAL(arb, term, sum);
     reached(first, s, q);
     fmpz_sub(length, next, first);
     fmpz_sub_ui(last, next, 1);
     if (fmpz_sgn(length) <= 0)
+        return 1;
+    if (bounds_of(term, s, q->piece, first, last))
+        return -1;
+    arb_mul_fmpz(sum, term, length, s->prec);
+    if (radius_log2 != WORD_MAX && (!arb_is_finite(sum) || mag_cmp_2exp_si(arb_radref(sum), radius_log2) >= 0))
         return 0;
     if (q->panels == q->capacity) {
         int capacity = q->capacity ? 2 * q->capacity : 64;
@@ -256,18 +284,15 @@ int sums_bound(struct sums *s, const fmpz_t next)
         q->panel = grown;
         q->capacity = capacity;
     }
-    struct panel *panel = &q->panel[q->panels];
+    struct panel *panel = &q->panel[q->panels++];
     fmpz_init_set(panel->first, first);
     fmpz_init_set(panel->end, next);
     arb_init(panel->term);
     arb_init(panel->before);
-    q->panels++;
     arb_set(panel->before, q->total);
-    if (bounds_of(panel->term, s, q->piece, first, last))
-        return -1;
-    arb_mul_fmpz(sum, panel->term, length, s->prec);
+    arb_set(panel->term, term);
     arb_add(q->total, q->total, sum, s->prec);
-    return 0;
+    return 1;
 }
 
 int sums_close(struct sums *s, struct formula_error *e)

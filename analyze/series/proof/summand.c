@@ -57,6 +57,8 @@ void summand_release(struct series_summand *f)
     }
     free(f->piece);
     modes_release(f->modes);
+    fmpz_clear(f->flank);
+    fmpz_clear(f->flank + 1);
     fmpz_clear(f->shift);
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);

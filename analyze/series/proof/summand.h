@@ -78,6 +78,7 @@ struct series_summand {
                   */
     int wild; /* that does not converge */
     struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */
+    fmpz flank[2]; /* noted by the search: a peak is between these, and what is beyond hardly counts; 0, 0: it knows of none */
     int references, shared; /* shared: the pool is another's */
 };
 
@@ -103,6 +104,7 @@ struct stretch {
     fmpz_t first, last;
     int unbounded;
     int root, settled;
+    int apart; /* a piece of its own, however alike the one before it is */
 };
 /* [first, last], last NULL: unbounded; the bias as it is on `within` if that holds it (NULL: as it is), nothing settled. */
 void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within, const fmpz_t first,

@@ -15,11 +15,15 @@ enum {
     BUCKET_BITS = 150,
     SHIFT_BITS = 4096, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
-    FALLS = 8 /* powers of 2 in a row where a bias falls: it has a peak */
+    FALLS = 3, /* powers of 2 in a row where a bias falls: it has a peak */
+    PEAK_DROP = 4000,
+    NARROW_BITS = 6, /* such a peak is 2^this times narrower than it is far */
+    PEAK_BITS = 2400, /* a peak is looked for up to 2^this */
+    CLOSE = 4 /* times in a row that values about it differ by less than 1: it is found */
 };
 
-/* The largest bias is looked for up to the first, and up to the second where it has grown so far. */
-static const double NEAR_PEAK = 0x1p40, FAR_PEAK = 0x1p200;
+/* The largest bias is looked for in double up to this distance, and up to this bias is known well enough. */
+static const double NEAR_PEAK = 0x1p40, PRECISE = 0x1p40;
 
 struct cutting {
     struct series_summand *f;
@@ -28,6 +32,12 @@ struct cutting {
     int most; /* pieces: what has more is not worth taking apart */
     int failed;
 };
+
+/* 1 where a piece begins however alike the one before it is. */
+static int is_apart(const struct series_summand *f, const fmpz_t first)
+{
+    return !fmpz_is_zero(first) && (fmpz_equal(first, f->flank) || fmpz_equal(first, f->flank + 1));
+}
 
 /* Distances lo <= t < end, a part of `within`. */
 static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo, const fmpz_t end)
@@ -40,6 +50,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
     fmpz_sub_ui(hi, end, 1);
     int enough = c->budget-- <= 0 || f->pieces > c->most;
     stretch_resolve(&found, f, within, lo, hi);
+    found.apart = is_apart(f, lo);
     if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
         c->failed = pieces_extend(f, &found, c->e);
     } else {
@@ -143,25 +154,85 @@ static void shift_beyond(fmpz_t shift, const struct formula *f, const struct for
     expression_pool_free(p);
 }
 
-void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
+/* b(t), known to less than 1; 1, or 0 where that is not to be had. */
+static int bias_at(arb_t out, const struct expression_pool *p, int root, const fmpz_t t)
+{
+    struct expression_pool *to = expression_pool_new();
+    int n = to ? expression_substitute(to, p, root, t) : -1, known = 0;
+    for (slong prec = 64 + 2 * (slong)fmpz_bits(t); n >= 0 && !to->failed && !known && prec <= 4 * PEAK_BITS; prec *= 2) {
+        evaluate_constant(out, to, n, prec);
+        known = arb_is_finite(out) && mag_cmp_2exp_si(arb_radref(out), 0) < 0;
+    }
+    expression_pool_free(to);
+    return known;
+}
+
+/* The whole part of about the largest bias where it is far beyond what double can tell: 50 t - t ln(1 + t). 1, or 0: there is
+ * none to be found. */
+static int far_peak(fmpz_t shift, fmpz_t peak, const struct formula *f, const struct formula_point *at)
+{
+    struct expression_pool *p = expression_pool_new();
+    struct formula_error ignored;
+    int root = p ? expression_build(p, f, at, NULL, &ignored) : -1, falls = 0, known = root >= 0 && !p->node[root].opaque;
+    LOCAL(fmpz, lo, hi, t, third);
+    LOCAL(arb, left, right, best);
+    for (ulong bits = 1; known && falls < FALLS; bits += bits < 32 ? 1 : bits / 16) {
+        fmpz_one_2exp(third, bits);
+        known = bits <= PEAK_BITS && bias_at(right, p, root, third);
+        falls = known && bits > 1 && arb_lt(right, best) ? falls + 1 : 0;
+        if (falls == 1)
+            fmpz_set(hi, third);
+        if (falls == 0) {
+            arb_set(best, right);
+            fmpz_swap(lo, t); /* one before the best */
+            fmpz_set(t, third);
+        }
+    }
+    for (int close = 0; known && close < CLOSE && fmpz_cmp_ui(hi, 4) > 0;) {
+        fmpz_sub(third, hi, lo);
+        fmpz_fdiv_q_ui(third, third, 3);
+        if (fmpz_cmp_ui(third, 1) <= 0)
+            break;
+        fmpz_add(t, lo, third);
+        known = bias_at(left, p, root, t);
+        fmpz_sub(t, hi, third);
+        known = known && bias_at(right, p, root, t);
+        if (arb_lt(left, right)) {
+            fmpz_add(lo, lo, third);
+            arb_set(best, right);
+        } else {
+            fmpz_set(hi, t);
+            arb_set(best, left);
+        }
+        arb_sub(left, left, right, 64);
+        close = arf_cmpabs_2exp_si(arb_midref(left), 0) < 0 ? close + 1 : 0;
+    }
+    if (known) {
+        arf_get_fmpz(shift, arb_midref(best), ARF_RND_FLOOR);
+        fmpz_set(peak, lo);
+    }
+    expression_pool_free(p);
+    return known;
+}
+
+void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const struct formula_point *at)
 {
     double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0;
-    int falls = 0; /* so many steps in a row */
-    /* farther only where it has grown so far: up to where it begins to fall for good */
-    for (double t = 0; t <= NEAR_PEAK || (t <= FAR_PEAK && top >= NEAR_PEAK && falls < FALLS); t = t < 8 ? t + 1 : 2 * t) {
+    for (double t = 0; t <= NEAR_PEAK; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
-        double b = formula_evaluate(f, &point);
-        falls = b < last ? falls + 1 : 0;
-        last = b;
-        if (isnan(first) && isfinite(b))
-            first = b;
-        if (isfinite(b) && b > largest) {
-            largest = b;
+        last = formula_evaluate(f, &point);
+        if (isnan(first) && isfinite(last))
+            first = last;
+        if (isfinite(last) && last > largest) {
+            largest = last;
             top = t;
         }
     }
-    int peaked = top < NEAR_PEAK ? last < largest : falls == FALLS;
+    fmpz_zero(shift);
+    fmpz_zero(peak);
+    if ((fabs(largest) > PRECISE || top >= NEAR_PEAK) && far_peak(shift, peak, f, at))
+        return;
     for (double lo = top / 2, hi = 2 * top;
          hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
         struct formula_point point = *at;
@@ -176,22 +247,54 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
         lo = left < right ? floor(lo) + third : lo;
         hi = left < right ? hi : floor(lo) + 2 * third;
     }
-    double b = peaked || (isinf(last) && last < 0) ? largest : first;
-    fmpz_zero(shift);
+    double b = last < largest ? largest : first;
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));
     else if (isnan(first))
         shift_beyond(shift, f, at);
 }
 
-int search_pieces(struct series_summand *f, struct formula_error *e)
+/* Breaks where the bias has fallen by a few thousand to both sides of a narrow peak: what is beyond hardly counts. */
+static int break_at_peak(struct breaks *breaks, struct series_summand *f, const fmpz_t peak)
+{
+    fmpz *grown = realloc(breaks->at, ((size_t)breaks->count + 2) * sizeof *grown);
+    if (!grown)
+        return -1;
+    breaks->at = grown;
+    LOCAL(fmpz, near, far, middle, flank, width);
+    LOCAL(arb, b);
+    for (int side = 0; side < 2; side++) {
+        fmpz_set(near, peak);
+        fmpz_mul_ui(far, peak, side ? 4 : 0);
+        for (fmpz_sub(middle, near, far); fmpz_cmpabs(middle, (const fmpz[]){1}) > 0; fmpz_sub(middle, near, far)) {
+            fmpz_add(middle, near, far);
+            fmpz_fdiv_q_2exp(middle, middle, 1);
+            if (!bias_at(b, f->pool, f->root, middle))
+                break;
+            fmpz_set(arf_cmp_si(arb_midref(b), -PEAK_DROP) < 0 ? far : near, middle);
+        }
+        if (!side)
+            fmpz_set(flank, far);
+    }
+    fmpz_sub(width, far, flank);
+    fmpz_mul_2exp(width, width, NARROW_BITS);
+    if (fmpz_cmp(width, peak) > 0)
+        return 0;
+    fmpz_set(f->flank, flank);
+    fmpz_set(f->flank + 1, far);
+    fmpz_init_set(&breaks->at[breaks->count++], flank);
+    fmpz_init_set(&breaks->at[breaks->count++], far);
+    return 0;
+}
+
+int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e)
 {
     struct cutting c = {.f = f, .e = e};
     struct breaks breaks;
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
-    if (find_breaks(&breaks, f->pool)) {
+    if (find_breaks(&breaks, f->pool) || (!fmpz_is_zero(peak) && !breaks.count && break_at_peak(&breaks, f, peak))) {
         free(breaks.at);
         return formula_refuse(e, 0, "out of memory");
     }
@@ -234,6 +337,7 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     }
     if (!c.failed && f->pool->failed)
         c.failed = formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
+    tail.apart = is_apart(f, tail.first);
     if (!c.failed)
         c.failed = pieces_extend(f, &tail, e);
     stretch_clear(&all);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 static const double MODES_WIDER = 1024;
+enum { FAILURES = 12 /* until another order is looked for */ };
 
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
 static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, long *budget)
@@ -42,23 +43,32 @@ static double offer(struct euler *e, const fmpz_t next, slong order, double targ
     return best;
 }
 
+/* About a / b, b > 0. */
+static double relative(const fmpz_t a, const fmpz_t b)
+{
+    slong above, below;
+    double x = fmpz_get_d_2exp(&above, a), y = fmpz_get_d_2exp(&below, b);
+    return x <= 0 ? 0 : above - below > 1000 ? INFINITY : ldexp(x / y, (int)(above - below > -1000 ? above - below : -1000));
+}
+
 /* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
 static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target, long *budget)
 {
-    double step = 0.5; /* a panel ends at its begin times 2^step, or so */
-    int panels = 0;
+    int panels = 0, failures = 0, patience = FAILURES;
+    slong exponent;
     LOCAL(fmpz, next, base, width);
+    fmpz_add_ui(base, euler_end(e), 8);
+    fmpz_sub(width, end, base);
+    /* a panel ends at its begin times 2^step, or so */
+    double step = fmin(0.5, relative(width, base)), least = fmin(0x1p-24, step * 0x1p-12);
     euler_order(e, order);
     while (fmpz_cmp(euler_end(e), end) < 0) {
         const fmpz *a = euler_end(e);
         fmpz_add_ui(base, a, 8);
-        slong bits = (slong)fmpz_bits(base);
-        double factor = exp2(step) - 1;
-        fmpz_fdiv_q_2exp(next, base, (ulong)(bits > 40 ? bits - 40 : 0));
-        fmpz_set_d(next, ceil(fmpz_get_d(next) * factor));
-        fmpz_mul_2exp(next, next, (ulong)(bits > 40 ? bits - 40 : 0));
-        fmpz_set(width, next);
-        fmpz_add(next, next, a);
+        double mantissa = fmpz_get_d_2exp(&exponent, base) * expm1(step * M_LN2);
+        fmpz_set_d_2exp(width, mantissa, exponent);
+        fmpz_add_ui(width, width, 1);
+        fmpz_add(next, width, a);
         if (fmpz_cmp(next, end) > 0)
             fmpz_set(next, end);
         double wanted = target + panels * 0.01;
@@ -67,9 +77,12 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
             step = step < 8 ? 2 * step : step;
         } else {
             step /= 2;
-            if (step < 0.02 && (step < 0x1p-24 || fmpz_cmp_ui(width, 8) < 0)) { /* not for want of a higher order */
+            int least_step = step < 0.02 && (step < least || fmpz_cmp_ui(width, 8) < 0);
+            if (least_step || ++failures == patience) { /* for want of a higher order? */
+                patience *= 2;
                 slong higher = choose_order(e, a, next, target + 64, most, budget);
-                return higher > order ? higher : -1;
+                if (higher > order || least_step)
+                    return higher > order ? higher : -1;
             }
         }
     }
@@ -88,7 +101,13 @@ struct euler *search_euler(const struct expression_pool *p, int root, struct mod
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64, order = choose_order(e, N, b, (double)target + 8, most, budget);
+    slong most = prec / 2 + 64, order = 0;
+    for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && *budget > 0; narrower++) { /* near a far peak */
+        order = choose_order(e, N, b, (double)target + 8, most, budget);
+        fmpz_sub(b, b, N);
+        fmpz_fdiv_q_2exp(b, b, 3);
+        fmpz_add(b, b, N);
+    }
     for (order = order ? order : -1; order > 0;)
         order = cover(e, end, order, most, (double)target + 8, budget);
     if (order == 0)

@@ -17,7 +17,7 @@ How each row's truth was got (column `how`), by no code of ours but this file:
   peak    f has one peak, far out; where it is and how wide behind colons: mpmath's integral, half the first term and the first correction
   words   a verdict by the argument in the column `why`; no field is stated where it diverges or is not worked out
 
-Run: python3 natural.py (numpy, mpmath; a minute). A row whose count depends on the rounding of these sums stops the script.
+Run: python3 natural.py (numpy, mpmath; five minutes). A row whose count depends on the rounding of these sums stops the script.
 """
 import csv
 import os
@@ -178,6 +178,9 @@ tied|20*t-t*ln(1+t)|peak:exp(19)-1:exp(9.5)
 tied|40*t-t*ln(1+t)|peak:exp(39)-1:exp(19.5)
 tied|5*t^0.5-t^0.55|peak:(50/11)^20:3*(50/11)^15
 tied|30*sqrt(t)-sqrt(t)*ln(1+t)|peak:exp(28)-1:1.5*exp(21)
+tied|20*ln(1+t)-0.01*t^0.4|tail
+tied|50*t-t*ln(1+t)|peak:exp(49)-1:exp(24.5)
+tied|60*t-t*ln(2+3*t)|peak:exp(59)/3-1:exp(29.5)
 residue|-(1.1+t-4*floor(t/4))*ln(1+t)|zeta:4:4^-(1.1+r):1.1+r:(1+r)/4
 residue|t==10*floor(t/10)?-1.05*ln(1+t/10):-inf|zeta:10:r==0:1.05:1
 residue|-1.1*ln(1+floor(t/3))|zeta:3:1:1.1:1
@@ -355,7 +358,7 @@ def blocks(begin, value):
 
 
 def peak(text, place, width):
-    with mp.workdps(80):
+    with mp.workdps(60 + 2 * int(mp.log10(value_of(place)))):
         place, width = mp.nint(value_of(place)), value_of(width)
         top = value_of(text, t=place)
 
