@@ -304,13 +304,30 @@ int range_compute(struct range *out, const struct expression_pool *p, int root, 
     return 0;
 }
 
+/* [4.1] 1 if node n is a number or -inf at every t: also ln of what may be 0. */
+static int is_told(const struct expression_pool *p, int n, const struct range *all)
+{
+    const struct expression *x = &p->node[n];
+    int told = x->kind == X_LINEAR;
+    if (all[n].defined)
+        return 1;
+    if (x->kind == X_LN) {
+        const struct range *inside = &all[x->child[0]];
+        return range_is_number(inside) && (p->node[x->child[0]].sign > 0 || mpfr_sgn(&inside->value->left) >= 0);
+    }
+    for (int i = 0; i < x->count && told; i++)
+        told = range_is_number(&all[x->child[i]]) || (fmpq_sgn(&x->weight[i]) > 0 && is_told(p, x->child[i], all));
+    return told;
+}
+
 int range_defined(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi)
 {
-    struct range x;
-    if (range_compute(&x, p, root, lo, hi, 64))
+    struct ranges r;
+    if (ranges_compute(&r, p, root, lo, hi, 64))
         return 0;
-    range_clear(&x);
-    return x.defined;
+    int told = is_told(p, root, r.node);
+    ranges_free(&r);
+    return told;
 }
 
 int range_falls(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi)

@@ -37,7 +37,7 @@ void ranges_free(struct ranges *r);
 int range_compute(struct range *out, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi,
                   mpfr_prec_t prec);
 void range_clear(struct range *x);
-/* 1 if every member is a number (or -inf) on [lo, hi]; if the node is one member, which does not grow there. */
+/* 1 if it is a number or -inf at every t of [lo, hi]; if it is one member, which does not grow there. */
 int range_defined(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi);
 int range_falls(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi);
 /* 1 if it is a number at every t. */

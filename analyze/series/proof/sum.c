@@ -232,7 +232,7 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
-    s->unknown |= !x.defined && !s->f->pool->node[piece->root].total;
+    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total;
     if (x.defined && interval_is_bounded(x.value)) {
         interval_get_lower(out, x.value, 64);
         interval_get_upper(high, x.value, 64);

@@ -125,7 +125,7 @@ static void try_arcs(struct series_summand *f)
             slopes[count++] = slope;
     }
     for (int i = 0; i < count; i++)
-        for (ulong bits = 8; bits <= 64; bits *= 2)
+        for (ulong bits = 8; bits <= 1024; bits *= 2)
             for (int part = 0; part < ARCS && !search_spent(f, "rule 4.9 was tried"); part++) {
                 fmpz_one_2exp(X, bits);
                 fmpz_add(X, X, last->first);
