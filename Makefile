@@ -263,9 +263,9 @@ check-certificates check-long: $(BUILD)/reach
 	$(Q)if $(PYTHON) -c 'import mpmath' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/certificates.py $(BUILD)/reach $(if $(filter %-long,$@),$(or $(COUNT),1000),0); \
 	  else echo '$@: skipped: $(PYTHON) has no mpmath (PYTHON=PROGRAM names another Python)'; fi
 
-# `reach trf` on COUNT random formulas (1000) drawn from seed SEED on, against Euler-Maclaurin sums in balls by a script of its own; a minute
+# `reach trf` on COUNT random formulas (1000) drawn from seed SEED on, against Euler-Maclaurin sums in balls by a script of its own; a minute; WAVES=1: with waves beside them
 check-random: $(BUILD)/reach
-	$(Q)if $(PYTHON) -c 'import flint' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/random_series.py $(BUILD)/reach $(or $(COUNT),1000) $(SEED); \
+	$(Q)if $(PYTHON) -c 'import flint' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/random_series.py $(BUILD)/reach $(or $(COUNT),1000) $(SEED) $(if $(WAVES),waves); \
 	  else echo '$@: skipped: $(PYTHON) has no python-flint (PYTHON=PROGRAM names another Python)'; fi
 
 # doc/cas.md: `reach trf` beside SymPy, mpmath and PARI on COUNT biases (100): an hour or so. COMPARE_CAS_KEPT=FILE keeps answers to go on with

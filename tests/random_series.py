@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """`reach trf` on random formulas, against sums in ball arithmetic by Euler-Maclaurin's formula.
 
-usage: random_series.py REACH [COUNT [SEED]]            COUNT formulas (1000), drawn from SEED (1); seeds SEED, SEED + 1, ... of 250 formulas each
+usage: random_series.py REACH [COUNT [SEED]] [waves]    COUNT formulas (1000), drawn from SEED (1); seeds SEED, SEED + 1, ... of 250 formulas each; waves: each with waves beside it
 
 A formula is drawn with what it does far out: b(t) = -q t^r - p ln(k + a t) - c ln ln(k + t) + v(t), v tending to a number, written in one of many ways; then a start of
 its own, blocks of equal terms, terms left out, or an end. So its verdict is known before anything is computed: by q, then p against 1, then c against 1. Its sums from j on are
 enclosed by 96 terms or more, the integral beyond them (FLINT's, of analytic functions, and by hand beyond M), the derivatives of Euler-Maclaurin's formula and a bound of its remainder
 (Cauchy's). Of each field [lo, hi] that reach states for a share eps: all from hi on must be less than eps of the sum, and all from lo - 1 on must not. What its
-balls cannot tell is counted as open, not as right. Needs python-flint. Prints what is wrong; exits 1 if anything is.
+balls cannot tell is counted as open, not as right. A factor exp(a sin(w t + c)), d + cos(w t + c) or sin(w t)^2 is a Fourier series, by Bessel's functions or a few terms; the sum of
+each of its terms times g is summed by parts, sum of g(t) z^t over t >= n = z^n sum over m < M of z^m D^m g(n) / (1 - z)^(m + 1) + z^M / (1 - z)^M sum of D^M g(t) z^t, D the difference
+of neighbours, whose last sum is bounded by g's M-th derivative (Cauchy's bound). Needs python-flint. Prints what is wrong; exits 1 if anything is.
 """
 import csv
 import math
@@ -22,6 +24,7 @@ from flint import acb, arb, arb_series, ctx, fmpq, fmpz
 sys.set_int_max_str_digits(0)
 
 BATCH, FIRST, PAIRS, EPSILONS = 250, 96, 16, ("0.01", "0.3")
+WAVES_FIRST = 2048
 PARAMETERS = 1600       # bits of what is written as decimals
 FARTHEST = 10 ** 200    # fields beyond are not checked: as many digits would be needed
 BERNOULLI = [fmpq.bernoulli(2 * k) / math.factorial(2 * k) for k in range(PAIRS)]
@@ -80,10 +83,37 @@ def part(draw):
     return Part(f"+({d_text})/(1+exp((t-{w_text})/2))", lambda x: d - d / (1 + ((w - x) / 2).exp()), arb(0), lambda M: size * (-(M - w) / 2).exp())
 
 
+class Waves:
+    """exp of a wave: mode[k] of exp(i k w t), k >= 0, and what the modes left out add up to at most."""
+
+    def __init__(self, draw):
+        self.w_text = draw.choice("1 0.5 0.1 2 3 0.7 6 22/7 10".split())
+        above, _, below = self.w_text.partition("/")
+        self.w = number(above) / number(below or "1")
+        w = f"{self.w_text}*t"
+        self.rest = arb(0)
+        kind = draw.randrange(4)
+        if kind < 2:
+            a_text, c_text = draw.choice("0.1 0.5 1 2 5".split()), draw.choice("0 0 1 2.5".split())
+            a, c = number(a_text), number(c_text)
+            self.text = f"+{a_text}*sin({w}{'+' + c_text if c_text != '0' else ''})"
+            self.value = lambda t: (a * (self.w * t + c).sin()).exp()
+            count = 60 if a_text == "5" else 40
+            self.mode = [acb(a).bessel_i(k) * (acb(0, -1) ** k) * acb(0, k * c).exp() for k in range(count)]
+            self.rest = 4 * (a / 2) ** count / arb(count).fac() * (a * a / 4).exp()
+        elif kind == 2:
+            d_text = draw.choice("1 1.1 2".split())
+            d = number(d_text)
+            self.text, self.value, self.mode = f"+ln({d_text}+cos({w}))", lambda t: d + (self.w * t).cos(), [acb(d), acb(0.5)]
+        else:
+            self.text = draw.choice([f"+ln(sin({w})^2)", f"+2*ln(abs(sin({w})))"])
+            self.value, self.mode = lambda t: (self.w * t).sin() ** 2, [acb(0.5), acb(0), acb(-0.25)]
+
+
 class Formula:
     """value(x): the term exp(b) of the smooth formula at x; `form` and `number` say what is made of it; `text` is what reach reads."""
 
-    def __init__(self, draw):
+    def __init__(self, draw, waves=False):
         ctx.prec = PARAMETERS
         self.p_text = draw.choice("0 0.5 0.9 1 1 1 1.05 1.2 1.5 2 3".split())
         self.c_text = draw.choice("0 0 0 0.5 1 1.5 2 3".split())
@@ -121,6 +151,10 @@ class Formula:
         elif self.form == "end":
             self.number = draw.randrange(2, FIRST)
             text = f"t<{self.number}?{text}:-inf"
+        self.waves = None
+        if waves:
+            self.form, self.waves = "plain", Waves(draw)
+            text = "".join(pieces).lstrip("+") + self.waves.text
         self.text = text
 
     def converges(self):
@@ -165,9 +199,12 @@ class Sums:
 
     def __init__(self, formula, farthest, care=1):
         self.formula, self.farthest, self.care = formula, farthest, care
-        first = round(FIRST * care ** 4)
+        waves = formula.waves
+        first = round((WAVES_FIRST if waves else FIRST) * care ** 4)
         ctx.prec = self.bits_for(first) + 60
         self.terms = [formula.value(arb(i)) for i in range(formula.number if formula.form == "end" else first)]
+        if waves:
+            self.terms = [term * waves.value(arb(i)) for i, term in enumerate(self.terms)]
         if formula.form == "start":
             self.terms[:formula.number] = [number(formula.start.lstrip("-")).__mul__(-1 if formula.start[0] == "-" else 1).exp()] * formula.number
         self.known = {len(self.terms): arb(0) if formula.form == "end" else self.beyond(first)}
@@ -201,7 +238,40 @@ class Sums:
         return round(self.care * (max(n, self.farthest).bit_length() + 24))
 
     def beyond(self, n):
-        """Euler-Maclaurin for the sum over i >= n, n >= FIRST."""
+        """The sum over i >= n."""
+        smooth, waves = self.smooth_beyond(n), self.formula.waves
+        if not waves:
+            return smooth
+        total = waves.mode[0].real * smooth + arb(0, (waves.rest * smooth).upper())
+        for k in range(1, len(waves.mode)):
+            total += 2 * (waves.mode[k] * self.by_parts(n, k * waves.w)).real
+        if not total.is_finite():
+            raise Unsettled("not finite")
+        return total
+
+    def by_parts(self, n, angle):
+        """The sum of g(t) exp(i angle t) over t >= n."""
+        f, bits, at = self.formula, self.bits_for(n), arb(fmpz(n))
+        turn = acb(0, angle).exp()
+        apart = abs(1 - turn)
+        least = 3 * at / 4
+        top = (self.exponent_top(least)).exp()
+
+        def rest(M):    # the sum of t^-M over t >= n is at most n^(1 - M) / (M - 1) + n^-M
+            return (top * arb(M).fac() * (4 / at) ** M * (at / (M - 1) + 1) / apart ** M).upper()
+        best = min(range(2, 60), key=lambda M: float(arb(rest(M)).log().mid()))
+        M = next((M for M in range(2, best) if rest(M) < top * arb(2) ** (-2 * bits)), best)
+        before, ctx.prec = ctx.prec, ctx.prec + M * n.bit_length()
+        g, total = [f.value(at + i) for i in range(M)], acb(0)
+        for m in range(M):
+            total += turn ** m * g[0] / (1 - turn) ** (m + 1)
+            g = [g[i + 1] - g[i] for i in range(len(g) - 1)]
+        total *= acb(0, angle * at).exp()
+        ctx.prec = before
+        return total + acb(arb(0, rest(M)), arb(0, rest(M)))
+
+    def smooth_beyond(self, n):
+        """Euler-Maclaurin for the sum over i >= n, n >= FIRST, of the smooth part."""
         f, bits = self.formula, self.bits_for(n)
         ctx.prec = max(ctx.prec, 2 * bits)
         at = arb(fmpz(n))
@@ -226,11 +296,17 @@ class Sums:
     def remainder(self, at):
         """Of the terms up to pair PAIRS - 1: 2 zeta(2m) / (2 pi)^(2m) times the integral of |f^(2m)|, by Cauchy's bound on discs of a quarter of x, whose points have a real part of 3 x / 4
         or more and an argument of asin(1/4) at most. What bounds |f| there falls with x."""
-        f, m2, least = self.formula, 2 * (PAIRS - 1), 3 * at * self.step() / 4
+        m2 = 2 * (PAIRS - 1)
+        exponent = self.exponent_top(3 * at * self.step() / 4)
+        return (exponent.exp() * 4 ** m2 * at ** (1 - m2) / (m2 - 1) * arb(m2).fac() * 4 / (2 * arb.pi()) ** m2).upper()
+
+    def exponent_top(self, least):
+        """A bound of b where the real part is `least` or more and the argument asin(1/4) at most."""
+        f = self.formula
         exponent = -f.p * (f.k + f.a * least).log() - f.c * (3 + least).log().log() + sum((v.limit + 2 * v.distance(least) for v in f.parts), arb(0))
         if f.q_text != "0":
             exponent -= f.q * least ** f.r * (f.r * (arb(1) / 4).asin()).cos()
-        return (exponent.exp() * 4 ** m2 * at ** (1 - m2) / (m2 - 1) * arb(m2).fac() * 4 / (2 * arb.pi()) ** m2).upper()
+        return exponent
 
     def step(self):
         return self.formula.number if self.formula.form == "thin" else 1
@@ -321,11 +397,12 @@ def least(row):
 
 
 def main():
-    reach, count, seed = sys.argv[1], int((sys.argv[2:] or [1000])[0]), int((sys.argv[3:] or [1])[0])
+    waves, arguments = "waves" in sys.argv[2:], [int(x) for x in sys.argv[2:] if x != "waves"]
+    reach, count, seed = sys.argv[1], (arguments or [1000])[0], (arguments[1:] or [1])[0]
     told = {"right": 0, "interval, right": 0, "verdict right, field beyond 10^200": 0, "diverges, right": 0, "undecided": 0, "open": 0, "wrong": 0}
     for start in range(0, count, BATCH):
         draw = random.Random(seed + start // BATCH)
-        formulas = [Formula(draw) for _ in range(min(BATCH, count - start))]
+        formulas = [Formula(draw, waves) for _ in range(min(BATCH, count - start))]
         for i, rows in ask(reach, formulas).items():
             formula, said = formulas[i], rows[EPSILONS[0]]["verdict"]
             wrong = None
