@@ -154,7 +154,7 @@ class Formula:
         self.waves = None
         if waves:
             self.form, self.waves = "plain", Waves(draw)
-            text = "".join(pieces).lstrip("+") + self.waves.text
+            text = ("".join(pieces) + self.waves.text).lstrip("+")
         self.text = text
 
     def converges(self):
