@@ -1,6 +1,8 @@
 /* Closed forms of sums of R(t) rho^t: a rational G with R(t) = G(t) - rho G(t + 1), so that the sum from t = a to b - 1 is
- * G(a) rho^a - G(b) rho^b. */
+ * G(a) rho^a - G(b) rho^b; and of sums that telescope as they are written. */
 #include "analyze/series/proof/closed.h"
+#include "analyze/series/proof/rounding.h"
+#include "analyze/series/proof/scale.h"
 
 #include <flint/fmpq_mat.h>
 #include <flint/fmpq_poly.h>
@@ -10,7 +12,8 @@
 enum {
     DEGREE_MAX = 64, /* of R and of the denominator of G */
     SHIFT_MAX = 64, /* between two poles of R that are whole numbers apart */
-    BITS_MAX = 1 << 20 /* of rho^t */
+    BITS_MAX = 1 << 20, /* of rho^t */
+    FADES_BITS = 64 /* G is shown to fade from 2^this on */
 };
 
 static inline void fmpz_poly_q_leave(fmpz_poly_q_t *x)
@@ -37,6 +40,8 @@ struct form {
 struct closed {
     int count, common; /* common: exp of this node is the factor that all terms have; -1 at first */
     struct form *form;
+    const struct expression_pool *pool;
+    int telescope; /* node G, f(t) = exp(c) (G(t) - G(t + 1)) for all t >= 0, instead of forms; -1: none */
     fmpq_t all;
 };
 
@@ -299,6 +304,57 @@ static int value_far(fmpq_t out, const struct form *form)
     return sign < 0 || (sign == 0 && degree <= 0);
 }
 
+/* ---- sums that telescope ---- */
+
+/* 1 if node n tends to 0. */
+static int fades(struct expression_pool *p, int n)
+{
+    struct scale g;
+    int known = 0;
+    LOCAL(fmpz, X);
+    fmpz_one_2exp(X, FADES_BITS);
+    if (scale_init(&g, p, n, X, NULL))
+        return 0;
+    LOCAL_SCALED(&g, u);
+    LOCAL_MONOMIAL(m);
+    LOCAL_INTERVAL(g.prec, c);
+    LOCAL_INTERVAL(g.prec, rest);
+    if (scaled_of(&u, &g, n))
+        known = !u.masked && scaled_collapse(c, &m, &g, &u) && interval_is_bounded(c) && monomial_fades(rest, &g, &m);
+    scale_clear(&g);
+    return known;
+}
+
+/* [6.2] b = c + ln(u), u = G(t) - G(t + 1), G the terms of u with positive weights, which tends to 0: its node, or -1. */
+static int telescope_of(struct expression_pool *p, int root)
+{
+    struct expression x = p->node[root]; /* the pool may move while it grows */
+    LOCAL(fmpq, one);
+    fmpq_one(one);
+    if (x.kind == X_LINEAR && x.count == 1 && fmpq_is_one(&x.weight[0]))
+        x = p->node[x.child[0]];
+    if (x.kind != X_LN)
+        return -1;
+    int u = x.child[0], G = NODE_ZERO, next = expression_linear(p, one, 1, (const int[]){NODE_T_ITSELF}, one);
+    x = p->node[u];
+    if (x.kind != X_LINEAR || !fmpq_is_zero(x.q))
+        return -1;
+    for (int i = 0; i < x.count; i++)
+        if (fmpq_sgn(&x.weight[i]) > 0)
+            G = expression_add(p, G, expression_scale(p, x.child[i], &x.weight[i]));
+    return expression_subtract(p, G, expression_replace(p, p, G, next)) == u && !p->failed && fades(p, G) ? G : -1;
+}
+
+static int telescope_at(fmpq_t out, const struct closed *c, const fmpz_t t)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? expression_substitute(p, c->pool, c->telescope, t) : -1, known = n >= 0 && p->node[n].kind == X_NUMBER;
+    if (known)
+        fmpq_set(out, p->node[n].q);
+    expression_pool_free(p);
+    return known;
+}
+
 /* Sum over t < j, or over all (NULL). */
 static int sum_below(fmpq *out, const struct closed *c, const fmpz *j)
 {
@@ -306,6 +362,11 @@ static int sum_below(fmpq *out, const struct closed *c, const fmpz *j)
     LOCAL(fmpq, x);
     LOCAL(fmpz, n);
     fmpq_zero(out);
+    if (c->telescope >= 0) {
+        known = telescope_at(out, c, n) && (!j || telescope_at(x, c, j));
+        fmpq_sub(out, out, x);
+        return known;
+    }
     for (int i = 0; i < c->count && known; i++) {
         const struct form *form = &c->form[i];
         if (j)
@@ -351,7 +412,8 @@ struct closed *closed_new(const struct series_summand *f, const fmpz *limit)
     struct closed *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->common = -1;
+    c->common = c->telescope = -1;
+    c->pool = f->pool;
     fmpq_init(c->all);
     c->form = calloc((size_t)(f->pieces + f->strands), sizeof *c->form);
     for (int i = 0; c->form && i < f->pieces && known; i++) {
@@ -361,6 +423,10 @@ struct closed *closed_new(const struct series_summand *f, const fmpz *limit)
             break;
         for (int r = 0; r < period && known && piece->kind != PIECE_ZERO; r++)
             known = add_form(c, f, piece, r, period);
+    }
+    if (!known) {
+        c->telescope = telescope_of(f->pool, f->root);
+        known = c->telescope >= 0;
     }
     if (c->form && known && sum_below(c->all, c, limit) && fmpq_sgn(c->all) > 0)
         return c;
