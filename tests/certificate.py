@@ -589,6 +589,13 @@ class Rule:
                 lo(iv.mpf(lo(self.start)) + (times(iv.mpf(max(lo(self.rate), -mpf(10) ** 9)), along) if t > self.X else 0))
             return make(low, hi(iv.mpf(hi(self.start)) + times(iv.mpf(hi(self.rate)), along)) if hi(self.start) < inf and hi(self.rate) < inf else inf)
         g, n = self.growth_of(t)
+        if self.name == "4.13":     # 1 - cos d <= d^2 / 2
+            coefficient, angle = self.factor * iv.log(self.inside + self.along * ball(t)) + self.constant, self.turn * ball(t) + self.offset
+            if not lo(coefficient) > 0:
+                raise Unsure
+            angle = angle - 2 * iv.pi * mp.nint(lo(angle) / (2 * mp.pi))
+            d = iv.mpf(min(max(abs(lo(angle)), abs(hi(angle))), hi(iv.pi)))
+            return make(lo(g.exponent(n) + iv.mpf(lo(g.rest)) + iv.log(coefficient) / 2 - coefficient * d * d / 2), inf)
         return ALL if g is None else g.exponent(n) + g.rest
 
     def number(self, t):
@@ -768,7 +775,7 @@ class Certificate:
     def check_rule(self, rule):
         if rule.is_convergent() != (self.verdict == "converges"):
             raise Refused(f"rule {rule.name} with these numbers does not show that it {self.verdict}")
-        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name in ("4.7", "4.9") and (lo if self.verdict == "diverges" else hi)(
+        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name in ("4.7", "4.9", "4.13") and (lo if self.verdict == "diverges" else hi)(
                 rule.growth.rest) in (inf, -inf):
             raise Refused("the bound that decides is infinite")
         proved = self.proves(rule)

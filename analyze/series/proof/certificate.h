@@ -3,6 +3,7 @@
 #ifndef REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 #define REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 
+#include "analyze/series/proof/border.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -16,6 +17,8 @@ void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slo
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g);
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
+/* g: the growth of the envelope on [X, inf). */
+void certify_border(struct series_summand *f, const struct border *border, const fmpz_t X, const struct growth *g);
 /* f->residue, on [X, inf). */
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
 /* f->buckets, on [X, inf). */

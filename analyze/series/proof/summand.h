@@ -132,6 +132,8 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
+/* By how often a wave (a node) is near the end of its range, on [X, inf). 1 if that makes a claim. */
+int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave);
 /* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
 int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
 /* By t (b(t) - b(t - 1)), where the bias has a sum to t. 1 if that makes a claim. */

@@ -310,6 +310,30 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     return f->claim != SERIES_UNDECIDED;
 }
 
+/* [4.13] */
+int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave)
+{
+    struct border border;
+    char from[64], growth[256];
+    if (!may_claim(f, X) || !border_new(&border, f->pool, f->piece[f->pieces - 1].root, wave))
+        return 0;
+    struct growth *g = growth_new(f->pool, border.envelope, X, NULL);
+    if (g && g->verdict > 0) {
+        growth_text(growth, sizeof growth, g);
+        f->claim = SERIES_DIVERGES;
+        fmpz_set(f->tail_from, X);
+        certify_border(f, &border, X, g);
+        prove(f,
+              "diverges: where a wave makes f largest, f(t) is at least a constant times %s times the root of the wave's "
+              "coefficient "
+              "for all t >= %s, and one in so many distances as that root, but for a constant, is as near to there as that takes "
+              "(Mahler's measure of the irrationality of pi)",
+              growth, distance_text(from, X));
+    }
+    growth_free(g);
+    return f->claim != SERIES_UNDECIDED;
+}
+
 /* [4.11] */
 int verdict_by_steps(struct series_summand *f, const fmpz_t X)
 {

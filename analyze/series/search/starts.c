@@ -110,8 +110,8 @@ static int slope_of(struct expression_pool *p, int wave)
     return slope;
 }
 
-/* Whether f is large enough wherever a wave is at some part of its turn. */
-static void try_arcs(struct series_summand *f)
+/* Whether f is large enough wherever a wave is at some part of its turn. 1 if that decides. */
+static int try_arcs(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     int slopes[WAVES], count = 0, nodes = last->root;
@@ -130,8 +130,25 @@ static void try_arcs(struct series_summand *f)
                 fmpz_one_2exp(X, bits);
                 fmpz_add(X, X, last->first);
                 if (verdict_by_arc(f, X, slopes[i], part, ARCS))
-                    return;
+                    return 1;
             }
+    return 0;
+}
+
+/* Whether so many distances are where a wave is near the end of its range. */
+static void try_border(struct series_summand *f)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    LOCAL(fmpz, X);
+    for (int n = 0, nodes = last->root; n <= nodes; n++) {
+        enum expression_kind kind = f->pool->node[n].kind;
+        for (ulong bits = 8; bits <= 64 && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; bits *= 2) {
+            fmpz_one_2exp(X, bits);
+            fmpz_add(X, X, last->first);
+            if (search_spent(f, "rule 4.13 was tried") || verdict_by_border(f, X, n))
+                return;
+        }
+    }
 }
 
 /* At every how many distances Euler's formula may be tried, whether it is worth that, and the modes of waves. */
@@ -166,8 +183,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
         first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
     else if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
              !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
-        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried"))
-            try_arcs(f);
+        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
+            try_border(f);
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
