@@ -232,7 +232,7 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
-    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total;
+    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total && s->f->verdict != SERIES_CONVERGES;
     if (x.defined && interval_is_bounded(x.value)) {
         interval_get_lower(out, x.value, 64);
         interval_get_upper(high, x.value, 64);
@@ -395,9 +395,11 @@ void sums_above(arb_t out, const struct sums *s, const arb_t j)
 
 void sums_term(arb_t out, struct sums *s, const fmpz_t j)
 {
+    int unknown = s->unknown; /* that one value cannot be told far out does not make the sums doubtful */
     for (int i = s->count - 1; i >= 0; i--)
         if (fmpz_cmp(s->part[i].piece->first, j) <= 0) {
             part_term(out, s, &s->part[i], j);
+            s->unknown = unknown;
             return;
         }
     arb_indeterminate(out);

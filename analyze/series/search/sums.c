@@ -305,7 +305,7 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
     struct plan plan = {.f = f, .prec = prec, .target = prec - estimate(f, limit), .quick = quick, .limited = limit != NULL};
     const struct piece *piece;
     const fmpz *end;
-    int wanted, failed;
+    int wanted, failed, wild = f->wild;
     sharpen_modes(f, prec);
     do {
         sums_free(plan.sums); /* once more, now that it is known what cannot be done */
@@ -318,6 +318,7 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
         while (!failed && (wanted = sums_next_piece(plan.sums, &piece, &end)) >= 0)
             failed = wanted ? sum_piece(&plan, piece, end) : 0;
     } while (failed == 1);
+    f->wild = wild; /* at fewer bits Euler's formula may do */
     *exhausted |= plan.exhausted;
     if (plan.sums && !failed && sums_close(plan.sums, e) == 0)
         return plan.sums;
