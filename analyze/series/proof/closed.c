@@ -42,6 +42,8 @@ struct closed {
     struct form *form;
     const struct expression_pool *pool;
     int telescope; /* node G, f(t) = exp(c) (G(t) - G(t + 1)) for all t >= 0, instead of forms; -1: none */
+    int limited;
+    fmpz_t limit; /* there is nothing from here on */
     fmpq_t all;
 };
 
@@ -414,6 +416,10 @@ struct closed *closed_new(const struct series_summand *f, const fmpz *limit)
         return NULL;
     c->common = c->telescope = -1;
     c->pool = f->pool;
+    c->limited = limit != NULL;
+    fmpz_init(c->limit);
+    if (limit)
+        fmpz_set(c->limit, limit);
     fmpq_init(c->all);
     c->form = calloc((size_t)(f->pieces + f->strands), sizeof *c->form);
     for (int i = 0; c->form && i < f->pieces && known; i++) {
@@ -447,6 +453,7 @@ void closed_free(struct closed *c)
         fmpz_poly_clear(c->form[i].bottom);
     }
     free(c->form);
+    fmpz_clear(c->limit);
     fmpq_clear(c->all);
     free(c);
 }
@@ -454,7 +461,7 @@ void closed_free(struct closed *c)
 /* [6.2] */
 int closed_share(fmpq_t out, const struct closed *c, const fmpz_t j)
 {
-    int known = sum_below(out, c, j);
+    int known = sum_below(out, c, c->limited && fmpz_cmp(j, c->limit) > 0 ? c->limit : j);
     fmpq_div(out, out, c->all);
     return known;
 }
