@@ -244,7 +244,10 @@ char *summand_certificate(struct series_summand *f)
             fmpz_set(N, f->tail_from);
         arb_set_fmpz(start, N);
         tail_sum(tail, f, start, 128);
-        text_append(&out, "tail %s %s", distance_text(from, N), ball_text(text, tail));
+        /* the sum is that from N on, not from a number of about that size */
+        char *whole = fmpz_bits(N) == (flint_bitcnt_t)fmpz_val2(N) + 1 ? NULL : fmpz_get_str(NULL, 10, N);
+        text_append(&out, "tail %s %s", whole ? whole : distance_text(from, N), ball_text(text, tail));
+        flint_free(whole);
     }
     return out;
 }
