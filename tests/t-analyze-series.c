@@ -260,10 +260,12 @@ static void test_exact_ties(void **state)
         {"ln(t)-t*ln(2)", "0.5", "4", 0, 1}, /* 0 + 1/2 + 1/2 = 1 of 2 */
         {"t<3?-ln(4):-t*ln(2)", "0.25", "4", 0, 1}, /* 1/4 + 1/4 + 1/4 + 1/8 + ... */
         {"-floor(t/2)*ln(10)", "0.01", "5", 0, 1}, /* 20/9 (1 - 1/100) at 4 */
+        {"t^2/1e4", "0.5", "997", 1000, 1}, /* no tie: a bias that grows without end, by direct summation */
         /* layers of so many distances: a tie if there were more; with f = 2^t, S = 2 - 2^-29 in all, the last is 4/S^2 above a
            half */
         {"t*ln(2)", "0.5", "58", 30, 2},
         {"t*ln(2)", "0.0625", "93", 24, 4},
+        {"t*ln(2)", "0.5", "2996", 1000, 3},
         {"ln(1/sqrt(1+t)-1/sqrt(2+t))", "0.01", "10000", 0, 1}, /* S(j) = 1 - 1/sqrt(1+j) */
         {"2+ln(3/(1+t)^0.5-3/(2+t)^0.5)", "0.1", "100", 0, 1},
         {"ln(1/sqrt(1+t)-1/sqrt(2+t))", "0.5", "2", 15, 1}, /* S(j) = 1 - 1/sqrt(1+j), of 3/4: 3/8 is below S(2) = 0.42 */

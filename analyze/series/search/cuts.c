@@ -229,6 +229,7 @@ void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const stru
             top = t;
         }
     }
+    int peaked = last < largest;
     fmpz_zero(shift);
     fmpz_zero(peak);
     if ((fabs(largest) > PRECISE || top >= NEAR_PEAK) && far_peak(shift, peak, f, at))
@@ -247,7 +248,7 @@ void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const stru
         lo = left < right ? floor(lo) + third : lo;
         hi = left < right ? hi : floor(lo) + 2 * third;
     }
-    double b = last < largest ? largest : first;
+    double b = peaked ? largest : first;
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));
     else if (isnan(first))
