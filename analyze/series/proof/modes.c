@@ -6,6 +6,7 @@
 
 enum {
     MODES_MAX = 400,
+    TERMS_MAX = 64, /* of b: more take long to be parted */
     MULTIPLES_MAX = 64, /* of the frequency, for one wave */
     WIDTHS = 24, /* of strips that are tried, each sqrt(2) times the one before */
     RECTANGLES = 64 /* that cover one */
@@ -75,12 +76,14 @@ static int part_logarithm(int *smooth, int *waves, struct expression_pool *p, co
            part_logarithm(smooth, waves, p, place, b, w);
 }
 
-/* b = u + v, v with t in waves only. 1, or 0: it is no such sum. */
+/* b = u + v, v with t in waves only. 1, or 0: it is no such sum, or has no waves. */
 static int part_waves(int *smooth, int *waves, struct expression_pool *p, const unsigned char *place, int root)
 {
     struct expression x = p->node[root]; /* the pool may move while it grows */
     int count = x.kind == X_LINEAR ? x.count : 1;
     LOCAL(fmpq, w);
+    if (!(place[root] & WAVES) || count > TERMS_MAX)
+        return 0;
     fmpq_one(w);
     *smooth = x.kind == X_LINEAR ? expression_number(p, x.q) : NODE_ZERO;
     *waves = NODE_ZERO;

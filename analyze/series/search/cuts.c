@@ -16,7 +16,8 @@ enum {
     SHIFT_BITS = 4096, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
     FALLS = 3, /* powers of 2 in a row where a bias falls: it has a peak */
-    PEAK_DROP = 4000,
+    PEAK_DROP = 4000, /* of the bias, from the top of a peak to where it hardly counts */
+    PEAK_NODES = 200, /* a longer formula takes too long at so many distances */
     NARROW_BITS = 6, /* such a peak is 2^this times narrower than it is far */
     PEAK_BITS = 2400, /* a peak is looked for up to 2^this */
     CLOSE = 4 /* times in a row that values about it differ by less than 1: it is found */
@@ -173,7 +174,8 @@ static int far_peak(fmpz_t shift, fmpz_t peak, const struct formula *f, const st
 {
     struct expression_pool *p = expression_pool_new();
     struct formula_error ignored;
-    int root = p ? expression_build(p, f, at, NULL, &ignored) : -1, falls = 0, known = root >= 0 && !p->node[root].opaque;
+    int root = p ? expression_build(p, f, at, NULL, &ignored) : -1, falls = 0;
+    int known = root >= 0 && root <= PEAK_NODES && !p->node[root].opaque;
     LOCAL(fmpz, lo, hi, t, third);
     LOCAL(arb, left, right, best);
     for (ulong bits = 1; known && falls < FALLS; bits += bits < 32 ? 1 : bits / 16) {
