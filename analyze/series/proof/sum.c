@@ -228,26 +228,26 @@ static void most_of(arb_t out, const struct sums *s, const struct piece *piece, 
 static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
     struct range x;
-    LOCAL(arb, high, most);
+    LOCAL(arb, low, high, most);
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
     s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total && s->f->verdict != SERIES_CONVERGES;
     if (x.defined && interval_is_bounded(x.value)) {
-        interval_get_lower(out, x.value, 64);
+        interval_get_lower(low, x.value, 64);
         interval_get_upper(high, x.value, 64);
-        arb_exp(out, out, 64);
+        arb_exp(low, low, 64);
         arb_exp(high, high, 64);
         if (x.masked)
-            arb_zero(out);
-        arb_union(out, out, high, 64);
+            arb_zero(low);
+        arb_union(out, low, high, 64);
     }
     range_clear(&x);
     most_of(most, s, piece, first, last);
-    if (arb_is_finite(most) && (!arb_is_finite(out) || arb_lt(most, high))) {
-        arb_zero(high);
-        arb_union(out, high, most, 64);
-    }
+    if (!arb_is_finite(out)) /* nothing is known of the least value */
+        arb_union(out, most, low, 64);
+    else if (arb_lt(most, high))
+        arb_union(out, low, most, 64);
     return 0;
 }
 
