@@ -60,7 +60,7 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
 /* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
 double euler_remainder(const struct euler *e, double n, double r, double magnitude_log2, double length_log2)
 {
-    double spread = e->modes ? modes_spread(e->modes, n) : 0;
+    double spread = e->modes ? fmax(0, modes_spread(e->modes, n)) : 0; /* at least that of g alone */
     return spread + magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
 }
 
@@ -304,7 +304,8 @@ void euler_sum(arb_t out, struct euler *e, const fmpz_t j)
     arb_sub(out, out, e->at_N, e->prec + GUARD);
     if (e->modes) {
         LOCAL(mag, rest);
-        arb_get_mag(rest, out);
+        arb_add(c, out, e->remainder, e->prec + GUARD); /* the sum of g, which is positive */
+        arb_get_mag(rest, c);
         mag_mul(rest, rest, e->modes->rest);
         arb_mul(out, out, acb_realref(e->modes->weight), e->prec + GUARD);
         arb_add_error_mag(out, rest);
