@@ -74,8 +74,7 @@ struct series_summand {
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
     const char *spent; /* what the search was at when that time was over; NULL: it was not */
-    int strands; /* noted by the search: the last piece is to be summed by Euler-Maclaurin's formula at every so many distances;
-                  */
+    int strands; /* noted by the search: at every so many distances the last piece is to be summed by Euler-Maclaurin's formula */
     int wild; /* that does not converge */
     struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */
     fmpz flank[2]; /* noted by the search: a peak is between these, and what is beyond hardly counts; 0, 0: it knows of none */

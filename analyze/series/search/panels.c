@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+enum { FAILURES = 12 /* of panels, until another order is looked for */ };
+
+/* With slow waves circles are tried so many times wider. */
 static const double MODES_WIDER = 1024;
-enum { FAILURES = 12 /* until another order is looked for */ };
 
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
 static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, long *budget)
@@ -12,7 +14,7 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
-    double widest = (double)most * (euler_reach(e, 1) < 6 ? MODES_WIDER : 1); /* slow waves need wide circles */
+    double widest = (double)most * (euler_reach(e, 1) < 6 ? MODES_WIDER : 1);
     for (double r = 1; r <= widest && failures < 4 && --*budget > 0; r *= 1.1892) {
         double size = euler_magnitude(e, a, b, r);
         if (size == EULER_NONE) {
