@@ -250,20 +250,19 @@ static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
     return analytic;
 }
 
-/* The derivative of b on the set of the last complex evaluation. */
-static void complex_slope(acb_t out, struct evaluator *v)
+/* The power series of b around the point, or the points, of the last complex evaluation. */
+static void exponent_series(acb_poly_t out, struct evaluator *v, slong length)
 {
-    LOCAL(acb, part);
+    LOCAL(acb_poly, log);
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
-            step_slope(&v->step[i], v->step, v->prec);
-    acb_zero(out);
+            step_series(&v->step[i], v->step, length, v->prec);
+    acb_poly_zero(out);
     for (int i = 0; i < v->terms; i++)
-        acb_addmul_arb(out, v->step[v->term[i].step].slope, v->term[i].weight, v->prec);
+        series_addmul(out, v->step[v->term[i].step].series, v->term[i].weight, v->prec);
     for (int i = 0; i < v->bases; i++) {
-        const struct step *base = &v->step[v->base[i].step];
-        acb_div(part, base->slope, base->complex, v->prec);
-        acb_addmul_arb(out, part, v->base[i].weight, v->prec);
+        acb_poly_log_series(log, v->step[v->base[i].step].series, length, v->prec);
+        series_addmul(out, log, v->base[i].weight, v->prec);
     }
 }
 
@@ -271,6 +270,7 @@ static void complex_slope(acb_t out, struct evaluator *v)
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 {
     LOCAL(acb, set, middle, beside);
+    LOCAL(acb_poly, b);
     LOCAL(mag, by_parts, by_slope);
     acb_set(set, z); /* which may be out */
     int analytic = complex_by_parts(out, v, set), finite = acb_is_finite(out);
@@ -278,7 +278,8 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
         return;
     acb_get_mid(middle, set);
     acb_sub(set, set, middle, v->prec);
-    complex_slope(beside, v);
+    exponent_series(b, v, 2);
+    acb_poly_get_coeff_acb(beside, b, 1);
     acb_mul(beside, beside, set, v->prec);
     acb_exp(beside, beside, v->prec);
     complex_by_parts(set, v, middle);
@@ -291,25 +292,14 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 
 void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length)
 {
-    LOCAL(arb_poly, factor);
+    LOCAL(acb_poly, b);
+    LOCAL(acb, f, z);
+    acb_set_arb(z, t);
+    complex_by_parts(f, v, z);
+    exponent_series(b, v, length);
     arb_poly_zero(out);
-    for (int i = 0; i < v->steps; i++)
-        if (v->step[i].depends)
-            step_series(&v->step[i], v->step, t, length, v->prec);
-    if (v->terms) {
-        arb_poly_set_coeff_arb(out, 0, v->q);
-        for (int i = 0; i < v->terms; i++) {
-            arb_poly_scalar_mul(factor, v->step[v->term[i].step].series, v->term[i].weight, v->prec);
-            arb_poly_add(out, out, factor, v->prec);
-        }
-        arb_poly_exp_series(out, out, length, v->prec);
-    } else {
-        LOCAL(arb, q);
-        arb_exp(q, v->q, v->prec);
-        arb_poly_set_coeff_arb(out, 0, q);
-    }
-    for (int i = 0; i < v->bases; i++) {
-        power_series(factor, v->step[v->base[i].step].series, v->base[i].weight, length, v->prec);
-        arb_poly_mullow(out, out, factor, length, v->prec);
-    }
+    for (slong n = 1; n < acb_poly_length(b); n++)
+        arb_poly_set_coeff_arb(out, n, acb_realref(acb_poly_get_coeff_ptr(b, n)));
+    arb_poly_exp_series(out, out, length, v->prec);
+    arb_poly_scalar_mul(out, out, acb_realref(f), v->prec);
 }

@@ -13,8 +13,8 @@ struct step {
     arb_ptr weight; /* [count] X_LINEAR */
     arb_t q; /* X_LINEAR, X_NUMBER, X_INFINITY */
     arb_t real; /* value of the last evaluation; of a constant for good */
-    acb_t complex, slope; /* of the last complex evaluation; its derivative, on the same set */
-    arb_poly_t series;
+    acb_t complex; /* of the last complex evaluation */
+    acb_poly_t series; /* around there */
 };
 
 /* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight become powers, which is
@@ -52,12 +52,11 @@ struct evaluator {
 /* The value of a step from those before it. */
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec);
 void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec);
-/* That derivative. */
-void step_slope(struct step *s, const struct step *all, slong prec);
-void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec);
+/* The power series around the point (or the points) of the last complex evaluation. */
+void step_series(struct step *s, const struct step *all, slong length, slong prec);
+void series_addmul(acb_poly_t out, const acb_poly_t a, const arb_t weight, slong prec);
 void step_clear(struct step *s);
 void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);
-void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slong length, slong prec);
 /* exp of the value of b; 0, or -1 where it is +inf or not known. */
 int exp_of(arb_t out, const arb_t b, slong prec);
 /* Steps for the marked nodes in order; place[n] = step of node n. 0 or -1. */

@@ -56,6 +56,7 @@
 
 #define LOCAL_LEAVE(type) static inline void type##_leave(type##_t *x) { type##_clear(*x); }
 LOCAL_LEAVE(acb)
+LOCAL_LEAVE(acb_poly)
 LOCAL_LEAVE(arb)
 LOCAL_LEAVE(arb_poly)
 LOCAL_LEAVE(arf)

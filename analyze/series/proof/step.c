@@ -24,17 +24,6 @@ void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
     }
 }
 
-void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slong length, slong prec)
-{
-    if (!arb_is_int(b) || is_small_whole(b, 62)) {
-        arb_poly_pow_arb_series(out, a, b, length, prec);
-    } else {
-        arb_poly_log_series(out, a, length, prec);
-        arb_poly_scalar_mul(out, out, b, prec);
-        arb_poly_exp_series(out, out, length, prec);
-    }
-}
-
 /* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines and signs of some of these. */
 static int is_lost(const arb_t x)
 {
@@ -92,20 +81,6 @@ static void ln_of_complex(acb_t out, const struct step *u, const struct step *al
     } else {
         acb_log_analytic(out, u->complex, 1, prec);
     }
-}
-
-static void ln_of_series(arb_poly_t out, const struct step *u, const struct step *all, slong length, slong prec)
-{
-    LOCAL(arb, sum, first);
-    arb_poly_log_series(out, u->series, length, prec);
-    if (!is_one_plus(u))
-        return;
-    for (int i = 0; i < u->count; i++) {
-        arb_poly_get_coeff_arb(first, all[u->child[i]].series, 0);
-        arb_addmul(sum, first, &u->weight[i], prec);
-    }
-    arb_log1p(sum, sum, prec);
-    arb_poly_set_coeff_arb(out, 0, sum);
 }
 
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
@@ -195,84 +170,67 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
     }
 }
 
-void step_slope(struct step *s, const struct step *all, slong prec)
+void series_addmul(acb_poly_t out, const acb_poly_t a, const arb_t weight, slong prec)
 {
-    const struct step *a = s->count ? &all[s->child[0]] : NULL, *b = s->count > 1 ? &all[s->child[1]] : NULL;
-    acb_ptr out = s->slope;
-    LOCAL(acb, x);
-    switch (s->kind) {
-    case X_T: acb_one(out); break;
-    case X_LINEAR:
-        acb_zero(out);
-        for (int i = 0; i < s->count; i++)
-            acb_addmul_arb(out, all[s->child[i]].slope, &s->weight[i], prec);
-        break;
-    case X_MULTIPLY:
-        acb_mul(out, a->slope, b->complex, prec);
-        acb_addmul(out, a->complex, b->slope, prec);
-        break;
-    case X_POWER: /* exp(b ln a) */
-        acb_div(out, a->slope, a->complex, prec);
-        acb_mul(out, out, b->complex, prec);
-        if (b->depends) {
-            acb_log(x, a->complex, prec);
-            acb_addmul(out, x, b->slope, prec);
+    LOCAL(acb_poly, scaled);
+    LOCAL(acb, w);
+    acb_set_arb(w, weight);
+    acb_poly_scalar_mul(scaled, a, w, prec);
+    acb_poly_add(out, out, scaled, prec);
+}
+
+/* u^e, e without t: n u_0 times the n-th coefficient is the sum of (e k - (n - k)) u_k times the (n-k)-th, k = 1..n. */
+static void power_series(struct step *s, const struct step *u, const struct step *e, slong length, slong prec)
+{
+    acb_poly_struct *out = s->series;
+    LOCAL(acb, factor, x, sum);
+    if (is_small_whole(e->real, 15) && arb_is_nonnegative(e->real)) { /* u_0 may be 0 */
+        acb_poly_pow_ui_trunc_binexp(out, u->series, (ulong)arf_get_si(arb_midref(e->real), ARF_RND_DOWN), length, prec);
+        return;
+    }
+    acb_poly_zero(out);
+    acb_poly_set_coeff_acb(out, 0, s->complex);
+    for (slong n = 1; n < length; n++) {
+        acb_zero(sum);
+        for (slong k = 1; k <= n && k < acb_poly_length(u->series); k++) {
+            acb_mul_si(factor, e->complex, k, prec);
+            acb_sub_si(factor, factor, n - k, prec);
+            acb_poly_get_coeff_acb(x, u->series, k);
+            acb_mul(factor, factor, x, prec);
+            acb_poly_get_coeff_acb(x, out, n - k);
+            acb_addmul(sum, factor, x, prec);
         }
-        acb_mul(out, out, s->complex, prec);
-        break;
-    case X_LN: acb_div(out, a->slope, a->complex, prec); break;
-    case X_EXP: acb_mul(out, s->complex, a->slope, prec); break;
-    case X_SIN:
-        acb_cos(x, a->complex, prec);
-        acb_mul(out, x, a->slope, prec);
-        break;
-    case X_COS:
-        acb_sin(x, a->complex, prec);
-        acb_neg(x, x);
-        acb_mul(out, x, a->slope, prec);
-        break;
-    default: acb_indeterminate(out); break;
+        acb_div(sum, sum, u->complex, prec);
+        acb_div_si(sum, sum, n, prec);
+        acb_poly_set_coeff_acb(out, n, sum);
     }
 }
 
-void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec)
+void step_series(struct step *s, const struct step *all, slong length, slong prec)
 {
-    const arb_poly_struct *a = s->count ? all[s->child[0]].series : NULL, *b = s->count > 1 ? all[s->child[1]].series : NULL;
-    arb_poly_struct *out = s->series;
+    const struct step *a = s->count ? &all[s->child[0]] : NULL, *b = s->count > 1 ? &all[s->child[1]] : NULL;
+    acb_poly_struct *out = s->series;
+    acb_poly_zero(out);
     switch (s->kind) {
-    case X_T:
-        arb_poly_zero(out);
-        arb_poly_set_coeff_si(out, 1, 1);
-        arb_poly_set_coeff_arb(out, 0, t);
+    case X_T: acb_poly_set_coeff_si(out, 1, 1); break;
+    case X_LINEAR:
+        for (int i = 0; i < s->count; i++)
+            series_addmul(out, all[s->child[i]].series, &s->weight[i], prec);
         break;
-    case X_LINEAR: {
-        LOCAL(arb_poly, scaled);
-        arb_poly_zero(out);
-        arb_poly_set_coeff_arb(out, 0, s->q);
-        for (int i = 0; i < s->count; i++) {
-            arb_poly_scalar_mul(scaled, all[s->child[i]].series, &s->weight[i], prec);
-            arb_poly_add(out, out, scaled, prec);
-        }
-        arb_poly_truncate(out, length);
-        break;
-    }
-    case X_MULTIPLY: arb_poly_mullow(out, a, b, length, prec); break;
+    case X_MULTIPLY: acb_poly_mullow(out, a->series, b->series, length, prec); break;
     case X_POWER:
-        if (!all[s->child[1]].depends)
-            power_series(out, a, all[s->child[1]].real, length, prec);
+        if (b->depends)
+            acb_poly_pow_series(out, a->series, b->series, length, prec);
         else
-            arb_poly_pow_series(out, a, b, length, prec);
+            power_series(s, a, b, length, prec);
         break;
-    case X_LN: ln_of_series(out, &all[s->child[0]], all, length, prec); break;
-    case X_EXP: arb_poly_exp_series(out, a, length, prec); break;
-    case X_SIN: arb_poly_sin_series(out, a, length, prec); break;
-    case X_COS: arb_poly_cos_series(out, a, length, prec); break;
-    default:
-        arb_poly_zero(out);
-        arb_indeterminate(s->real);
-        arb_poly_set_coeff_arb(out, 0, s->real);
-        break;
+    case X_LN: acb_poly_log_series(out, a->series, length, prec); break;
+    case X_EXP: acb_poly_exp_series(out, a->series, length, prec); break;
+    case X_SIN: acb_poly_sin_series(out, a->series, length, prec); break;
+    case X_COS: acb_poly_cos_series(out, a->series, length, prec); break;
+    default: acb_poly_set_coeff_acb(out, 1, s->complex); break; /* which is indeterminate */
     }
+    acb_poly_set_coeff_acb(out, 0, s->complex);
 }
 
 /* ---- making ready ---- */
@@ -285,8 +243,7 @@ void step_clear(struct step *s)
     arb_clear(s->q);
     arb_clear(s->real);
     acb_clear(s->complex);
-    acb_clear(s->slope);
-    arb_poly_clear(s->series);
+    acb_poly_clear(s->series);
 }
 
 /* A constant that its ball cannot tell is one of few values where what it is of is finite. */
@@ -326,8 +283,7 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
         arb_init(s->q);
         arb_init(s->real);
         acb_init(s->complex);
-        acb_init(s->slope); /* 0 without t */
-        arb_poly_init(s->series);
+        acb_poly_init(s->series);
         if (x->kind == X_NUMBER || x->kind == X_LINEAR)
             arb_set_fmpq(s->q, x->q, v->prec);
         if (x->kind == X_INFINITY) {
@@ -353,7 +309,7 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
             if (!arb_is_finite(s->real))
                 hull(s, v->step);
             acb_set_arb(s->complex, s->real);
-            arb_poly_set_arb(s->series, s->real);
+            acb_poly_set_acb(s->series, s->complex);
         }
     }
     return 0;
