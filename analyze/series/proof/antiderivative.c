@@ -1,6 +1,6 @@
 /* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, and y one of z, ln
- * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p     or     c - ln(u + v z^2) and the
- * sum is integrated from z to infinity (up to a constant where that diverges). */
+ * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p and
+ * the sum is integrated from z to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -140,55 +140,25 @@ static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, c
     return 1;
 }
 
-/* b = c - ln(u + v z^2), z = shift + slope t: the node of the logarithm's inside, or -1. */
-static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expression_pool *p, int root, slong prec)
-{
-    const struct expression *b = &p->node[root];
-    if (b->kind != X_LINEAR || b->count != 1 || p->node[b->child[0]].kind != X_LN || fmpq_cmp_si(&b->weight[0], -1) != 0)
-        return -1;
-    int n = p->node[b->child[0]].child[0];
-    const struct expression *inside = &p->node[n];
-    if (inside->kind != X_LINEAR || inside->count != 1 || fmpq_sgn(inside->q) <= 0)
-        return -1;
-    const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
-    if (square->kind != X_POWER || p->node[square->child[1]].kind != X_NUMBER || fmpq_cmp_si(p->node[square->child[1]].q, 2) != 0)
-        return -1;
-    arb_mul_fmpz(v, v, fmpq_numref(&inside->weight[0]), prec);
-    arb_div_fmpz(v, v, fmpq_denref(&inside->weight[0]), prec);
-    return arb_is_positive(v) && evaluate_affine(shift, slope, p, square->child[0], prec) && arb_is_positive(slope) ? n : -1;
-}
-
-/* [5.5] Its integral; out is everything, the factor exp(c) / slope included. */
-static int integrate_quadratic(arb_t out, const struct expression_pool *p, int root, const arb_t t, slong prec)
-{
-    LOCAL(arb, v, shift, slope, z, u, x);
-    int inside = match_quadratic(v, shift, slope, p, root, prec);
-    if (inside >= 0) {
-        arb_mul(z, slope, t, prec);
-        arb_add(z, z, shift, prec);
-        arb_set_fmpq(u, p->node[inside].q, prec);
-        arb_div(x, u, v, prec);
-        arb_sqrt(x, x, prec);
-        arb_atan2(out, x, z, prec); /* pi/2 - atan(z / x) */
-        arb_mul(x, u, v, prec);
-        arb_sqrt(x, x, prec);
-        arb_mul(x, x, slope, prec);
-        arb_div(out, out, x, prec);
-        arb_set_fmpq(x, p->node[root].q, prec);
-        arb_exp(x, x, prec);
-        arb_mul(out, out, x, prec);
-    }
-    return inside >= 0;
-}
-
 int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
 {
+    const struct expression *b = &p->node[root], *inside = b->kind == X_LINEAR ? &p->node[b->child[0]] : b;
     LOCAL(arb, v, shift);
-    int inside = match_quadratic(v, shift, k, p, root, prec);
-    int found = inside >= 0 && arb_is_zero(shift) && fmpq_is_one(p->node[inside].q);
+    if (b->kind != X_LINEAR || b->count != 1 || inside->kind != X_LN || fmpq_cmp_si(&b->weight[0], -1) != 0)
+        return 0;
+    inside = &p->node[inside->child[0]];
+    if (inside->kind != X_LINEAR || inside->count != 1 || !fmpq_is_one(inside->q))
+        return 0;
+    const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
+    if (square->kind != X_POWER || p->node[square->child[1]].kind != X_NUMBER ||
+        fmpq_cmp_si(p->node[square->child[1]].q, 2) != 0 || !evaluate_affine(shift, k, p, square->child[0], prec) ||
+        !arb_is_zero(shift))
+        return 0;
+    arb_set_fmpq(shift, &inside->weight[0], prec);
+    arb_mul(v, v, shift, prec);
     arb_sqrt(v, v, prec);
     arb_mul(k, k, v, prec);
-    return found;
+    return arb_is_positive(k);
 }
 
 static void taken_leave(struct taken *k)
@@ -263,8 +233,6 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
     struct taken k __attribute__((cleanup(taken_leave)));
     taken_init(&k, p, prec);
     *vanishes = 1;
-    if (integrate_quadratic(out, p, root, t, prec))
-        return 1;
     if (!take_all(&k, root) || !integrate(out, vanishes, &k, t))
         return 0;
     arb_exp(k.constant, k.constant, prec);
