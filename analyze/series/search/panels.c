@@ -35,7 +35,7 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 /* Offers a panel with radii that suit it, until one will do. */
 static double offer(struct euler *e, const fmpz_t next, slong order, double target, long *budget)
 {
-    double best = EULER_NONE, near = (double)order / 6, far, wide;
+    double best = EULER_NONE, near = (double)order / euler_reach(e, 1), far, wide;
     LOCAL(fmpz, width);
     fmpz_sub(width, next, euler_end(e));
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;

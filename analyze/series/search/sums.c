@@ -8,7 +8,7 @@
 enum {
     ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
-    WAVES_LEAD = 1 << 17, /* with waves */
+    WAVES_LEAD = 1 << 20, /* with waves */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
