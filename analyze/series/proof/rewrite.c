@@ -261,6 +261,10 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     case X_LN:
         if (x->kind == X_EXP)
             return x->child[0];
+        if (x->kind == X_POWER && p->node[x->child[0]].sign == 2 && p->node[x->child[0]].total && p->node[x->child[1]].total) {
+            int exponent = x->child[1]; /* the pool may move while it grows */
+            return expression_multiply(p, exponent, expression_unary(p, X_LN, x->child[0]));
+        }
         if (x->kind == X_NUMBER && fmpq_is_one(x->q))
             return NODE_ZERO;
         if (x->kind == X_NUMBER && fmpq_sgn(x->q) <= 0)
