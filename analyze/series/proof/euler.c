@@ -251,6 +251,10 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
         i++;
     for (; e->integrated < i; e->integrated++) {
         panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
+        if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0) { /* so are the others, and nothing comes of it */
+            arb_indeterminate(out);
+            return;
+        }
         arb_add(&e->integral[e->integrated + 1], &e->integral[e->integrated], out, e->prec + GUARD);
     }
     if (fmpz_equal(&e->panel[i], j))
