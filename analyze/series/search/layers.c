@@ -7,29 +7,31 @@
 enum {
     EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
     CELLS = 1 << 14, /* beyond: so many cells of equal width */
-    CELLS_SLOW = 1 << 9 /* where a partial sum takes a while */
+    CELLS_SLOW = 1 << 9 /* at least */
 };
 
-static int is_slow(const struct series_summand *f)
+/* How many cells: fewer where a partial sum takes a while. */
+static int choose_cells(const struct series_summand *f)
 {
+    int cells = CELLS / f->strands;
     for (int k = 0; k < f->pieces; k++)
         if (f->piece[k].kind == PIECE_SMOOTH)
-            return 1;
-    return 0;
+            cells = CELLS_SLOW;
+    return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
 static int narrow(struct field *f, struct series_summand *const *summand, int count, const fmpq_t epsilon, int layers,
                   const fmpz *limit, struct formula_error *e)
 {
-    int waves = search_has_waves(summand, count), slow = 0, exhausted = 0;
+    int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
     LOCAL(fmpz, width, least);
     for (int i = 0; i < count; i++)
-        slow |= is_slow(summand[i]);
+        coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
          attempt < 3 && !(exhausted && attempt > 0) && !search_spent(summand[0], "layers were convolved"); attempt++) {
-        int cells = slow ? CELLS_SLOW : CELLS;
+        int cells = coarse;
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
         if (attempt < 0) {
