@@ -374,12 +374,34 @@ static void test_bound_text(void **state)
     mpfr_clear(printed);
 }
 
+/* A certificate says of each residue how f falls there, of those with one expression too. */
+static void test_residues(void **state)
+{
+    (void)state;
+    struct formula_error e;
+    struct formula *f = formula_parse("t-12*floor(t/12)<6?-floor(t/4)/5:-inf", &e);
+    assert_non_null(f);
+    struct series *s = series_open(f, &(struct formula_point){0, 0, 8, 64, 0}, &e);
+    assert_non_null(s);
+    char *certificate = series_certificate(s);
+    assert_non_null(certificate);
+    for (int r = 0; r < 12; r++) {
+        char line[64];
+        snprintf(line, sizeof line, "residue %d %s", r, r < 6 ? "growth" : "zero");
+        if (!strstr(certificate, line))
+            fail_msg("no '%s' in\n%s", line, certificate);
+    }
+    free(certificate);
+    series_free(s);
+    formula_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),   cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn),  cmocka_unit_test(test_random),
-        cmocka_unit_test(test_proofs),    cmocka_unit_test(test_bound_text),
+        cmocka_unit_test(test_proofs),    cmocka_unit_test(test_bound_text), cmocka_unit_test(test_residues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,11 +160,13 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
     }
     text_append(to, "rule 4.10 from %s", distance_text(from, X));
     text_append(to, "period %d", f->period);
-    for (int r = 0; r < f->period; r++)
-        if (f->residue[r].growth)
-            text_append(to, "residue %d growth %s", r, growth_bounds(text, f->residue[r].growth));
+    for (int r = 0; r < f->period; r++) {
+        const struct growth *g = f->residue[f->residue[r].first].growth;
+        if (g)
+            text_append(to, "residue %d growth %s", r, growth_bounds(text, g));
         else
             text_append(to, "residue %d zero", r);
+    }
 }
 
 void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)

@@ -44,10 +44,12 @@ int residues_new(struct series_summand *f, const fmpz_t X, int period)
     f->period = period;
     fmpz_cdiv_q_ui(N, X, (ulong)period);
     for (int r = 0; r < period && known; r++) {
-        int node = summand_strand(f, f->piece[f->pieces - 1].root, r, period);
-        f->residue[r].node = node;
-        f->residue[r].growth = node == NODE_MINUS_INFINITY ? NULL : growth_new(f->pool, node, N, NULL);
-        known = node == NODE_MINUS_INFINITY || f->residue[r].growth;
+        struct residue *x = &f->residue[r];
+        x->node = summand_strand(f, f->piece[f->pieces - 1].root, r, period);
+        while (f->residue[x->first].node != x->node)
+            x->first++;
+        if (x->first == r && x->node != NODE_MINUS_INFINITY)
+            known = (x->growth = growth_new(f->pool, x->node, N, NULL)) != NULL;
     }
     if (known)
         return 0;
@@ -83,17 +85,22 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(arb, n, next, tail, other);
-    LOCAL(fmpz, whole);
+    LOCAL(fmpz, whole, N);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
+    arb_ptr asked = _arb_vec_init(2 * f->period), known = asked + f->period; /* the n of each growth's last tail, and that */
     arb_zero(out);
     for (int r = 0; r < f->period; r++) {
-        struct residue *x = &f->residue[r];
+        int first = f->residue[r].first;
+        struct residue *x = &f->residue[first];
         if (!x->growth)
             continue;
         if (near) {
-            LOCAL(fmpz, N);
             strand_place(N, whole, r, f->period);
             arb_set_fmpz(n, N);
+            if (first < r && arb_equal(n, asked + first)) {
+                arb_add(out, out, known + first, prec);
+                continue;
+            }
             growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
             arb_sub_ui(n, from, (ulong)r, prec);
@@ -109,5 +116,8 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
         if (!arb_ge(n, next))
             arb_indeterminate(tail);
         arb_add(out, out, tail, prec);
+        arb_set(asked + first, n);
+        arb_set(known + first, tail);
     }
+    _arb_vec_clear(asked, 2 * f->period);
 }

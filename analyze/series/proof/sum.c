@@ -152,14 +152,21 @@ int sums_points(struct sums *s, ulong count)
 static void strands_below(arb_t out, const struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(fmpz, n);
-    LOCAL(arb, sum);
+    fmpz *asked = _fmpz_vec_init(q->strands); /* the n of each strand's last sum, */
+    arb_ptr sum = _arb_vec_init(q->strands); /* and that */
     arb_zero(out);
-    for (int r = 0; r < q->strands; r++)
-        if (q->strand[r].euler) {
-            strand_place(n, t, r, q->strands);
-            euler_sum(sum, q->strand[r].euler, n);
-            arb_add(out, out, sum, s->prec + 64);
-        }
+    for (int r = 0; r < q->strands; r++) {
+        int first = q->strand[r].first;
+        if (!q->strand[first].euler)
+            continue;
+        strand_place(n, t, r, q->strands);
+        if (first == r || !fmpz_equal(n, asked + first))
+            euler_sum(sum + first, q->strand[first].euler, n);
+        fmpz_set(asked + first, n);
+        arb_add(out, out, sum + first, s->prec + 64);
+    }
+    _fmpz_vec_clear(asked, q->strands);
+    _arb_vec_clear(sum, q->strands);
 }
 
 /* Whether the strands go on where the points end, up to the end of what is summed. */
@@ -168,7 +175,7 @@ static int strands_follow(const struct sums *s, const struct part *q, const fmpz
     int follow = q->strands > 0;
     LOCAL(fmpz, n);
     for (int r = 0; r < q->strands && follow; r++) {
-        const struct strand *x = &q->strand[r];
+        const struct strand *x = &q->strand[q->strand[r].first];
         if (!x->euler) {
             follow = x->node == NODE_MINUS_INFINITY;
             continue;
@@ -192,8 +199,12 @@ int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_l
         return -1;
     }
     q->strands = count;
-    for (int r = 0; r < count; r++)
-        q->strand[r] = (struct strand){summand_strand(s->f, q->piece->root, r, count), e[r]};
+    for (int r = 0; r < count; r++) {
+        struct strand *x = &q->strand[r];
+        *x = (struct strand){summand_strand(s->f, q->piece->root, r, count), 0, e[r]};
+        while (q->strand[x->first].node != x->node)
+            x->first++;
+    }
     strands_below(q->rest, s, q, q->end);
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
         /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is summed where b has a value */

@@ -15,8 +15,8 @@ struct panel {
 
 /* The terms at t = r + strands n, n = 0, 1, 2, ...: a sum over n. */
 struct strand {
-    int node; /* b there, in n */
-    struct euler *euler; /* NULL: f is 0 there */
+    int node, first; /* b there, in n; the first with this node, which has */
+    struct euler *euler; /* for all of them; NULL: f is 0 there */
 };
 
 struct part {

@@ -29,7 +29,7 @@ enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, 
 
 /* b(r + period n) as an expression in n, from some n on. */
 struct residue {
-    int node;
+    int node, first; /* the first with this node, which alone has growths */
     struct growth *growth; /* NULL: f is 0 there */
     struct growth *closer; /* the same from a later n on, for tails; NULL: none yet */
 };

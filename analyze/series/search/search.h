@@ -5,7 +5,11 @@
 
 #include "analyze/series/proof/field.h"
 
-enum { SERIES_PREC = 128, STRANDS_MAX = 128 };
+enum {
+    SERIES_PREC = 128,
+    PERIOD_MAX = 1024, /* distances after which a bias comes back */
+    STRANDS_MAX = 128 /* expressions at the distances modulo that */
+};
 
 /* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
@@ -34,6 +38,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e);
 /* After so many distances, all that jumps or turns in node `root` comes back, as far as that can be read off; 1: no such number.
  */
 int search_period(const struct expression_pool *p, int root);
+/* The first r for which there is the same node as for this one. */
+int search_first(const int *node, int r);
 
 /* ---- panels.c ---- */
 

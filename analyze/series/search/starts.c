@@ -11,7 +11,6 @@ enum {
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
-    PERIOD_MAX = STRANDS_MAX,
     MODES_PREC = 64
 };
 
@@ -44,12 +43,22 @@ static int join(ulong *period, const fmpz *n)
     return *period <= PERIOD_MAX;
 }
 
+/* The weight of t in a sum. */
+static void weight_of_t(fmpq_t out, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    fmpq_set_si(out, n == NODE_T_ITSELF, 1);
+    for (int i = 0; i < x->count && x->kind == X_LINEAR; i++)
+        if (x->child[i] == NODE_T_ITSELF)
+            fmpq_set(out, &x->weight[i]);
+}
+
 /* A number of distances after which what jumps and turns may come back: 1: none is known. */
 int search_period(const struct expression_pool *p, int root)
 {
     ulong period = 1;
     int known = 1;
-    LOCAL(fmpq, w, q);
+    LOCAL(fmpq, w);
     unsigned char *needed = calloc((size_t)root + 1, 1);
     if (!needed)
         return 1;
@@ -59,15 +68,25 @@ int search_period(const struct expression_pool *p, int root)
         const struct expression *x = &p->node[n], *inside = x->count ? &p->node[x->child[0]] : NULL;
         if (!needed[n] || !x->depends)
             continue;
-        for (int i = 0; (x->kind == X_FRACTION || x->kind == X_SIN || x->kind == X_COS) && known; i++) {
-            int linear = inside->kind == X_LINEAR, child = linear ? inside->child[i] : x->child[0];
-            if ((x->kind == X_FRACTION ? expression_in_t : expression_in_turns)(w, q, p, child)) {
-                if (linear)
-                    fmpq_mul(w, w, &inside->weight[i]);
-                known = join(&period, fmpq_denref(w));
-            }
-            if (!linear || i + 1 == inside->count)
-                break;
+        if (x->kind == X_FRACTION) {
+            weight_of_t(w, p, x->child[0]);
+            known = join(&period, fmpq_denref(w));
+        } else if (x->kind == X_POWER && inside->kind == X_NUMBER && fmpq_sgn(inside->q) < 0) { /* of 2 t it would be positive */
+            weight_of_t(w, p, x->child[1]);
+            fmpq_div_2exp(w, w, 1);
+            known = join(&period, fmpq_denref(w));
+        }
+        int linear = inside && inside->kind == X_LINEAR, terms = linear ? inside->count : 1;
+        for (int i = 0; i < terms && (x->kind == X_SIN || x->kind == X_COS) && known; i++) {
+            const struct expression *turn = linear ? &p->node[inside->child[i]] : inside;
+            int first = turn->kind == X_MULTIPLY && p->node[turn->child[0]].kind == X_PI;
+            if (!first && (turn->kind != X_MULTIPLY || p->node[turn->child[1]].kind != X_PI))
+                continue;
+            weight_of_t(w, p, turn->child[first]);
+            fmpq_div_2exp(w, w, 1);
+            if (linear)
+                fmpq_mul(w, w, &inside->weight[i]);
+            known = join(&period, fmpq_denref(w));
         }
     }
     free(needed);
@@ -78,7 +97,7 @@ int search_period(const struct expression_pool *p, int root)
 static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    int period = search_period(f->pool, last->root);
+    int period = f->strands;
     LOCAL(fmpz, X);
     for (ulong bits = 4; bits <= RESIDUE_BITS && period > 1 && !search_spent(f, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
@@ -151,16 +170,32 @@ static void try_border(struct series_summand *f)
     }
 }
 
+int search_first(const int *node, int r)
+{
+    int first = 0;
+    while (node[first] != node[r])
+        first++;
+    return first;
+}
+
 /* At every how many distances Euler's formula may be tried, whether it is worth that, and the modes of waves. */
 static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    int kinked = last->kind == PIECE_ROUGH;
+    int kinked = last->kind == PIECE_ROUGH, nodes[PERIOD_MAX], distinct = 0;
     f->strands = search_period(f->pool, last->root);
+    for (int r = 0; r < f->strands && distinct <= STRANDS_MAX; r++) {
+        nodes[r] = summand_strand(f, last->root, r, f->strands);
+        distinct += search_first(nodes, r) == r;
+    }
+    if (distinct > STRANDS_MAX)
+        f->strands = 1;
     if (f->strands == 1 && (kinked || last->kind == PIECE_SMOOTH))
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
     for (int r = 0; r < f->strands && kinked && !f->modes && !f->wild; r++) {
-        int node = summand_strand(f, last->root, r, f->strands);
+        int node = nodes[r];
+        if (search_first(nodes, r) < r)
+            continue;
         struct modes *modes = node == NODE_MINUS_INFINITY || f->strands == 1 ? NULL : modes_new(f->pool, node, MODES_PREC);
         struct evaluator *v = evaluator_new(f->pool, modes ? modes->smooth : node, 64);
         LOCAL(acb, z);

@@ -198,29 +198,30 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
 
 /* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
 static int try_strands(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits,
-                       struct modes *const *modes, int strands, ulong lead_max)
+                       const int *node, struct modes *const *modes, int strands, ulong lead_max)
 {
-    struct euler *e[STRANDS_MAX];
+    struct euler *e[PERIOD_MAX];
     int hard = 0;
     LOCAL(fmpz, N, from, to, length);
     long budget = EULER_STEPS / (piece->root + 8) * (strands < 16 ? strands : 16);
+    ulong first = fmpz_fdiv_ui(piece->first, (ulong)strands); /* they all begin at a multiple */
     fmpz_sub(length, end, piece->first);
+    strand_place(to, end, 0, strands);
     for (ulong lead = 0;
          lead * (ulong)strands <= most && lead <= lead_max && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
-        *points = lead * (ulong)strands;
+        *points = (lead + (first > 0)) * (ulong)strands - first;
         fmpz_add_ui(N, piece->first, *points);
         if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
             return 0;
         int failed = 0;
         memset(e, 0, sizeof e);
+        strand_place(from, N, 0, strands);
         for (int i = 0; i < strands && !failed; i++) {
-            int r = (hard + i) % strands, node = summand_strand(plan->f, piece->root, r, strands);
-            if (node == NODE_MINUS_INFINITY)
+            int r = (hard + i) % strands;
+            if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
-            strand_place(from, N, r, strands);
-            strand_place(to, end, r, strands);
-            e[r] = search_euler(plan->f->pool, node, modes[r], from, to, plan->prec, plan->target, &budget);
+            e[r] = search_euler(plan->f->pool, node[r], modes[r], from, to, plan->prec, plan->target, &budget);
             failed = !e[r];
             if (failed)
                 hard = r;
@@ -236,22 +237,24 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
 /* The same with the modes of waves where there are any, else (or if that will not do) without. */
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
-    struct modes *modes[STRANDS_MAX] = {NULL};
-    int strands = piece->unbounded ? plan->f->strands : 1, waves = 0, known = 0;
+    struct modes *modes[PERIOD_MAX] = {NULL};
+    int strands = piece->unbounded ? plan->f->strands : 1, waves = 0, known = 0, node[PERIOD_MAX];
     for (int r = 0; r < strands; r++) {
-        int node = summand_strand(plan->f, piece->root, r, strands);
-        modes[r] = node == NODE_MINUS_INFINITY                      ? NULL
-                   : plan->f->modes && plan->f->modes->root == node ? modes_hold(plan->f->modes)
-                                                                    : modes_new(plan->f->pool, node, plan->prec + MODES_GUARD);
+        node[r] = summand_strand(plan->f, piece->root, r, strands);
+        if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
+            continue;
+        modes[r] = plan->f->modes && plan->f->modes->root == node[r]
+                       ? modes_hold(plan->f->modes)
+                       : modes_new(plan->f->pool, node[r], plan->prec + MODES_GUARD);
         waves |= modes[r] != NULL;
     }
     if (waves)
-        known = try_strands(points, plan, piece, end, most, fits, modes, strands, WAVES_LEAD);
+        known = try_strands(points, plan, piece, end, most, fits, node, modes, strands, WAVES_LEAD);
     for (int r = 0; r < strands; r++) {
         modes_release(modes[r]);
         modes[r] = NULL;
     }
-    return known ? known : try_strands(points, plan, piece, end, most, fits, modes, strands, LEAD_MAX);
+    return known ? known : try_strands(points, plan, piece, end, most, fits, node, modes, strands, LEAD_MAX);
 }
 
 /* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
