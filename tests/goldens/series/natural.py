@@ -184,8 +184,13 @@ tied|60*t-t*ln(2+3*t)|peak:exp(59)/3-1:exp(29.5)
 residue|-(1.1+t-4*floor(t/4))*ln(1+t)|zeta:4:4^-(1.1+r):1.1+r:(1+r)/4
 residue|t==10*floor(t/10)?-1.05*ln(1+t/10):-inf|zeta:10:r==0:1.05:1
 residue|-1.1*ln(1+floor(t/3))|zeta:3:1:1.1:1
+residue|-1.1*ln(1+floor(t/512))|zeta:512:1:1.1:1
+residue|t-300*floor(t/300)<8?-1.05*ln(1+t):-inf|zeta:300:(r<8)*300^-1.05:1.05:(1+r)/300
+residue|3*(-1)^floor(t/2)-1.5*ln(1+t)|zeta:4:exp(3-6*(r>1))*4^-1.5:1.5:(1+r)/4
 residue|-1.3*ln(1+t)+sin(pi*t/3)|zeta:6:exp(sin(pi*r/3))*6^-1.3:1.3:(1+r)/6
 residue|-(1.5+0.3*cos(pi*t/4))*ln(1+t)|zeta:8:8^-(1.5+0.3*cos(pi*r/4)):1.5+0.3*cos(pi*r/4):(1+r)/8
+above|sin(t/1000)-t/1e5|add:8000000
+above|5*cos(6.28*t)-t/1e5|add:8000000
 above|-1.5*ln(1+t)+sin(t)|waves:exp(sin(t)):1:3/2:1
 above|ln(sin(t)^2)-1.5*ln(1+t)|waves:sin(t)^2:2:3/2:1
 above|ln(1-sin(t/6))-1.6*ln(3+t)|waves:1-sin(t/6):1/6:8/5:3
