@@ -396,12 +396,33 @@ static void test_residues(void **state)
     formula_free(f);
 }
 
+/* Where the sum diverges, each value is a number or -inf, though floor(t/3) could be -1 by its range: a length has its field (the
+ * count is that of numpy's sums). */
+static void test_blocks_within(void **state)
+{
+    (void)state;
+    struct formula_error e;
+    struct series_count c;
+    struct formula *f = formula_parse("-0.7*ln(1+floor(t/3))", &e);
+    assert_non_null(f);
+    struct series *s = series_open(f, &(struct formula_point){0, 0, 8, 64, 0}, &e);
+    assert_non_null(s);
+    assert_int_equal(series_verdict(s), SERIES_DIVERGES);
+    assert_int_equal(series_trf_finite(s, "0.01", 6815, &c, NULL, NULL, &e), 0);
+    assert_true(series_count_exact(&c));
+    assert_string_equal(c.lo, "6609");
+    series_count_free(&c);
+    series_free(s);
+    formula_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),   cmocka_unit_test(test_undecided),
-        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn),  cmocka_unit_test(test_random),
-        cmocka_unit_test(test_proofs),    cmocka_unit_test(test_bound_text), cmocka_unit_test(test_residues),
+        cmocka_unit_test(test_converges),     cmocka_unit_test(test_diverges),   cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_unknown),       cmocka_unit_test(test_late_turn),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_proofs),        cmocka_unit_test(test_bound_text), cmocka_unit_test(test_residues),
+        cmocka_unit_test(test_blocks_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

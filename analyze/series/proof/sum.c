@@ -209,7 +209,7 @@ int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_l
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
         /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is summed where b has a value */
         s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined && !s->f->pool->node[q->piece->root].total &&
-                      s->f->verdict != SERIES_CONVERGES;
+                      s->f->verdict == SERIES_UNDECIDED;
         return 1;
     }
     strands_free(q);
@@ -243,7 +243,7 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
-    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total && s->f->verdict != SERIES_CONVERGES;
+    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total && s->f->verdict == SERIES_UNDECIDED;
     if (x.defined && interval_is_bounded(x.value)) {
         interval_get_lower(low, x.value, 64);
         interval_get_upper(high, x.value, 64);
