@@ -1,6 +1,6 @@
 /* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, and y one of z, ln
- * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p and
- * the sum is integrated from z to infinity (up to a constant where that diverges). */
+ * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p and the
+ * sum is integrated from z to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 

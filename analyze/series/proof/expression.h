@@ -89,8 +89,6 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
 
 /* 1 if a node is q + w t, w not 0. */
 int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
-/* 1 if a node is 2 pi (q + w t), w not 0. */
-int expression_in_turns(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
 /* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what
  * may be 0. */
 int expression_is_known(const struct expression_pool *p, int n);

@@ -26,7 +26,8 @@ int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
     return !fmpq_is_zero(w);
 }
 
-int expression_in_turns(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
+/* 1 if a node is 2 pi (q + w t), w not 0. */
+static int in_turns(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];
     if (x->kind != X_MULTIPLY || (kind_of(p, x->child[0]) != X_PI && kind_of(p, x->child[1]) != X_PI))
@@ -322,7 +323,7 @@ static int without_turns(struct expression_pool *p, int a, int turns)
         fmpq_one(factor);
         if (linear)
             fmpq_set(factor, &p->node[a].weight[i]);
-        if (!(turns ? expression_in_turns : expression_in_t)(w, q, p, child))
+        if (!(turns ? in_turns : expression_in_t)(w, q, p, child))
             continue;
         fmpq_mul(w, w, factor);
         if (!fmpz_is_one(fmpq_denref(w)))
