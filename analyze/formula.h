@@ -133,6 +133,8 @@ void formula_mark_distance(unsigned char *uses_t, const struct formula *f);
 /* Value at one point in double. Infinities and what is not a number follow doc/formula.md; the caller decides. NaN also when a
  * parameter has no value (for this head), and beyond FORMULA_STEPS_MAX. */
 double formula_evaluate(const struct formula *f, const struct formula_point *at);
+/* The nodes that are evaluated for that. */
+long formula_steps(const struct formula *f, const struct formula_point *at);
 
 /* table[heads, distances]: table[h, t] = b(t), the same bits as formula_evaluate. A NaN or +inf is an error that names head and
  * distance; -inf is a mask. Also errors: a parameter without a value or with neither 1 nor `heads` values, too many steps,

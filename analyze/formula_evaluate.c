@@ -181,6 +181,13 @@ double formula_evaluate(const struct formula *f, const struct formula_point *at)
     return formula_evaluate_rounded(f, at, NULL);
 }
 
+long formula_steps(const struct formula *f, const struct formula_point *at)
+{
+    struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX};
+    value_of(&v, f->root);
+    return FORMULA_STEPS_MAX - v.steps;
+}
+
 void formula_mark_distance(unsigned char *uses_t, const struct formula *f)
 {
     for (int n = 0; n < f->node_count; n++) {

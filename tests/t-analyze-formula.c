@@ -210,6 +210,21 @@ static void test_steps_are_bounded(void **state)
     free(closed);
 }
 
+/* Each node once, the body of a sum as often as it is added. */
+static void test_steps_are_counted(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        long steps;
+    } formulas[] = {{"t", 1}, {"-t/7", 4}, {"sum(i,1,t,i)", 1 + 2 + 10}, {"sum(i,1,t,sum(j,1,i,j))", 1 + 2 + 10 * 3 + 55}};
+    for (size_t k = 0; k < sizeof formulas / sizeof *formulas; k++) {
+        struct formula *f = parse(formulas[k].text);
+        assert_int_equal(formula_steps(f, &(struct formula_point){10, 1, 8, 64, 2048}), formulas[k].steps);
+        formula_free(f);
+    }
+}
+
 /* ---- parameters ---- */
 
 static void test_parameters(void **state)
@@ -684,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_steps_are_bounded),
+        cmocka_unit_test(test_steps_are_counted),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_preset_parameters),
         cmocka_unit_test(test_tree),

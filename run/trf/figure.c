@@ -10,7 +10,7 @@
 
 enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 2400 };
 #define TOKENS_MAX 1e6 /* drawn at most */
-#define EVALUATIONS_MAX 4000000 /* over all curves */
+#define STEPS_MAX 8e7 /* of formulas, over all curves: a second or so */
 
 /* The heads that are drawn: of one encoding up to 8 spread over all, of several the last one of each. */
 static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct trf_run *r)
@@ -48,16 +48,26 @@ static const struct trf_value *drawn_value(const struct trf_run *r, const struct
     return &head->values[trf_index(r, longest, 0, 0)];
 }
 
-/* 1 if a value takes the more steps the larger t is. */
-static int sums_to_t(const struct formula *f)
+static struct formula_point point_of(const struct trf_run *r, const struct trf_head *head, uint64_t length, double t)
 {
-    unsigned char uses_t[FORMULA_NODES_MAX];
+    const struct formula_argument *a = &r->arguments[head->argument];
 
-    formula_mark_distance(uses_t, f);
-    for (int n = 0; n < f->node_count; n++)
-        if (f->nodes[n].kind == NODE_SUM && (uses_t[f->nodes[n].child[0]] || uses_t[f->nodes[n].child[1]]))
-            return 1;
-    return 0;
+    return (struct formula_point){
+        .t = t, .h = head->head ? head->head : 1, .heads = a->set.heads, .head_size = a->set.head_size, .length = (double)length};
+}
+
+/* How many tokens of a head can be drawn in so many steps, at most `most`: with a sum to t later ones take more. */
+static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length, double most, double steps)
+{
+    const struct formula *f = r->arguments[head->argument].set.biases[head->bias].formula;
+    double each, tokens = 32;
+
+    do {
+        tokens = fmin(2 * tokens, most);
+        struct formula_point at = point_of(r, head, length, tokens - 1);
+        each = (double)formula_steps(f, &at);
+    } while (tokens < most && tokens * each < steps);
+    return fmin(most, steps / each);
 }
 
 static double middle(double lo, double hi)
@@ -90,11 +100,7 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     if (!isfinite(c->field))
         c->field = 0;
     for (double j = 1; j <= most && (!length || j <= (double)length); j++) {
-        struct formula_point at = {.t = j - 1,
-                                   .h = head->head ? head->head : 1,
-                                   .heads = a->set.heads,
-                                   .head_size = a->set.head_size,
-                                   .length = (double)length};
+        struct formula_point at = point_of(r, head, length, j - 1);
         double value = exp(formula_evaluate(f, &at));
         int kept = j >= next || j == most || j == (double)length;
 
@@ -132,7 +138,7 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
     const struct trf_head *drawn[CURVES_MAX];
     struct trf_curve curves[CURVES_MAX] = {{0}};
     int count = choose_heads(drawn, r), rc = 0;
-    double most = 64, evaluations = (double)EVALUATIONS_MAX / (count ? count : 1);
+    double most = 64;
 
     if (count == 0)
         return 0; /* nothing has a series */
@@ -146,10 +152,14 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
             most = fmax(most, (double)length);
         if (isnan(v->count.log10_lo))
             most = fmax(most, 4096);
-        if (sums_to_t(r->arguments[drawn[i]->argument].set.biases[drawn[i]->bias].formula))
-            evaluations = fmin(evaluations, sqrt(4.0 * EVALUATIONS_MAX / count));
     }
-    most = floor(fmin(fmin(most, TOKENS_MAX), evaluations));
+    most = floor(fmin(most, TOKENS_MAX));
+    for (int i = 0; i < count; i++) {
+        uint64_t length;
+
+        drawn_value(r, drawn[i], &length);
+        most = floor(affordable(r, drawn[i], length, most, STEPS_MAX / count));
+    }
     for (int i = 0; i < count && rc == 0; i++)
         rc = fill_curve(&curves[i], r, drawn[i], most, e);
     if (rc == 0)
