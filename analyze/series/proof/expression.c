@@ -291,6 +291,8 @@ int expression_sign(struct expression_pool *p, int n)
         return fmpq_sgn(x->q);
     if (x->kind == X_NAN || x->depends)
         return 2;
+    if (x->total && x->sign == 2)
+        return 1;
     LOCAL(arb, v);
     for (slong prec = 0; expression_ball(v, p, n, &prec);)
         if (arb_is_finite(v) && arb_is_nonzero(v))
