@@ -34,7 +34,7 @@ struct series;
 
 /* Analyses f for the head, heads, head_size and length in `at` (t is not used). The formula must outlive the series and all its
  * parameters must be set. NULL with *e on failure: a bias that is NaN or +inf somewhere that is reached, no mass at all, memory.
- * Undecided is no failure. Bounded effort (a second or so). Caller frees. */
+ * Undecided is no failure. Bounded effort (a few seconds). Caller frees. */
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e);
 /* The same with so many seconds of processor time for this and for each question later. What is found by then is the answer: an
  * interval, `undecided`. It may differ from machine to machine; all of it is true. */

@@ -199,7 +199,10 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
         printf("closed form [B], eps %s: %s\n", o->epsilons[0], formula);
     for (int i = first; i < last; i++)
         if (r->heads[i].series && series_spent(r->heads[i].series)) {
-            printf("the effort of %g s was spent while %s\n", o->effort, series_spent(r->heads[i].series));
+            if (o->effort > 0)
+                printf("the effort of %g s was spent while %s\n", o->effort, series_spent(r->heads[i].series));
+            else
+                printf("the search ended while %s; --effort S gives it S seconds\n", series_spent(r->heads[i].series));
             break;
         }
     if (o->explain) {

@@ -551,6 +551,15 @@ static void effort_ends(void **state)
     expect("trf alibi --effort 0", 2, "--effort");
 }
 
+/* Terms that take more the farther out they are: few are added, and a short length is exact all the same. */
+static void dear_terms(void **state)
+{
+    (void)state;
+    expect("trf -sum(i,1,t,0.1/sqrt(i))+min(sin(pi*t),cos(pi*(t+1)/4)) --epsilon 0.05 --length 3 --layers 4", 0,
+           "  3                 6");
+    expect("trf -0.5*sqrt(t)-sum(i,1,t,t*0.001/i)*2 --length 60", 0, "               55");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,6 +576,7 @@ int main(void)
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
         cmocka_unit_test(effort_ends),
+        cmocka_unit_test(dear_terms),
         cmocka_unit_test(outlooks),
         cmocka_unit_test(formulas_from_a_table),
     };

@@ -18,7 +18,7 @@ struct trf_options {
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
     const char *coherence; /* of rotary positions, an exact decimal; NULL: none */
-    double effort; /* seconds of processor time for a head; 0: as long as it takes */
+    double effort; /* seconds of processor time for a head and each number of it; 0: work is counted instead */
     long layers; /* depth; 1: of one layer only */
     long train_length; /* of models that do not say it; 0: unknown */
     int explain, force, wide; /* wide: of whoever prints */

@@ -27,6 +27,7 @@ struct euler {
     fmpz *panel; /* [panels + 1] ends, the first is N */
     arb_ptr integral; /* [panels + 1] from N to there, where there is no closed form */
     int panels, integrated;
+    double most; /* no more panels are integrated once this work has been done */
     fmpz_t offered; /* the end of a panel with this bound of its remainder */
     double bound;
 };
@@ -151,7 +152,8 @@ struct euler *euler_new(const struct expression_pool *p, int root, struct modes 
         free(e);
         return NULL;
     }
-    *e = (struct euler){.p = p, .root = smooth, .whole = root, .modes = modes_hold(modes), .prec = prec, .target = target};
+    *e = (struct euler){
+        .p = p, .root = smooth, .whole = root, .modes = modes_hold(modes), .prec = prec, .target = target, .most = INFINITY};
     arb_init(e->modes_at_N);
     arb_init(e->at_N);
     arb_init(e->remainder);
@@ -233,6 +235,11 @@ void euler_free(struct euler *e)
     free(e);
 }
 
+void euler_limit(struct euler *e, double work)
+{
+    e->most = work_done + work;
+}
+
 /* Integral from N to j. */
 static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
 {
@@ -251,7 +258,7 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
         i++;
     for (; e->integrated < i; e->integrated++) {
         panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
-        if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0) { /* so are the others, and nothing comes of it */
+        if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0 || work_done > e->most) { /* nothing comes of it */
             arb_indeterminate(out);
             return;
         }

@@ -44,6 +44,8 @@ int euler_accept(struct euler *e);
 
 /* 1 if it is of that node and begins at N. */
 int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N);
+/* Integrals of panels take about so much work at most: sums beyond are indeterminate. */
+void euler_limit(struct euler *e, double work);
 /* Sum over N <= t < j; indeterminate beyond the panels. */
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j);
 

@@ -77,6 +77,19 @@ static void part_add(struct part *list, int *count, int step, const fmpq *weight
     part->power = part->whole ? fmpz_get_si(fmpq_numref(weight)) : 0;
 }
 
+/* Elementary functions take some ten times as long as sums and products. */
+static double cost_of(const struct evaluator *v)
+{
+    double cost = 10;
+    for (int i = 0; i < v->steps; i++) {
+        const struct step *s = &v->step[i];
+        cost += !s->depends ? 0 : expression_is_elementary(s->kind) ? 10 : 1 + s->count;
+    }
+    for (int i = 0; i < v->bases; i++)
+        cost += v->base[i].whole ? 2 : 15;
+    return cost * (1 + (double)v->prec / 512);
+}
+
 struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec)
 {
     LOCAL(fmpq, one);
@@ -118,6 +131,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
             part_add(v->term, &v->terms, place[n], weight, prec);
         }
     }
+    v->cost = cost_of(v);
     failed = evaluator_find_waves(v, p, node_of_term);
 end:
     free(needed);
@@ -211,11 +225,17 @@ int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum)
 int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 {
     LOCAL(arb, sum);
+    work_done += v->cost;
     evaluator_run(v, t, 0);
     arb_set(sum, v->q);
     for (int i = 0; i < v->terms; i++)
         arb_addmul(sum, v->term[i].weight, v->step[v->term[i].step].real, v->prec);
     return evaluator_finish(out, v, sum);
+}
+
+double evaluator_cost(const struct evaluator *v, int block)
+{
+    return block ? 10 + v->waves : v->cost;
 }
 
 /* ---- complex balls and power series ---- */
@@ -225,6 +245,7 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
     int analytic;
+    work_done += 1.5 * v->cost;
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);
@@ -254,6 +275,7 @@ static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 static void exponent_series(acb_poly_t out, struct evaluator *v, slong length)
 {
     LOCAL(acb_poly, log);
+    work_done += 2 * v->cost * (double)length;
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_series(&v->step[i], v->step, length, v->prec);

@@ -20,6 +20,8 @@ void evaluator_free(struct evaluator *v);
 /* exp(b(t)) for a whole t. Returns 0, or -1 where the value is ambiguous at this precision (a kink, or not a number there): ask
  * expression_substitute then. */
 int evaluator_point(arb_t out, struct evaluator *v, const arb_t t);
+/* The work of that, or of a term of evaluator_block. */
+double evaluator_cost(const struct evaluator *v, int block);
 /* exp(b(z)); b must have no kinks. Indeterminate where b is not proved to be analytic. */
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z);
 /* Taylor coefficients of exp(b(t + x)), `length` of them; no kinks. */

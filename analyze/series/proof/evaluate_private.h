@@ -44,6 +44,7 @@ struct evaluator {
     struct part *term, *base;
     struct wave *wave;
     double wave_error; /* of the sum of the waves */
+    double cost; /* of a point, counted as work is */
     arb_t q;
 };
 

@@ -165,6 +165,7 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
         return NODE_NAN;
     if (2 * p->count >= p->buckets && rehash(p, p->buckets ? 2 * p->buckets : 256))
         return expression_fail(p);
+    work_done += 5 + s->count;
     uint64_t at = shape_hash(s) % (uint64_t)p->buckets;
     for (; p->bucket[at] >= 0; at = (at + 1) % (uint64_t)p->buckets)
         if (shape_is(s, &p->node[p->bucket[at]]))

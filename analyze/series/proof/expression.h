@@ -5,6 +5,7 @@
 
 #include "analyze/formula.h"
 #include "analyze/series/proof/numbers.h"
+#include "analyze/series/proof/work.h"
 
 enum expression_kind {
     X_NAN,
@@ -35,6 +36,11 @@ enum {
     NODE_PLUS_INFINITY = 4,
     NODE_MINUS_INFINITY = 5
 }; /* nodes of every pool */
+
+static inline int expression_is_elementary(enum expression_kind kind)
+{
+    return kind >= X_POWER && kind <= X_COS;
+}
 
 struct expression {
     enum expression_kind kind;

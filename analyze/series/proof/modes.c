@@ -408,6 +408,7 @@ void modes_correction(arb_t out, const struct modes *m, acb_srcptr kernel, const
     LOCAL(arb, angle, c);
     LOCAL(acb, turn, power, sum, term);
     arb_zero(out);
+    work_done += 3 * (double)(order * m->count);
     evaluate_constant(angle, m->p, m->frequency, bits);
     arb_mul_fmpz(angle, angle, x, bits);
     arb_sin_cos(acb_imagref(turn), acb_realref(turn), angle, prec);

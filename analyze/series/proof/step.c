@@ -321,6 +321,7 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     unsigned char *needed = calloc((size_t)n + 1, 1);
     int *place = malloc((size_t)(n + 1) * sizeof *place);
     arb_indeterminate(out);
+    work_done += 5 + n / 10.0;
     if (needed && place) {
         needed[n] = 1;
         expression_mark(needed, p, n);

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { RATIOS = 16 /* that are looked at to see whether they are known */ };
+
 struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
 {
     struct sums *s = calloc(1, sizeof *s);
@@ -135,6 +137,26 @@ int sums_evaluate(struct sums *s, slong prec, int waves)
     if (s->f->step >= 0 && q->piece->root == s->f->root)
         q->ratio = summand_ratio(s->f, s->prec);
     return q->v ? q->waves : -1;
+}
+
+double sums_cost(const struct sums *s, const fmpz_t t)
+{
+    const struct part *q = &s->part[s->count - 1];
+    int opaque = s->f->pool->node[q->piece->root].opaque, known = q->ratio != NULL;
+    struct formula_error ignored;
+    LOCAL(arb, x);
+    if (!opaque)
+        return evaluator_cost(q->v, q->waves);
+    for (ulong i = 1; i <= RATIOS && known; i++) {
+        arb_set_fmpz(x, s->f->step_from);
+        arb_add_ui(x, x, i, s->prec);
+        known = evaluator_point(x, q->ratio, x) == 0;
+    }
+    if (known)
+        return evaluator_cost(q->ratio, 0);
+    double before = work_done;
+    summand_term(x, s->f, q->piece->root, t, s->prec, &ignored);
+    return work_done - before;
 }
 
 int sums_points(struct sums *s, ulong count)

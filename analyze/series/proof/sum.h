@@ -21,6 +21,8 @@ const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X);
 int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end);
 /* Terms of the piece are evaluated at so many bits; waves: in double where there are many. 0, 1: there are, -1: memory. */
 int sums_evaluate(struct sums *s, slong prec, int waves);
+/* The work of one of these terms at t or so, measured where they have no step that is known. */
+double sums_cost(const struct sums *s, const fmpz_t t);
 /* The first `count` distances of the piece one by one. 0 or -1: memory. */
 int sums_points(struct sums *s, ulong count);
 /* What follows them up to the piece's end by Euler-Maclaurin's formula, e[r] being of the distances r + count n (NULL: f is 0

@@ -23,7 +23,7 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     fmpz_init(f->decreasing_from);
     fmpz_init(f->step_from);
     f->step = -1;
-    f->effort = f->deadline = INFINITY;
+    f->effort = f->end = INFINITY;
     f->pool = shared ? shared : expression_pool_new();
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");

@@ -72,8 +72,8 @@ struct series_summand {
     int period;
     struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
-    double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
-    const char *spent; /* what the search was at when that time was over; NULL: it was not */
+    double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
+    const char *spent; /* what the search was at then; NULL: it did not stop */
     int strands; /* noted by the search: at every so many distances the last piece is to be summed by Euler-Maclaurin's formula */
     int wild; /* that does not converge */
     struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */

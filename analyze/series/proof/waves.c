@@ -89,6 +89,7 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
     double sum[EVALUATE_BLOCK] = {0};
     int status = 0;
     LOCAL(arb, angle, b, t);
+    work_done += count * evaluator_cost(v, 1);
     for (int k = 0; k < v->waves; k++) {
         struct wave *w = &v->wave[k];
         if (w->cosine[0] == 0)

@@ -1,8 +1,12 @@
-/* When the search stops for its time. Without a limit every answer is the same wherever and whenever it is asked for. */
+/* When the search stops. Without --effort the work is counted, and every answer is the same wherever it is asked for. */
 #include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <time.h>
+
+/* Of a question: some four seconds. */
+static const double WORK_MOST = 1e8;
+static const double WORK_A_SECOND = 2.5e7;
 
 static double now(void)
 {
@@ -12,13 +16,17 @@ static double now(void)
 void search_begin(struct series_summand *const *summand, int count)
 {
     for (int i = 0; i < count; i++)
-        if (isfinite(summand[i]->effort))
-            summand[i]->deadline = now() + summand[i]->effort;
+        summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort : work_done + WORK_MOST;
+}
+
+double search_left(const struct series_summand *f)
+{
+    return isfinite(f->effort) ? (f->end - now()) * WORK_A_SECOND : f->end - work_done;
 }
 
 int search_spent(struct series_summand *f, const char *doing)
 {
-    if (isinf(f->deadline) || now() <= f->deadline)
+    if (search_left(f) > 0)
         return 0;
     if (!f->spent)
         f->spent = doing;

@@ -9,13 +9,13 @@ enum { FAILURES = 12 /* of panels, until another order is looked for */ };
 static const double MODES_WIDER = 1024;
 
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
-static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, long *budget)
+static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, double most_work)
 {
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
     double widest = (double)most * (euler_reach(e, 1) < 6 ? MODES_WIDER : 1);
-    for (double r = 1; r <= widest && failures < 4 && --*budget > 0; r *= 1.1892) {
+    for (double r = 1; r <= widest && failures < 4 && work_done < most_work; r *= 1.1892) {
         double size = euler_magnitude(e, a, b, r);
         if (size == EULER_NONE) {
             failures++;
@@ -33,14 +33,14 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 }
 
 /* Offers a panel with radii that suit it, until one will do. */
-static double offer(struct euler *e, const fmpz_t next, slong order, double target, long *budget)
+static double offer(struct euler *e, const fmpz_t next, slong order, double target, double most_work)
 {
     double best = EULER_NONE, near = (double)order / euler_reach(e, 1), far, wide;
     LOCAL(fmpz, width);
     fmpz_sub(width, next, euler_end(e));
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;
     far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
-    for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && --*budget > 0; i++)
+    for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && work_done < most_work; i++)
         best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : i < 10 ? near * ldexp(1, i - 4) : ldexp(wide, 10 - i));
     return best;
 }
@@ -54,7 +54,7 @@ static double relative(const fmpz_t a, const fmpz_t b)
 }
 
 /* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
-static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target, long *budget)
+static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target, double most_work)
 {
     int panels = 0, failures = 0, patience = FAILURES;
     slong exponent;
@@ -74,7 +74,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
         if (fmpz_cmp(next, end) > 0)
             fmpz_set(next, end);
         double wanted = target + panels * 0.01;
-        if (offer(e, next, order, wanted, budget) <= -wanted && euler_accept(e) == 0) {
+        if (offer(e, next, order, wanted, most_work) <= -wanted && euler_accept(e) == 0) {
             panels++;
             step = step < 8 ? 2 * step : step;
         } else {
@@ -82,7 +82,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
             int least_step = step < 0.02 && (step < least || fmpz_cmp_ui(width, 8) < 0);
             if (least_step || ++failures == patience) { /* for want of a higher order? */
                 patience *= 2;
-                slong higher = choose_order(e, a, next, target + 64, most, budget);
+                slong higher = choose_order(e, a, next, target + 64, most, most_work);
                 if (higher > order || least_step)
                     return higher > order ? higher : -1;
             }
@@ -92,7 +92,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
 }
 
 struct euler *search_euler(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, const fmpz_t end,
-                           slong prec, slong target, long *budget)
+                           slong prec, slong target, double most_work)
 {
     struct euler *e = euler_new(p, root, modes, N, prec, target);
     LOCAL(fmpz, b);
@@ -104,14 +104,15 @@ struct euler *search_euler(const struct expression_pool *p, int root, struct mod
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
     slong most = prec / 2 + 64, order = 0;
-    for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && *budget > 0; narrower++) { /* near a far peak */
-        order = choose_order(e, N, b, (double)target + 8, most, budget);
+    for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && work_done < most_work;
+         narrower++) { /* near a far peak */
+        order = choose_order(e, N, b, (double)target + 8, most, most_work);
         fmpz_sub(b, b, N);
         fmpz_fdiv_q_2exp(b, b, 3);
         fmpz_add(b, b, N);
     }
     for (order = order ? order : -1; order > 0;)
-        order = cover(e, end, order, most, (double)target + 8, budget);
+        order = cover(e, end, order, most, (double)target + 8, most_work);
     if (order == 0)
         return e;
     euler_free(e);

@@ -16,9 +16,11 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* A question begins: each of the summands has its seconds of processor time from now on. */
+/* A question begins: each of the summands has its seconds of processor time from now on, or else a count of work (work.h). */
 void search_begin(struct series_summand *const *summand, int count);
-/* 1 once the time is over: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */
+/* How much work may still be done, about. */
+double search_left(const struct series_summand *f);
+/* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */
 int search_spent(struct series_summand *f, const char *doing);
 
 /* ---- cuts.c ---- */
@@ -44,10 +46,10 @@ int search_first(const int *node, int r);
 /* ---- panels.c ---- */
 
 /* A sum of node `root`, with its modes or without (NULL), over N <= t < end by Euler's and Maclaurin's formula, with an error
- * below about 2^-target, in balls of prec bits. NULL where the remainder cannot be bounded so well, or memory is short, or the
- * budget, of bounds of f on a rectangle, is spent. */
+ * below about 2^-target, in balls of prec bits. NULL where the remainder cannot be bounded so well, or memory is short, or
+ * that much work has been done. */
 struct euler *search_euler(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, const fmpz_t end,
-                           slong prec, slong target, long *budget);
+                           slong prec, slong target, double most_work);
 
 /* ---- sums.c ---- */
 

@@ -2,6 +2,7 @@
 #include "analyze/formula_private.h"
 #include "analyze/series/search/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +20,13 @@ enum {
     FLANK_BITS = 5, /* a peak is about so many times narrower than what is between its flanks */
     STEP_BITS = 16, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
-    FAR_BITS = 40000,
-    EULER_STEPS = 400000, /* nodes times bounds on a rectangle */
-    LONG_FORMULA = 500 /* nodes: what is longer is cut short */
+    FAR_BITS = 40000
 };
 
-/* Work of summing point by point: nodes times points, more at higher precision. */
-static const double POINT_WORK = 4e7;
+/* Of summing point by point. */
+static const double POINT_WORK = 8e7;
+/* Of choosing panels for a strand. */
+static const double PANELS_WORK = 1e7;
 
 struct plan {
     struct series_summand *f;
@@ -143,7 +144,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
         fmpz_sub(length, end, next); /* what is left, in equal parts */
-        fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
+        if (!search_spent(plan->f, "panels were bounded"))
+            fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
         fmpz_add(next, next, length);
         failed = sums_bound(plan->sums, next, WORD_MAX) < 0;
     }
@@ -181,19 +183,18 @@ static int bound_flank(struct plan *plan, const struct piece *piece, const fmpz_
     return taken < 0 ? -1 : 0;
 }
 
-/* Distances that may be summed one by one. */
-static ulong affordable(const struct plan *plan, const struct piece *piece, int waves)
+/* Distances that may be summed one by one, of so many. */
+static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length)
 {
-    int opaque = plan->f->pool->node[piece->root].opaque;
-    double nodes = (opaque && plan->f->step > piece->root ? plan->f->step : piece->root) + 8,
-           work = nodes * (1 + (double)plan->prec / 256);
-    if (waves)
-        work = 10;
-    if (nodes > LONG_FORMULA)
-        work *= 30;
-    if (opaque)
-        work *= plan->f->step < 0 ? 40000 : 2; /* it may be a sum of sums */
-    return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
+    double work = search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : fmin(POINT_WORK, search_left(plan->f)), cost;
+    LOCAL(fmpz, t);
+    ulong points = 8;
+    do { /* far out a term of sums is dearer */
+        points *= 2;
+        fmpz_add_ui(t, piece->first, points);
+        cost = sums_cost(plan->sums, t);
+    } while ((double)points * cost < work && fmpz_cmp_ui(length, points) > 0);
+    return (ulong)fmax(work / cost, 1);
 }
 
 /* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
@@ -203,12 +204,13 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     struct euler *e[PERIOD_MAX];
     int hard = 0;
     LOCAL(fmpz, N, from, to, length);
-    long budget = EULER_STEPS / (piece->root + 8) * (strands < 16 ? strands : 16);
+    int several = strands < 16 ? strands : 16;
+    double most_work = work_done + PANELS_WORK * several;
     ulong first = fmpz_fdiv_ui(piece->first, (ulong)strands); /* they all begin at a multiple */
     fmpz_sub(length, end, piece->first);
     strand_place(to, end, 0, strands);
-    for (ulong lead = 0;
-         lead * (ulong)strands <= most && lead <= lead_max && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead * (ulong)strands <= most && lead <= lead_max && work_done < most_work &&
+                         !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         *points = (lead + (first > 0)) * (ulong)strands - first;
         fmpz_add_ui(N, piece->first, *points);
@@ -221,10 +223,12 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
             int r = (hard + i) % strands;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
-            e[r] = search_euler(plan->f->pool, node[r], modes[r], from, to, plan->prec, plan->target, &budget);
+            e[r] = search_euler(plan->f->pool, node[r], modes[r], from, to, plan->prec, plan->target, most_work);
             failed = !e[r];
             if (failed)
                 hard = r;
+            else
+                euler_limit(e[r], search_left(plan->f) / (2 * several)); /* the rest for another way */
         }
         if (!failed)
             return sums_euler(plan->sums, e, strands, plan->prec / 2 - plan->target); /* 0: the integral is too hard */
@@ -268,7 +272,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     if (waves < 0)
         return -1;
     fmpz_sub(length, end, piece->first);
-    ulong most = affordable(plan, piece, waves), points;
+    ulong most = affordable(plan, piece, length), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
     int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
     if (!fmpz_is_zero(plan->f->flank) && (fmpz_equal(end, plan->f->flank) || fmpz_equal(piece->first, plan->f->flank + 1)))
