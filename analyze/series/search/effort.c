@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-/* Of a question: some four seconds. */
+/* Of a question for each of its heads: some four seconds. */
 static const double WORK_MOST = 1e8;
 static const double WORK_A_SECOND = 2.5e7;
 
@@ -16,7 +16,7 @@ static double now(void)
 void search_begin(struct series_summand *const *summand, int count)
 {
     for (int i = 0; i < count; i++)
-        summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort : work_done + WORK_MOST;
+        summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort : work_done + count * WORK_MOST;
 }
 
 double search_left(const struct series_summand *f)

@@ -58,7 +58,7 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
-    for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+    for (slong bits = -1; v && bits <= most && search_left(f) > 0; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
         arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
@@ -186,7 +186,8 @@ static int bound_flank(struct plan *plan, const struct piece *piece, const fmpz_
 /* Distances that may be summed one by one, of so many. */
 static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length)
 {
-    double work = search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : fmin(POINT_WORK, search_left(plan->f)), cost;
+    double work = search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : fmin(POINT_WORK, search_left(plan->f) / 2),
+           cost;
     LOCAL(fmpz, t);
     ulong points = 8;
     do { /* far out a term of sums is dearer */
