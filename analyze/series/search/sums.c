@@ -193,7 +193,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
     do { /* far out a term of sums is dearer */
         points *= 2;
         fmpz_add_ui(t, piece->first, points);
-        cost = sums_cost(plan->sums, t);
+        cost = fmax(sums_cost(plan->sums, t), 1);
     } while ((double)points * cost < work && fmpz_cmp_ui(length, points) > 0);
     return (ulong)fmax(work / cost, 1);
 }
