@@ -120,8 +120,13 @@ static int is_root(const struct expression_pool *p, int n)
  * differ, as much as there is of both. 1 if there was such a pair. */
 static int join_roots(struct expression_pool *p, struct terms *s)
 {
+    int above = 0, below = 0;
     LOCAL(fmpq, w);
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < s->count; i++) {
+        above |= fmpq_sgn(s->term[i].weight) > 0 && is_root(p, s->term[i].node);
+        below |= fmpq_sgn(s->term[i].weight) < 0 && is_root(p, s->term[i].node);
+    }
+    for (int i = 0; i < s->count && above && below; i++)
         for (int j = i + 1; j < s->count && is_root(p, s->term[i].node); j++) {
             fmpq *first = s->term[i].weight, *second = s->term[j].weight;
             int a = s->term[i].node, b = s->term[j].node;
