@@ -54,13 +54,10 @@ static int value_of_bucket(struct expression_pool *p, int root, int fraction, co
     const int old[] = {NODE_T_ITSELF, b->place, fraction},
               fresh[] = {NODE_NAN, b->stands, expression_subtract(p, NODE_T_ITSELF, number)};
     value = expression_exchange(p, p, root, 3, old, fresh);
-    unsigned char *needed = calloc((size_t)value + 1, 1);
-    if (!needed)
-        return -1;
-    needed[value] = 1;
-    expression_mark(needed, p, value);
-    int left = value == NODE_NAN || (value >= NODE_T_ITSELF && needed[NODE_T_ITSELF]);
-    free(needed);
+    int count, *nodes = expression_below(&count, p, &value, 1), left = !nodes || value == NODE_NAN;
+    for (int k = 0; nodes && k < count; k++)
+        left |= nodes[k] == NODE_T_ITSELF;
+    free(nodes);
     LOCAL(arb, shift, slope);
     value = left ? NODE_NAN : expression_exchange(p, p, value, 1, &number, (const int[]){NODE_T_ITSELF});
     return value != NODE_NAN && !p->failed && evaluate_affine(shift, slope, p, value, 64) ? value : -1;
@@ -71,15 +68,11 @@ int buckets_new(struct buckets *out, struct expression_pool *p, int root, const 
 {
     int fraction = -1;
     LOCAL(arb, shift, slope, x);
-    unsigned char *needed = calloc((size_t)root + 1, 1);
-    if (!needed)
-        return -1;
-    needed[root] = 1;
-    expression_mark(needed, p, root);
-    for (int n = 0; n <= root; n++)
-        if (needed[n] && p->node[n].depends && p->node[n].kind == X_FRACTION)
-            fraction = fraction == -1 ? n : -2;
-    free(needed);
+    int count, *nodes = expression_below(&count, p, &root, 1);
+    for (int k = 0; nodes && k < count; k++)
+        if (p->node[nodes[k]].depends && p->node[nodes[k]].kind == X_FRACTION)
+            fraction = fraction == -1 ? nodes[k] : -2;
+    free(nodes);
     if (fraction < 0 || buckets_of(out, p, fraction))
         return -1;
     out->value = value_of_bucket(p, root, fraction, out);

@@ -324,22 +324,15 @@ int expression_step(struct expression_pool *p, const struct formula *f, const st
 int expression_exchange(struct expression_pool *to, const struct expression_pool *from, int n, int count, const int *old,
                         const int *fresh)
 {
-    int result = NODE_NAN, widest = 1;
+    int result = NODE_NAN, widest = 1, steps = 0, *nodes = expression_below(&steps, from, &n, 1);
     int *made = calloc((size_t)n + 1, sizeof *made);
-    unsigned char *needed = calloc((size_t)n + 1, 1);
-    for (int i = 0; i <= n; i++)
-        widest = from->node[i].count > widest ? from->node[i].count : widest;
+    for (int k = 0; nodes && k < steps; k++)
+        widest = from->node[nodes[k]].count > widest ? from->node[nodes[k]].count : widest;
     int *child = malloc((size_t)widest * sizeof *child);
-    to->failed |= !made || !needed || !child;
-    if (!to->failed) {
-        needed[n] = 1;
-        expression_mark(needed, from, n);
-    }
-    for (int i = 0; i <= n && !to->failed; i++) {
+    to->failed |= !made || !nodes || !child;
+    for (int step = 0; step < steps && !to->failed; step++) {
+        int i = nodes[step], place = 0;
         struct expression like = from->node[i]; /* the pool may move while it grows */
-        if (!needed[i])
-            continue;
-        int place = 0;
         while (place < count && old[place] != i)
             place++;
         for (int k = 0; k < like.count; k++)
@@ -347,7 +340,7 @@ int expression_exchange(struct expression_pool *to, const struct expression_pool
         result = made[i] = place < count ? fresh[place] : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
     }
     free(made);
-    free(needed);
+    free(nodes);
     free(child);
     return to->failed ? NODE_NAN : result;
 }

@@ -94,11 +94,10 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
 {
     LOCAL(fmpq, one);
     const struct expression *x = &p->node[root];
-    int count = x->kind == X_LINEAR ? x->count : 1, failed = 1;
+    int count = x->kind == X_LINEAR ? x->count : 1, failed = 1, steps, *nodes = NULL;
     struct evaluator *v = calloc(1, sizeof *v);
-    unsigned char *needed = calloc((size_t)root + 1, 1);
-    int *place = malloc((size_t)(root + 1) * sizeof *place), *node_of_term = calloc((size_t)count, sizeof *node_of_term);
-    if (!v || !needed || !place || !node_of_term)
+    int *node_of_term = calloc((size_t)count, sizeof *node_of_term);
+    if (!v || !node_of_term)
         goto end;
     if (x->kind == X_LINEAR && !fmpz_is_zero(fmpq_numref(x->q))) { /* other terms cancel most of a large constant */
         slong bits = (slong)fmpz_bits(fmpq_numref(x->q)) - (slong)fmpz_bits(fmpq_denref(x->q));
@@ -111,12 +110,12 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     v->base = calloc((size_t)count, sizeof *v->base);
     if (!v->term || !v->base)
         goto end;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) { /* of a logarithm, what it is of */
         int n = x->kind == X_LINEAR ? x->child[i] : root;
-        needed[p->node[n].kind == X_LN ? p->node[n].child[0] : n] = 1;
+        node_of_term[i] = p->node[n].kind == X_LN ? p->node[n].child[0] : n;
     }
-    expression_mark(needed, p, root);
-    if (evaluator_steps(v, place, p, needed, root))
+    nodes = expression_below(&steps, p, node_of_term, count);
+    if (!nodes || evaluator_steps(v, p, nodes, steps))
         goto end;
     fmpq_one(one);
     if (x->kind == X_LINEAR)
@@ -125,17 +124,16 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
         int n = x->kind == X_LINEAR ? x->child[i] : root;
         const fmpq *weight = x->kind == X_LINEAR ? &x->weight[i] : one;
         if (p->node[n].kind == X_LN) {
-            part_add(v->base, &v->bases, place[p->node[n].child[0]], weight, prec);
+            part_add(v->base, &v->bases, evaluator_place(v, p->node[n].child[0]), weight, prec);
         } else {
             node_of_term[v->terms] = n;
-            part_add(v->term, &v->terms, place[n], weight, prec);
+            part_add(v->term, &v->terms, evaluator_place(v, n), weight, prec);
         }
     }
     v->cost = cost_of(v);
     failed = evaluator_find_waves(v, p, node_of_term);
 end:
-    free(needed);
-    free(place);
+    free(nodes);
     free(node_of_term);
     if (failed) {
         evaluator_free(v);

@@ -60,8 +60,10 @@ void step_clear(struct step *s);
 void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);
 /* exp of the value of b; 0, or -1 where it is +inf or not known. */
 int exp_of(arb_t out, const arb_t b, slong prec);
-/* Steps for the marked nodes in order; place[n] = step of node n. 0 or -1. */
-int evaluator_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last);
+/* Steps for nodes in order, with all below them. 0 or -1. */
+int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes, int count);
+/* The step of a node. */
+int evaluator_place(const struct evaluator *v, int n);
 
 /* ---- points (evaluate.c) ---- */
 

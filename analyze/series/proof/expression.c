@@ -176,6 +176,11 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
         if (!grown)
             return expression_fail(p);
         p->node = grown;
+        int *seen = realloc(p->seen, ((size_t)capacity + 1) * sizeof *seen);
+        if (!seen)
+            return expression_fail(p);
+        memset(seen + (p->seen ? p->capacity + 1 : 0), 0, (size_t)(capacity - (p->seen ? p->capacity : -1)) * sizeof *seen);
+        p->seen = seen;
         p->capacity = capacity;
     }
     struct expression *x = &p->node[p->count];
@@ -250,6 +255,7 @@ void expression_pool_free(struct expression_pool *p)
     }
     free(p->node);
     free(p->bucket);
+    free(p->seen);
     free(p);
 }
 
@@ -277,11 +283,36 @@ int expression_leaf(struct expression_pool *p, enum expression_kind kind)
     return expression_intern(p, &(struct shape){.kind = kind});
 }
 
-void expression_mark(unsigned char *needed, const struct expression_pool *p, int last)
+static int in_order(const void *a, const void *b)
 {
-    for (int n = last; n >= 0; n--)
-        for (int i = 0; needed[n] && i < p->node[n].count; i++)
-            needed[p->node[n].child[i]] = 1;
+    return *(const int *)a - *(const int *)b;
+}
+
+int *expression_below(int *count, const struct expression_pool *p, const int *root, int roots)
+{
+    int *seen = p->seen + 1, walk = ++p->seen[0], capacity = 16, *list = malloc((size_t)capacity * sizeof *list);
+    *count = 0;
+    for (int i = -1; list && i < *count; i++) { /* the list is what is still to be walked, too */
+        const int *next = i < 0 ? root : p->node[list[i]].child;
+        int more = i < 0 ? roots : p->node[list[i]].count;
+        if (*count + more > capacity) {
+            capacity = 2 * (*count + more);
+            int *grown = realloc(list, (size_t)capacity * sizeof *grown);
+            if (!grown)
+                free(list);
+            list = grown;
+        }
+        for (int k = 0; list && k < more; k++)
+            if (seen[next[k]] != walk) {
+                seen[next[k]] = walk;
+                list[(*count)++] = next[k];
+            }
+    }
+    if (list)
+        qsort(list, (size_t)*count, sizeof *list, in_order);
+    else
+        *count = 0;
+    return list;
 }
 
 /* [1.2] */

@@ -61,6 +61,7 @@ struct expression_pool {
     int count, capacity;
     int *bucket; /* hash of what is there already */
     int buckets;
+    int *seen; /* [capacity + 1] by the last walk, whose number comes first */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
 };
 
@@ -115,8 +116,8 @@ int expression_replace(struct expression_pool *to, const struct expression_pool 
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t);
 
-/* Marks all nodes below the marked ones, none of which is above `last`. */
-void expression_mark(unsigned char *needed, const struct expression_pool *p, int last);
+/* The roots and all nodes below them, in order. NULL: memory. Caller frees. */
+int *expression_below(int *count, const struct expression_pool *p, const int *root, int roots);
 
 /* Exact value of an unsigned or signed decimal as the formula language writes it. */
 void decimal_exact(fmpq_t q, const char *decimal);

@@ -110,14 +110,11 @@ static int common_frequency(struct expression_pool *p, int v)
     int first = -1, result = -1, known = 1;
     LOCAL(fmpq, divisor);
     LOCAL(arb, shift, slope_ball);
-    unsigned char *needed = calloc((size_t)v + 1, 1);
-    if (!needed)
-        return -1;
-    needed[v] = 1;
-    expression_mark(needed, p, v);
+    int count = 0, *nodes = expression_below(&count, p, &v, 1);
     for (int pass = 0; pass < 2 && known; pass++) /* the divisor of all; then whether the multiples are few */
-        for (int n = 0; n <= v && known; n++) {
-            if (!needed[n] || !p->node[n].depends || (p->node[n].kind != X_SIN && p->node[n].kind != X_COS))
+        for (int i = 0; i < count && known; i++) {
+            int n = nodes[i];
+            if (!p->node[n].depends || (p->node[n].kind != X_SIN && p->node[n].kind != X_COS))
                 continue;
             int argument = p->node[n].child[0], at[2];
             if (!evaluate_affine(shift, slope_ball, p, argument, 64)) /* a function of waves */
@@ -138,7 +135,7 @@ static int common_frequency(struct expression_pool *p, int v)
                 known = fmpz_cmpabs(fmpq_numref(multiple), (const fmpz[]){MULTIPLES_MAX}) <= 0;
             }
         }
-    free(needed);
+    free(nodes);
     if (known && first >= 0) {
         result = expression_scale(p, first, divisor);
         int sign = expression_sign(p, result);

@@ -85,14 +85,15 @@ static int decide_node(struct expression_pool *p, const struct expression *x, co
 static int decide(struct expression_pool *p, int root, const struct ranges *r)
 {
     int *made = calloc((size_t)root + 1, sizeof *made), widest = 3, result = NODE_NAN;
-    for (int n = 0; n <= root; n++)
-        widest = r->needed[n] && p->node[n].count > widest ? p->node[n].count : widest;
+    for (int k = 0; k < r->count; k++)
+        widest = p->node[r->nodes[k]].count > widest ? p->node[r->nodes[k]].count : widest;
     int *child = malloc((size_t)widest * sizeof *child);
     p->failed |= !made || !child;
-    for (int n = 0; n <= root && made && child; n++) {
+    for (int k = 0; k < r->count && made && child; k++) {
+        int n = r->nodes[k];
         made[n] = n;
         struct expression x = p->node[n]; /* the pool may move while it grows */
-        if (r->needed[n] && x.depends && x.count) {
+        if (x.depends && x.count) {
             for (int i = 0; i < x.count; i++)
                 child[i] = made[x.child[i]];
             made[n] = decide_node(p, &x, &r->node[n], child, r);

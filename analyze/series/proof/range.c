@@ -242,13 +242,12 @@ static int is_positive(const struct expression *x, const struct range *all)
 
 int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
 {
-    *r = (struct ranges){.count = root + 1, .prec = prec};
-    r->node = calloc((size_t)r->count, sizeof *r->node);
-    r->needed = calloc((size_t)r->count, 1);
-    if (!r->node || !r->needed) {
-        free(r->node);
-        free(r->needed);
-        *r = (struct ranges){0};
+    *r = (struct ranges){.prec = prec};
+    r->node = calloc((size_t)root + 1, sizeof *r->node);
+    r->nodes = expression_below(&r->count, p, &root, 1);
+    if (!r->node || !r->nodes) {
+        r->count = 0;
+        ranges_free(r);
         return -1;
     }
     LOCAL_INTERVAL(prec, t, start);
@@ -258,11 +257,8 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         fmpz_get_mpfr(&t->right, hi, MPFR_RNDU);
     else
         mpfr_set_inf(&t->right, 1);
-    r->needed[root] = 1;
-    expression_mark(r->needed, p, root);
-    for (int n = 0; n <= root; n++) {
-        if (!r->needed[n])
-            continue;
+    for (int k = 0; k < r->count; k++) {
+        int n = r->nodes[k];
         struct range *x = &r->node[n];
         mpfi_init2(x->value, prec);
         mpfi_init2(x->start, prec);
@@ -286,11 +282,10 @@ void range_clear(struct range *x)
 
 void ranges_free(struct ranges *r)
 {
-    for (int n = 0; n < r->count; n++)
-        if (r->needed[n])
-            range_clear(&r->node[n]);
+    for (int k = 0; k < r->count; k++)
+        range_clear(&r->node[r->nodes[k]]);
     free(r->node);
-    free(r->needed);
+    free(r->nodes);
     *r = (struct ranges){0};
 }
 
@@ -300,7 +295,7 @@ int range_compute(struct range *out, const struct expression_pool *p, int root, 
     if (ranges_compute(&r, p, root, lo, hi, prec))
         return -1;
     *out = r.node[root];
-    r.needed[root] = 0;
+    r.count--; /* the root comes last */
     ranges_free(&r);
     return 0;
 }

@@ -22,9 +22,8 @@ struct range {
 
 /* Ranges of a node and of all below it. */
 struct ranges {
-    int count;
-    struct range *node; /* [count] */
-    unsigned char *needed; /* [count] which of them are there */
+    int count, *nodes; /* [count] of which they are, in order */
+    struct range *node; /* by node */
     mpfr_prec_t prec;
 };
 

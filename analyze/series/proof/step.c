@@ -265,20 +265,28 @@ static void hull(struct step *s, const struct step *all)
     }
 }
 
-int evaluator_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last)
+int evaluator_place(const struct evaluator *v, int n)
 {
-    int count = 0;
-    for (int n = 0; n <= last; n++)
-        count += needed[n];
+    int lo = 0, hi = v->steps - 1;
+    while (lo < hi) {
+        int middle = lo + (hi - lo) / 2;
+        if (v->step[middle].node < n)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes, int count)
+{
     v->step = calloc((size_t)count + 1, sizeof *v->step);
     if (!v->step)
         return -1;
-    for (int n = 0; n <= last; n++) {
-        if (!needed[n])
-            continue;
+    for (int k = 0; k < count; k++) {
+        int n = nodes[k];
         const struct expression *x = &p->node[n];
-        struct step *s = &v->step[v->steps];
-        place[n] = v->steps++;
+        struct step *s = &v->step[v->steps++];
         *s = (struct step){.kind = x->kind, .node = n, .count = x->count, .depends = x->depends};
         arb_init(s->q);
         arb_init(s->real);
@@ -297,7 +305,7 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
             if (!s->child)
                 return -1;
             for (int i = 0; i < x->count; i++)
-                s->child[i] = place[x->child[i]];
+                s->child[i] = evaluator_place(v, x->child[i]);
             if (x->weight) {
                 s->weight = _arb_vec_init(x->count);
                 for (int i = 0; i < x->count; i++)
@@ -318,21 +326,15 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
 void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
 {
     struct evaluator v = {.prec = prec};
-    unsigned char *needed = calloc((size_t)n + 1, 1);
-    int *place = malloc((size_t)(n + 1) * sizeof *place);
+    int count = 0, *nodes = expression_below(&count, p, &n, 1);
     arb_indeterminate(out);
-    work_done += 5 + n / 10.0;
-    if (needed && place) {
-        needed[n] = 1;
-        expression_mark(needed, p, n);
-        if (evaluator_steps(&v, place, p, needed, n) == 0)
-            arb_set(out, v.step[place[n]].real);
-        for (int i = 0; i < v.steps; i++)
-            step_clear(&v.step[i]);
-        free(v.step);
-    }
-    free(needed);
-    free(place);
+    work_done += 5 + 3 * count;
+    if (nodes && evaluator_steps(&v, p, nodes, count) == 0)
+        arb_set(out, v.step[count - 1].real);
+    for (int i = 0; i < v.steps; i++)
+        step_clear(&v.step[i]);
+    free(v.step);
+    free(nodes);
 }
 
 int exp_of(arb_t out, const arb_t b, slong prec)

@@ -59,14 +59,10 @@ int search_period(const struct expression_pool *p, int root)
     ulong period = 1;
     int known = 1;
     LOCAL(fmpq, w);
-    unsigned char *needed = calloc((size_t)root + 1, 1);
-    if (!needed)
-        return 1;
-    needed[root] = 1;
-    expression_mark(needed, p, root);
-    for (int n = 0; n <= root && known; n++) {
-        const struct expression *x = &p->node[n], *inside = x->count ? &p->node[x->child[0]] : NULL;
-        if (!needed[n] || !x->depends)
+    int count = 0, *nodes = expression_below(&count, p, &root, 1);
+    for (int k = 0; k < count && known; k++) {
+        const struct expression *x = &p->node[nodes[k]], *inside = x->count ? &p->node[x->child[0]] : NULL;
+        if (!x->depends)
             continue;
         if (x->kind == X_FRACTION) {
             weight_of_t(w, p, x->child[0]);
@@ -89,7 +85,7 @@ int search_period(const struct expression_pool *p, int root)
             known = join(&period, fmpq_denref(w));
         }
     }
-    free(needed);
+    free(nodes);
     return known ? (int)period : 1;
 }
 
