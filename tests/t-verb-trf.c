@@ -560,6 +560,8 @@ static void dear_terms(void **state)
     expect("trf -sum(i,1,t,0.1/sqrt(i))+min(sin(pi*t),cos(pi*(t+1)/4)) --epsilon 0.05 --length 3 --layers 4", 0,
            "  3                 6");
     expect("trf -0.5*sqrt(t)-sum(i,1,t,t*0.001/i)*2 --length 60", 0, "               55");
+    /* not taken apart at each of its 9,000 kinks, which took minutes */
+    expect("trf -sum(i,1,9000,abs(t-7*i))/9000000", 0, "[19901, 63338]");
 }
 
 int main(void)

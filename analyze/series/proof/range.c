@@ -264,7 +264,9 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         mpfi_init2(x->start, prec);
         mpfi_init2(x->rate, prec);
         mpfi_init2(x->elasticity, prec);
-        work_done += p->node[n].kind == X_POWER ? 600 : expression_is_elementary(p->node[n].kind) ? 300 : 30;
+        work_done += p->node[n].kind == X_POWER                  ? 600
+                     : expression_is_elementary(p->node[n].kind) ? 300
+                                                                 : 30 + 10 * p->node[n].count;
         range_mend(x);
         rule(x, p, n, r->node, t, start);
         x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));

@@ -333,8 +333,9 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
         stretch_clear(&tail);
         stretch_resolve(&tail, f, &all, from, NULL);
     }
+    double half = search_left(f) / 2; /* what is not taken apart is summed as it is */
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
-        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 ? &breaks.at[i] : from;
+        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 && search_left(f) > half ? &breaks.at[i] : from;
         cut(&c, &all, lo, end);
         fmpz_set(lo, end);
     }
