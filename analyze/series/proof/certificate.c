@@ -52,17 +52,22 @@ static const char *ball_text(char out[140], const arb_t x)
 /* The exponents of t, ln t, ln ln t, ..., the rest, and another factor. */
 static const char *growth_bounds(char out[800], const struct growth *g)
 {
+    const fmpq *exponent = g->exponent[g->verdict < 0 ? ABOVE : BELOW];
     char rest[140];
     size_t used = 0;
+    LOCAL_INTERVAL(128, within);
+    mpfi_set(within, g->rest);
+    if (g->apart) /* what it is at least has other exponents */
+        mpfr_set_inf(&within->left, -1);
     for (int k = 0; k < GROWTH_LEVELS; k++) {
-        char *q = fmpq_get_str(NULL, 10, &g->exponent[k]);
+        char *q = fmpq_get_str(NULL, 10, &exponent[k]);
         int n = snprintf(out + used, 340 - used, "%s ", q);
         flint_free(q);
         if (n < 0 || (size_t)n >= 340 - used) /* exponents that long are those of no bound that could be checked */
             return "unknown";
         used += (size_t)n;
     }
-    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(rest, g->rest));
+    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(rest, within));
     if (g->stretched) {
         LOCAL_INTERVAL(128, weight);
         interval_set_arb(weight, g->weight);

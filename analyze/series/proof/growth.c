@@ -5,7 +5,15 @@
 
 #include <stdlib.h>
 
-enum { ARC_MAX = 4096 /* steps among which one is sought that hardly turns */ };
+enum {
+    ARC_MAX = 4096, /* steps among which one is sought that hardly turns */
+    EXPONENT_BITS = 64, /* of those that are not exact, which are below 2^this */
+    EXPONENT_SMALL = 4096, /* and not below 2^-this */
+    COARSE_BITS = 6 /* where f falls faster than any */
+};
+
+/* A larger exponent says no more. */
+static const double EXPONENT_MAX = 0x1p60;
 
 /* u += q level[i] */
 static int add_level(struct scale *g, struct scaled *u, int i, const fmpq_t q)
@@ -15,49 +23,119 @@ static int add_level(struct scale *g, struct scaled *u, int i, const fmpq_t q)
     return scaled_add_term(g, u, &level, expression_number(g->p, q));
 }
 
-/* The level of which u's leading term is a rational multiple, *q, or 0. */
-static int leading_level(fmpq_t q, const struct scale *g, const struct scaled *u)
+/* The level that u's leading monomial is, or 0. */
+static int leading_level(const struct scaled *u)
 {
     LOCAL_MONOMIAL(level);
-    if (!u->count || g->p->node[u->coefficient[0]].kind != X_NUMBER)
-        return 0;
-    fmpq_set(q, g->p->node[u->coefficient[0]].q);
-    for (int i = 2; i < SCALE_LEVELS; i++) {
+    for (int i = 2; i < SCALE_LEVELS && (u->count || u->rough); i++) {
         monomial_level(&level, i);
-        if (monomial_compare(&u->of[0], &level) == 0)
+        if (monomial_compare(u->count ? &u->of[0] : &u->at, &level) == 0)
             return i;
     }
     return 0;
 }
 
-/* [4.7] d = b + ln t + ... + level[i] tends to -infinity, at least as c level[i], c < 0: takes multiples of the levels off it
- * until what is left is bounded, or bounded above. */
-static int converges(struct growth *out, struct scale *g, const struct scaled *d, int i, const mpfi_t c)
+/* A rational number of so many bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is none. */
+static int near(fmpq_t q, const mpfr_t x, int side, int bits)
+{
+    LOCAL_REAL(bits, r);
+    LOCAL(arf, exact);
+    mpfr_set(r, x, side == BELOW ? MPFR_RNDD : MPFR_RNDU);
+    if (!mpfr_number_p(r) || (!mpfr_zero_p(r) && (mpfr_get_exp(r) > EXPONENT_BITS || mpfr_get_exp(r) < -EXPONENT_SMALL)))
+        return 0;
+    arf_set_mpfr(exact, r);
+    arf_get_fmpq(q, exact);
+    return 1;
+}
+
+static void add_exponent(struct growth *out, int level, int side, const fmpq_t q)
+{
+    fmpq_add(&out->exponent[side][level - 2], &out->exponent[side][level - 2], q);
+}
+
+/* 1 if a coefficient is a rational number that is not too large to be an exponent as it is. */
+static int is_exact(const struct expression *x)
+{
+    return x->kind == X_NUMBER && fmpz_bits(fmpq_numref(x->q)) < fmpz_bits(fmpq_denref(x->q)) + EXPONENT_BITS;
+}
+
+/* [4.7] Takes u's leading term, a multiple of a level, out of it and into the growth: as it is, or where its coefficient is not
+ * rational, with the bounds of that. *below: there is one from below. 1 or 0. */
+static int take_level(struct growth *out, int *below, const struct scale *g, struct scaled *u, int level)
+{
+    LOCAL(fmpq, q);
+    LOCAL(arb, x);
+    LOCAL_INTERVAL(g->prec, c);
+    int node = u->count ? u->coefficient[0] : -1;
+    if (node >= 0 && is_exact(&g->p->node[node])) {
+        for (int side = 0; side < SIDES; side++)
+            add_exponent(out, level, side, g->p->node[node].q);
+    } else if (level > g->levels) { /* it may be below 0 */
+        return 0;
+    } else {
+        mpfi_set(c, u->rest);
+        if (node >= 0) {
+            evaluate_constant(x, g->p, node, g->prec);
+            interval_set_arb(c, x);
+        }
+        if (!near(q, &c->right, ABOVE, EXPONENT_BITS))
+            return 0;
+        out->apart = 1;
+        add_exponent(out, level, ABOVE, q);
+        *below &= near(q, &c->left, BELOW, EXPONENT_BITS);
+        if (*below)
+            add_exponent(out, level, BELOW, q);
+    }
+    if (node >= 0)
+        scaled_shift(u);
+    else
+        u->rough = 0;
+    return 1;
+}
+
+static void set_exponents(struct growth *out, int i)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        for (int side = 0; side < SIDES; side++)
+            fmpq_set_si(&out->exponent[side][k], k <= i - 2 ? -1 : 0, 1);
+    out->apart = 0;
+}
+
+/* [4.7] d = b + ln t + ... + level[i] tends to -infinity, at least as c m, c < 0, m at least level[i]: takes multiples of the
+ * levels off it until what is left is bounded, or bounded above. Else c m is at most -q level[i], q being c m / level[i] at X. */
+static int converges(struct growth *out, struct scale *g, const struct scaled *d, int i, const mpfi_t c, const struct monomial *m)
 {
     LOCAL_SCALED(g, left);
-    LOCAL(fmpq, q);
-    LOCAL(arf, share);
-    int level, first = 1;
-    scaled_set(&left, d);
-    while ((level = leading_level(q, g, &left)) >= i && (!first || level == i)) {
-        first = 0;
-        fmpq_add(&out->exponent[level - 2], &out->exponent[level - 2], q);
-        scaled_shift(&left);
-    }
-    if (!first && scaled_bounds(out->rest, g, &left) && mpfr_number_p(&out->rest->right))
-        return 1;
-    for (int k = 0; k < GROWTH_LEVELS; k++) /* less of level[i]: what is left tends to -infinity */
-        fmpq_set_si(&out->exponent[k], k <= i - 2 ? -1 : 0, 1);
     LOCAL_MONOMIAL(own);
-    monomial_level(&own, i);
-    int above = monomial_compare(d->count ? &d->of[0] : &d->at, &own) > 0;
-    arf_set_d(share, above || mpfr_cmp_si(&c->right, -2) < 0 ? 1 : -7 * mpfr_get_d(&c->right, MPFR_RNDU) / 8);
-    arf_set_round(share, share, 6, ARF_RND_DOWN);
-    arf_get_fmpq(q, share);
+    LOCAL_INTERVAL(g->prec, most);
+    LOCAL(fmpq, q);
+    int level, taken = 0, below = 1;
     scaled_set(&left, d);
-    int known = fmpq_sgn(q) > 0 && add_level(g, &left, i, q) && scaled_bounds(out->rest, g, &left);
-    fmpq_sub(&out->exponent[i - 2], &out->exponent[i - 2], q);
-    return known && mpfr_number_p(&out->rest->right);
+    while ((level = leading_level(&left)) >= i && (taken || level == i) && take_level(out, &below, g, &left, level))
+        taken = 1;
+    if (taken && fmpq_cmp_si(&out->exponent[ABOVE][i - 2], -1) < 0 && scaled_bounds(out->rest, g, &left) &&
+        mpfr_number_p(&out->rest->right)) {
+        if (!below)
+            mpfr_set_inf(&out->rest->left, -1);
+        return 1;
+    }
+    set_exponents(out, i);
+    monomial_level(&own, i);
+    fmpq_set_si(q, -1, 1);
+    monomial_multiply(&own, m, q);
+    mpfi_set_ui(most, 1);
+    if (monomial_sign(&own) && !monomial_fades(most, g, &own))
+        return 0;
+    mpfr_div(&most->right, &c->right, &most->right, MPFR_RNDU);
+    if (mpfr_cmp_d(&most->right, -EXPONENT_MAX) < 0)
+        mpfr_set_d(&most->right, -EXPONENT_MAX, MPFR_RNDU);
+    if (!near(q, &most->right, ABOVE, COARSE_BITS) || fmpq_sgn(q) >= 0)
+        return 0;
+    for (int side = 0; side < SIDES; side++)
+        add_exponent(out, i, side, q);
+    fmpq_neg(q, q);
+    scaled_set(&left, d);
+    return add_level(g, &left, i, q) && scaled_bounds(out->rest, g, &left) && mpfr_number_p(&out->rest->right);
 }
 
 /* [4.7] large = w level[i]^p + q level[i+1], w < 0 < p < 1, of d = b + ln t + ... + level[i] = large + low: the integral of exp(w
@@ -67,7 +145,7 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
     LOCAL_SCALED(g, large);
     LOCAL_MONOMIAL(level);
     LOCAL_MONOMIAL(power);
-    LOCAL(fmpq, q);
+    int below = 1;
     scaled_set(&large, all);
     monomial_level(&level, i);
     if (!large.count || large.rough || fmpq_sgn(&large.of[0].a[i]) <= 0 || fmpq_cmp_si(&large.of[0].a[i], 1) >= 0)
@@ -78,12 +156,12 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
     if (monomial_compare(&power, &large.of[0]) != 0 || !arb_is_negative(out->weight))
         return 0;
     scaled_shift(&large);
-    if (large.count && leading_level(q, g, &large) == i + 1) {
-        fmpq_set(&out->exponent[i - 1], q);
-        scaled_shift(&large);
-    }
+    if (large.count && leading_level(&large) == i + 1 && !take_level(out, &below, g, &large, i + 1))
+        return 0;
     if (large.count || !scaled_bounds(out->rest, g, low) || !mpfr_number_p(&out->rest->right))
         return 0;
+    if (!below)
+        mpfr_set_inf(&out->rest->left, -1);
     out->stretched = i - 1;
     return 1;
 }
@@ -100,7 +178,7 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
     fmpq_one(one);
     scaled_set(&d, b);
     for (int i = 2; i < SCALE_LEVELS; i++) {
-        fmpq_set_si(&out->exponent[i - 2], -1, 1);
+        set_exponents(out, i);
         LOCAL_SCALED(g, large);
         LOCAL_SCALED(g, low);
         if (i > g->levels + 1 || !add_level(g, &d, i, one) || !scaled_large(&large, &low, g, &d))
@@ -121,7 +199,7 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
         monomial_level(&level, i);
         if (monomial_compare(&m, &level) >= 0) {
             out->verdict = -1;
-            return converges(out, g, &d, i, c);
+            return converges(out, g, &d, i, c, &m);
         }
     }
     return 0;
@@ -149,7 +227,8 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     }
     LOCAL_SCALED(&g, b);
     for (int k = 0; k < GROWTH_LEVELS; k++)
-        fmpq_init(&result->exponent[k]);
+        for (int side = 0; side < SIDES; side++)
+            fmpq_init(&result->exponent[side][k]);
     arb_init(result->weight);
     fmpq_init(result->power);
     mpfi_init2(result->rest, g.prec);
@@ -160,6 +239,8 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     }
     if (result && b.masked) /* f may be 0 where the sum says nothing of it */
         mpfr_set_inf(&result->rest->left, -1);
+    if (result && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
+        mpfr_set_d(&result->rest->right, -EXPONENT_MAX, MPFR_RNDU);
     scale_clear(&g);
     return result;
 }
@@ -202,7 +283,8 @@ void growth_free(struct growth *g)
     if (!g)
         return;
     for (int k = 0; k < GROWTH_LEVELS; k++)
-        fmpq_clear(&g->exponent[k]);
+        for (int side = 0; side < SIDES; side++)
+            fmpq_clear(&g->exponent[side][k]);
     arb_clear(g->weight);
     fmpq_clear(g->power);
     mpfi_clear(g->rest);

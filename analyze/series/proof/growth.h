@@ -1,5 +1,5 @@
-/* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded
- * rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series; where it does not decide,
+/* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with rational exponents and a
+ * bounded rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series; where it does not decide,
  * exp(weight y^power), y one of ln t, ln ln t, ..., may be another factor. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 #define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
@@ -8,8 +8,12 @@
 
 enum { GROWTH_LEVELS = SCALE_LEVELS - 1 };
 
+enum { BELOW, ABOVE, SIDES };
+
 struct growth {
-    fmpq exponent[GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... */
+    fmpq exponent[SIDES][GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... in the bound from that side: the same but where b has a
+                                          * coefficient that is not rational, or varies: */
+    int apart; /* they are not the same */
     int stretched; /* y is so many logarithms of t; 0: there is no such factor */
     arb_t weight; /* < 0 */
     fmpq_t power; /* > 0 */

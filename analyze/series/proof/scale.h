@@ -23,7 +23,7 @@ struct scaled {
     int rough; /* there is a rest; its monomial is below those of the terms */
     struct monomial at;
     mpfi_t rest; /* an end may be infinite */
-    int masked; /* u may also be -inf at some t; the sum holds where it is not */
+    int masked; /* u may also be less at some t, down to -inf */
 };
 
 /* Where a wave's argument is slope t + constant, slope t is within `angle` (modulo 2 pi); that holds at some distances only. */

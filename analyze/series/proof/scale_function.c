@@ -7,7 +7,8 @@
 
 enum {
     ORDER = 4, /* terms of a power series in what tends to 0 */
-    STEEP = 16 /* exp(-wild) is at most level^-STEEP */
+    STEEP = 16, /* exp(-wild) is at most level^-STEEP */
+    POWER_BITS = 20 /* larger powers are exponentials of logarithms */
 };
 
 static int one_sided(struct scaled *out, struct scale *g, long lo, long hi)
@@ -226,7 +227,7 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
     LOCAL_INTERVAL(g->prec, c, x);
     LOCAL(fmpq, part);
     int whole = fmpz_is_one(fmpq_denref(q)), series[ORDER];
-    if (u->masked || (!u->count && !u->rough) || fmpz_bits(fmpq_numref(q)) > 20)
+    if (u->masked || (!u->count && !u->rough))
         return 0;
     monomial_multiply(&m, u->count ? &u->of[0] : &u->at, q);
     if (!u->count) { /* bounds alone */
@@ -323,7 +324,6 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
     LOCAL_INTERVAL(g->prec, c);
     if (u->masked != v->masked ? u->masked : u->rough && !v->rough)
         return either(out, g, v, u, larger);
-    scaled_set(out, u);
     if (u->masked || (v->masked && !larger)) /* u - v may be -inf - -inf */
         return 0;
     if (!scaled_addmul(g, &difference, v, &one, NODE_ONE) ||
@@ -332,6 +332,18 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
     difference.masked = 0;
     if (!scaled_collapse(c, &m, g, &difference))
         return 0;
+    const struct scaled *more = mpfr_sgn(&c->right) < 0 ? u : v;
+    if (!larger && !mpfi_has_zero(c) && (more->count || more->rough) &&
+        monomial_compare(&m, more->count ? &more->of[0] : &more->at) > 0) { /* one is beyond all measure less */
+        scaled_set(out, more);
+        out->masked = 1;
+        return 1;
+    }
+    if (!u->count && !v->count && u->rough && v->rough && !v->masked && monomial_compare(&u->at, &v->at) == 0) {
+        mpfi_union(c, u->rest, v->rest);
+        return scaled_add_rest(g, out, &u->at, c);
+    }
+    scaled_set(out, u);
     mpfi_put_si(c, 0);
     if (larger > 0)
         mpfr_set_zero(&c->left, 1);
@@ -385,6 +397,19 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     return u && v && either(out, g, u, v, larger);
 }
 
+/* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and its sign is looked for. */
+static int add_terms(struct scaled *out, struct scale *g, int n, int first, int count)
+{
+    LOCAL_MONOMIAL(one);
+    if (count > 1) {
+        LOCAL_SCALED(g, half);
+        return add_terms(out, g, n, first, count / 2) && add_terms(&half, g, n, first + count / 2, count - count / 2) &&
+               scaled_addmul(g, out, &half, &one, NODE_ONE);
+    }
+    const struct scaled *u = of_node(g, g->p->node[n].child[first]);
+    return u && scaled_addmul(g, out, u, &one, expression_number(g->p, &g->p->node[n].weight[first]));
+}
+
 static int make(struct scaled *out, struct scale *g, int n)
 {
     struct expression x = g->p->node[n]; /* the pool may move while it grows */
@@ -396,14 +421,8 @@ static int make(struct scaled *out, struct scale *g, int n)
         monomial_level(&m, 1);
         return scaled_add_term(g, out, &m, NODE_ONE);
     }
-    if (x.kind == X_LINEAR) {
-        int known = add_constant(out, g, expression_number(g->p, x.q));
-        for (int i = 0; i < x.count && known; i++) {
-            a = of_node(g, x.child[i]);
-            known = a && scaled_addmul(g, out, a, &m, expression_number(g->p, &g->p->node[n].weight[i]));
-        }
-        return known;
-    }
+    if (x.kind == X_LINEAR)
+        return add_constant(out, g, expression_number(g->p, x.q)) && add_terms(out, g, n, 0, x.count);
     if (x.kind == X_CHOOSE)
         return of_choice(out, g, &x);
     if (x.count == 0 || !(a = of_node(g, x.child[0])) || (x.count > 1 && !(b = of_node(g, x.child[1]))))
@@ -412,7 +431,7 @@ static int make(struct scaled *out, struct scale *g, int n)
     case X_MULTIPLY: return scaled_multiply(g, out, a, b);
     case X_POWER: {
         const struct expression *e = &g->p->node[x.child[1]];
-        if (e->kind == X_NUMBER) {
+        if (e->kind == X_NUMBER && fmpz_bits(fmpq_numref(e->q)) <= POWER_BITS) {
             LOCAL(fmpq, q);
             fmpq_set(q, e->q);
             return power_of(out, g, a, q);

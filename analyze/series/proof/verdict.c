@@ -206,7 +206,7 @@ static void prove_growth(struct series_summand *f, const struct growth *g, const
 {
     char growth[256], least[64], greatest[64];
     LOCAL_REAL(64, factor);
-    int below = mpfr_number_p(&g->rest->left) != 0, above = mpfr_number_p(&g->rest->right) != 0;
+    int below = mpfr_number_p(&g->rest->left) && !g->apart, above = mpfr_number_p(&g->rest->right) != 0;
     mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
     bound_text(least, factor, 6, 0);
     mpfr_exp(factor, &g->rest->right, MPFR_RNDU);

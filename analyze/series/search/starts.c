@@ -27,7 +27,8 @@ static int first_start(struct series_summand *f, int (*holds_from)(struct series
         if (holds_from(f, X))
             return 1;
         do {
-            bits = bits < 16 ? bits + 1 : bits * 3 / 2;
+            slong next = bits < 16 ? bits + 1 : bits * 3 / 2;
+            bits = next > most && bits < most ? most : next; /* the last one is the farthest */
             fmpz_one_2exp(X, (ulong)bits);
         } while (bits <= most && fmpz_cmp(X, first) <= 0);
     }
