@@ -31,7 +31,7 @@ static void set_constant(struct range *r)
     r->relative = 1;
 }
 
-/* [3.4] The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is
+/* [3.3] The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is
  * never positive it stays between that and 0. */
 static void monotone_value(struct range *r, mpfi_t x)
 {
@@ -75,7 +75,7 @@ void range_settle(struct range *r)
     }
 }
 
-/* [3.5] Any constant from lo to hi. */
+/* [3.4] Any constant from lo to hi. */
 static void range_of_any(struct range *out, long lo, long hi)
 {
     mpfi_interv_si(out->value, lo, hi);
@@ -83,7 +83,7 @@ static void range_of_any(struct range *out, long lo, long hi)
     out->smooth = lo == hi;
 }
 
-/* [3.5] */
+/* [3.4] */
 static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
@@ -114,7 +114,7 @@ static void range_copy(struct range *out, const struct range *a)
     out->smooth = a->smooth;
 }
 
-/* [3.5] Either of two. */
+/* [3.4] Either of two. */
 static void range_of_either(struct range *out, const struct range *a, const struct range *b)
 {
     out->defined = a->defined && b->defined;
@@ -127,7 +127,7 @@ static void range_of_either(struct range *out, const struct range *a, const stru
     mpfi_union(out->elasticity, a->elasticity, b->elasticity);
 }
 
-/* [3.5] */
+/* [3.4] */
 static void range_of_fraction(struct range *out, const struct range *a)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), least);
@@ -143,7 +143,7 @@ static void range_of_fraction(struct range *out, const struct range *a)
     }
 }
 
-/* [3.5] */
+/* [3.4] */
 static void range_of_test(struct range *out, const struct range *a)
 {
     range_of_any(out, mpfr_sgn(&a->value->left) >= 0, !interval_is_negative(a->value));
@@ -197,7 +197,7 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         mpfi_set_ui(out->elasticity, 1);
         out->relative = 1;
         break;
-    case X_MULTIPLY: range_of_product(out, p, x->child[0], x->child[1], all); break;
+    case X_MULTIPLY: range_of_product(out, a, b); break;
     case X_POWER: range_of_power(out, a, b, &p->node[x->child[1]]); break;
     case X_LN: range_of_ln(out, a); break;
     case X_EXP: range_of_exp(out, a); break;

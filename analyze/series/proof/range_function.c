@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-static void multiply(struct range *out, const struct range *a, const struct range *b)
+/* [3.1] */
+void range_of_product(struct range *out, const struct range *a, const struct range *b)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), x);
     mpfi_mul(out->value, a->value, b->value);
@@ -15,33 +16,6 @@ static void multiply(struct range *out, const struct range *a, const struct rang
         mpfi_add(out->elasticity, a->elasticity, b->elasticity);
         out->relative = 1;
     }
-    range_mend(out);
-}
-
-/* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of
- * this form. */
-static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
-{
-    const struct expression *power = &p->node[b], *sum = power->kind == X_POWER ? &p->node[power->child[0]] : NULL;
-    if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != a || p->node[power->child[1]].kind != X_NUMBER ||
-        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 ||
-        fmpq_sgn(&sum->weight[0]) <= 0)
-        return;
-    LOCAL_INTERVAL(mpfi_get_prec(out->value), x, w);
-    interval_set_fmpq(x, sum->q);
-    interval_set_fmpq(w, &sum->weight[0]);
-    mpfi_div(x, x, all[a].value);
-    mpfi_add(x, x, w);
-    mpfi_inv(x, x);
-    range_narrow(out->value, x);
-}
-
-/* [3.1] */
-void range_of_product(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
-{
-    multiply(out, &all[a], &all[b]);
-    narrow_quotient(out, p, a, b, all);
-    narrow_quotient(out, p, b, a, all);
     range_settle(out);
 }
 

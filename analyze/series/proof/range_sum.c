@@ -95,29 +95,6 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
     out->relative = 1;
 }
 
-/* [3.3] A sum of terms that are all positive (or all negative) has an elasticity between theirs. */
-static void sum_of_one_sign(struct range *out, const struct expression *x, const struct range *all)
-{
-    int sign = fmpq_sgn(x->q), usable = 1;
-    LOCAL_INTERVAL(mpfi_get_prec(out->value), hull);
-    mpfi_set_ui(hull, 0);
-    for (int i = 0; i < x->count && usable; i++) {
-        const struct range *c = &all[x->child[i]];
-        int own = fmpq_sgn(&x->weight[i]) * (c->positive ? 1 : interval_is_negative(c->value) ? -1 : 0);
-        usable = c->relative && own != 0 && (sign == 0 || sign == own);
-        if (sign == 0)
-            mpfi_set(hull, c->elasticity);
-        else
-            mpfi_union(hull, hull, c->elasticity);
-        sign = own;
-    }
-    if (usable && !out->relative)
-        mpfi_set(out->elasticity, hull);
-    else if (usable)
-        range_narrow(out->elasticity, hull);
-    out->relative |= usable;
-}
-
 void range_of_sum(struct range *out, const struct expression *x, const struct range *all)
 {
     out->defined = 1;
@@ -132,6 +109,5 @@ void range_of_sum(struct range *out, const struct expression *x, const struct ra
         return;
     sum_by_terms(out, x, all);
     sum_from_leading(out, x, all);
-    sum_of_one_sign(out, x, all);
     range_settle(out);
 }
