@@ -300,6 +300,8 @@ def value(n, env):
 # ---- on [X, inf): value, value at X, x u', x u'/u ----
 
 def make(lo, hi):
+    if not lo <= hi: # numbers beyond all digits
+        raise Unsure
     return iv.mpf([lo, hi])
 
 
@@ -931,7 +933,7 @@ def main(arguments):
             except Refused as e:
                 bad += 1
                 line = f"{c.text[:70] if c else block[0][:70]}: REFUSED: {e}"
-            except Unsure:
+            except (Unsure, OverflowError): # numbers beyond all digits
                 line = f"{c.text[:70]}: not settled by intervals"
             if not quiet or "REFUSED" in line:
                 print(line, flush=True)
