@@ -103,6 +103,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
         slong bits = (slong)fmpz_bits(fmpq_numref(x->q)) - (slong)fmpz_bits(fmpq_denref(x->q));
         prec += bits > 0 ? bits : 0;
     }
+    v->p = p;
     v->prec = prec;
     arb_init(v->q);
     v->term = calloc((size_t)count, sizeof *v->term);
@@ -165,6 +166,23 @@ void evaluator_free(struct evaluator *v)
 
 /* ---- points ---- */
 
+/* The fraction of q + w t in rational numbers, where balls could not tell (t / 7 at t = 14). */
+static void rational_fraction(struct step *s, const struct evaluator *v, const arb_t t)
+{
+    const struct expression *inside = &v->p->node[v->p->node[s->node].child[0]];
+    if (inside->kind != X_LINEAR || inside->count != 1 || inside->child[0] != NODE_T_ITSELF)
+        return;
+    LOCAL(fmpz, n);
+    LOCAL(fmpq, q);
+    if (arb_get_unique_fmpz(n, t) && arb_is_exact(t)) {
+        fmpq_mul_fmpz(q, &inside->weight[0], n);
+        fmpq_add(q, q, inside->q);
+        fmpz_fdiv_r(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
+        arb_set_fmpz(s->real, fmpq_numref(q));
+        arb_div_fmpz(s->real, s->real, fmpq_denref(q), v->prec);
+    }
+}
+
 void evaluator_run(struct evaluator *v, const arb_t t, int beside_waves)
 {
     for (int i = 0; i < v->steps; i++) {
@@ -172,6 +190,8 @@ void evaluator_run(struct evaluator *v, const arb_t t, int beside_waves)
         if (!s->depends || (beside_waves && !s->beside))
             continue;
         step_real(s, v->step, t, v->prec);
+        if (s->kind == X_FRACTION && !arb_is_finite(s->real))
+            rational_fraction(s, v, t);
     }
 }
 

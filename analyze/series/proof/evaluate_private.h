@@ -37,6 +37,7 @@ struct wave {
 };
 
 struct evaluator {
+    const struct expression_pool *p;
     slong prec;
     int steps, terms, bases, waves;
     struct step *step;
