@@ -96,7 +96,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
-        search_begin(s->summand, 1);
+        search_begin(s->summand, 1, 0);
     }
     if (summand && search_pieces(summand, peak, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
@@ -212,7 +212,7 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
     const fmpz *most = length ? limit : NULL;
-    search_begin(s->summand, s->count);
+    search_begin(s->summand, s->count, 1);
     if (layers > 1)
         return search_depth(out, s->summand, s->count, &s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);

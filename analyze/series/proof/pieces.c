@@ -151,7 +151,7 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
         }
         out->root = next;
     }
-    if (!out->settled && last && fmpz_equal(first, last)) {
+    if (!out->settled && last && fmpz_equal(first, last) && p->count < POOL_NODES_MAX / 2) { /* else it is left to its sum */
         out->root = summand_value(p, f, given, first);
         out->settled = expression_is_known(p, out->root);
     }
@@ -181,6 +181,8 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     fmpz_add_ui(end, s->last, 1);
     if ((last && last->unbounded) || fmpz_cmp(s->first, first) > 0 || (!s->unbounded && fmpz_cmp(end, first) <= 0))
         return formula_refuse(e, 0, "the pieces of the bias do not meet");
+    if (f->pool->failed)
+        return formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
     if (s->settled && summand_refuse(f->pool, s->root, f, first, e))
         return -1;
     enum piece_kind kind = kind_of(f->pool, s);

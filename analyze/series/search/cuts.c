@@ -31,6 +31,7 @@ struct cutting {
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
+    double half; /* of the work there is: with less, what is not taken apart is summed as it is */
     int failed;
 };
 
@@ -49,7 +50,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
         return;
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
-    int enough = c->budget-- <= 0 || f->pieces > c->most;
+    int enough = c->budget-- <= 0 || f->pieces > c->most || search_left(f) < c->half;
     stretch_resolve(&found, f, within, lo, hi);
     found.apart = is_apart(f, lo);
     if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
@@ -108,10 +109,11 @@ static int add_buckets(struct breaks *breaks, struct expression_pool *p, int n)
     return 0;
 }
 
-/* The first whole t at which q + w t has another sign, and the one before it, for every such node, and where buckets begin. 0 or
- * -1. */
-static int find_breaks(struct breaks *breaks, struct expression_pool *p)
+/* The first whole t at which q + w t has another sign, and the one before it, for every such node, and where buckets begin, of as
+ * many as leave `least` of the work. 0 or -1. */
+static int find_breaks(struct breaks *breaks, struct series_summand *f, double least)
 {
+    struct expression_pool *p = f->pool;
     int nodes = p->count; /* buckets add some */
     *breaks = (struct breaks){0};
     breaks->at = calloc(2 * (size_t)nodes, sizeof *breaks->at);
@@ -131,7 +133,7 @@ static int find_breaks(struct breaks *breaks, struct expression_pool *p)
         fmpz_set(&breaks->at[breaks->count++], floor);
         fmpz_add_ui(&breaks->at[breaks->count++], floor, 1);
     }
-    for (int n = 0; n < nodes; n++)
+    for (int n = 0; n < nodes && search_left(f) > least; n++)
         if (p->node[n].kind == X_FRACTION && p->node[n].depends && add_buckets(breaks, p, n))
             return -1;
     qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
@@ -292,12 +294,14 @@ static int break_at_peak(struct breaks *breaks, struct series_summand *f, const 
 
 int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e)
 {
-    struct cutting c = {.f = f, .e = e};
+    struct cutting c = {.f = f,
+                        .e = e,
+                        .half = isfinite(search_left(f)) ? search_left(f) / 2 : 0}; /* of no end when two are compared */
     struct breaks breaks;
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
-    if (find_breaks(&breaks, f->pool) || (!fmpz_is_zero(peak) && !breaks.count && break_at_peak(&breaks, f, peak))) {
+    if (find_breaks(&breaks, f, 1.5 * c.half) || (!fmpz_is_zero(peak) && !breaks.count && break_at_peak(&breaks, f, peak))) {
         free(breaks.at);
         return formula_refuse(e, 0, "out of memory");
     }
@@ -313,7 +317,8 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
     stretch_init(&all, f, NULL, lo, NULL);
     stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
-    for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
+    for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque && search_left(f) > 1.5 * c.half;
+         bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
         if (bits < 0 || fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
@@ -333,9 +338,8 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
         stretch_clear(&tail);
         stretch_resolve(&tail, f, &all, from, NULL);
     }
-    double half = search_left(f) / 2; /* what is not taken apart is summed as it is */
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
-        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 && search_left(f) > half ? &breaks.at[i] : from;
+        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 && search_left(f) > c.half ? &breaks.at[i] : from;
         cut(&c, &all, lo, end);
         fmpz_set(lo, end);
     }

@@ -7,7 +7,8 @@
 enum {
     EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
     CELLS = 1 << 14, /* beyond: so many cells of equal width */
-    CELLS_SLOW = 1 << 9 /* at least */
+    CELLS_SLOW = 1 << 9, /* at least, */
+    CELLS_LEAST = 1 << 5 /* where a share takes long */
 };
 
 /* How many cells: fewer where a partial sum takes a while. */
@@ -18,6 +19,19 @@ static int choose_cells(const struct series_summand *f)
         if (f->piece[k].kind == PIECE_SMOOTH)
             cells = CELLS_SLOW;
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
+}
+
+/* So many shares may be worked out, of single distances or of cells, if each takes what one half way to `yes` does. */
+static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int single)
+{
+    double before = work_done, left = fmax(search_left(f), 0);
+    LOCAL(arb, share);
+    LOCAL(fmpz, j);
+    fmpz_fdiv_q_2exp(j, yes, 1);
+    if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
+        fmpz_set(j, shares_limit(m));
+    (single ? shares_term : shares_below)(share, m, j);
+    return (ulong)(left / 2 / (1 + work_done - before));
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
@@ -45,8 +59,15 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         struct shares *m = search_shares(&exhausted, summand, count, limit, prec, waves && attempt <= 0, e);
         if (!m)
             return -1;
-        depth_by_cells(f, m, epsilon, layers, width, cells, prec);
-        depth_exactly(f, m, epsilon, layers);
+        ulong most = affordable(summand[0], m, f->yes, attempt >= 0);
+        if ((ulong)cells > most && attempt < 0) {
+            cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
+            fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
+        }
+        if ((ulong)cells <= most || attempt < 0) {
+            depth_by_cells(f, m, epsilon, layers, width, cells, prec);
+            depth_exactly(f, m, epsilon, layers);
+        }
         shares_free(m);
     }
     return 0;

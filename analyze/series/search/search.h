@@ -16,8 +16,9 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* A question begins: each of the summands has its seconds of processor time from now on, or else a count of work (work.h). */
-void search_begin(struct series_summand *const *summand, int count);
+/* A question begins, behind the verdict or it itself: each of the summands has its seconds of processor time from now on, or else
+ * a count of work (work.h). */
+void search_begin(struct series_summand *const *summand, int count, int behind);
 /* How much work may still be done, about. */
 double search_left(const struct series_summand *f);
 /* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */

@@ -58,7 +58,9 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
-    for (slong bits = -1; v && bits <= most && search_left(f) > 0; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+    double least = 0.75 * search_left(f);
+    for (slong bits = -1; v && bits <= most && search_left(f) > least; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+        work_done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) / ESTIMATE_PREC; /* angles so large take longer */
         arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
