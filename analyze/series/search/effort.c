@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-/* Of a verdict with its sum, and of each question behind it, for each of its heads: some four seconds and some three. */
+/* Of a verdict with its sum, and of each question behind it, for each of its heads: some four seconds and three. */
 static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7;
 static const double WORK_A_SECOND = 2.5e7;
 

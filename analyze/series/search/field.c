@@ -6,6 +6,7 @@
 enum {
     CLOSED_PREC_MAX = 7200, /* bits; sums in closed form */
     PREC_MAX = 400, /* others */
+    LATE = 2, /* questions that are asked when the work is done */
     WAVES_MAX = 20000, /* distances that waves are summed over in balls */
     NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
 };
@@ -122,7 +123,9 @@ static void narrow(struct search *s)
             if (known == 0) {
                 ball_width(next, s, j);
                 close_in(s, j, next, 1);
-                for (bits++; bits <= NEAR_BITS && !s->f->bounded; bits += 1 + bits / 4) {
+                int late = 0; /* an end is worth a few more questions */
+                for (bits++; bits <= NEAR_BITS && !s->f->bounded && late < LATE; bits += 1 + bits / 4) {
+                    late += search_spent(s->first, NARROWING);
                     fmpz_one_2exp(next, (ulong)bits);
                     test(s, next);
                 }
