@@ -176,10 +176,11 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
         if (!grown)
             return expression_fail(p);
         p->node = grown;
-        int *seen = realloc(p->seen, ((size_t)capacity + 1) * sizeof *seen);
+        unsigned long *seen = realloc(p->seen, ((size_t)capacity + 1) * sizeof *seen);
         if (!seen)
             return expression_fail(p);
-        memset(seen + (p->seen ? p->capacity + 1 : 0), 0, (size_t)(capacity - (p->seen ? p->capacity : -1)) * sizeof *seen);
+        for (int n = p->seen ? p->capacity + 1 : 0; n <= capacity; n++)
+            seen[n] = 0;
         p->seen = seen;
         p->capacity = capacity;
     }
@@ -290,7 +291,8 @@ static int in_order(const void *a, const void *b)
 
 int *expression_below(int *count, const struct expression_pool *p, const int *root, int roots)
 {
-    int *seen = p->seen + 1, walk = ++p->seen[0], capacity = 16, *list = malloc((size_t)capacity * sizeof *list);
+    unsigned long *seen = p->seen + 1, walk = ++p->seen[0];
+    int capacity = 16, *list = malloc((size_t)capacity * sizeof *list);
     *count = 0;
     for (int i = -1; list && i < *count; i++) { /* the list is what is still to be walked, too */
         const int *next = i < 0 ? root : p->node[list[i]].child;

@@ -61,7 +61,7 @@ struct expression_pool {
     int count, capacity;
     int *bucket; /* hash of what is there already */
     int buckets;
-    int *seen; /* [capacity + 1] by the last walk, whose number comes first */
+    unsigned long *seen; /* [capacity + 1] by the last walk, whose number comes first */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
 };
 

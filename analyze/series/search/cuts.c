@@ -294,9 +294,7 @@ static int break_at_peak(struct breaks *breaks, struct series_summand *f, const 
 
 int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e)
 {
-    struct cutting c = {.f = f,
-                        .e = e,
-                        .half = isfinite(search_left(f)) ? search_left(f) / 2 : 0}; /* of no end when two are compared */
+    struct cutting c = {.f = f, .e = e, .half = search_left(f) / 2};
     struct breaks breaks;
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);

@@ -6,7 +6,7 @@
 
 /* Of a verdict with its sum, and of each question behind it, for each of its heads: some four seconds and three. */
 static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7;
-static const double WORK_A_SECOND = 2.5e7;
+static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
 
 static double now(void)
 {
@@ -22,7 +22,7 @@ void search_begin(struct series_summand *const *summand, int count, int behind)
 
 double search_left(const struct series_summand *f)
 {
-    return isfinite(f->effort) ? (f->end - now()) * WORK_A_SECOND : f->end - work_done;
+    return fmin(isfinite(f->effort) ? (f->end - now()) * WORK_A_SECOND : f->end - work_done, NO_END);
 }
 
 int search_spent(struct series_summand *f, const char *doing)

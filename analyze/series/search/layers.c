@@ -31,7 +31,7 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
     (single ? shares_term : shares_below)(share, m, j);
-    return (ulong)(left / 2 / (1 + work_done - before));
+    return (ulong)fmin(left / 2 / (1 + work_done - before), EXACT_LENGTH);
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
@@ -64,11 +64,14 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
             fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
         }
-        if ((ulong)cells <= most || attempt < 0) {
+        int dear = (ulong)cells > most && attempt >= 0;
+        if (!dear) {
             depth_by_cells(f, m, epsilon, layers, width, cells, prec);
             depth_exactly(f, m, epsilon, layers);
         }
         shares_free(m);
+        if (dear)
+            break;
     }
     return 0;
 }
