@@ -43,12 +43,51 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec)
     arb_set_interval_mpfr(out, &x->right, &x->right, prec);
 }
 
+typedef void in_balls(arb_t, const arb_t, slong);
+typedef int in_reals(mpfr_t, const mpfr_t, mpfr_rnd_t);
+
+/* Both bounds of a function at one number. What is huge, tiny or no number is left to MPFR. */
+static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real)
+{
+    if (mpfr_regular_p(x) && labs(mpfr_get_exp(x)) < 40) {
+        LOCAL(arb, v);
+        arf_set_mpfr(arb_midref(v), x);
+        ball(v, v, mpfi_get_prec(out) + 8);
+        interval_set_arb(out, v);
+    } else {
+        real(&out->left, x, MPFR_RNDD);
+        real(&out->right, x, MPFR_RNDU);
+    }
+}
+
+/* A function that grows. */
+static void at_ends(mpfi_t out, const mpfi_t x, in_balls *ball, in_reals *real)
+{
+    LOCAL_INTERVAL(mpfi_get_prec(out), least, most);
+    at_number(least, &x->left, ball, real);
+    if (!mpfr_equal_p(&x->left, &x->right)) {
+        at_number(most, &x->right, ball, real);
+        mpfr_swap(&least->right, &most->right);
+    }
+    mpfi_swap(out, least);
+}
+
+void interval_log(mpfi_t out, const mpfi_t x)
+{
+    at_ends(out, x, arb_log, mpfr_log);
+}
+
+void interval_exp(mpfi_t out, const mpfi_t x)
+{
+    at_ends(out, x, arb_exp, mpfr_exp);
+}
+
 void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out), log);
-    mpfi_log(log, x);
+    interval_log(log, x);
     mpfi_mul(out, log, e);
-    mpfi_exp(out, out);
+    interval_exp(out, out);
     interval_mend(out);
     if (mpfr_sgn(&out->left) < 0)
         mpfr_set_zero(&out->left, 1);

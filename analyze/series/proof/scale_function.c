@@ -122,8 +122,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         if (mpfr_sgn(&c->left) < 0 || mpfr_sgn(&c->right) <= 0)
             return 0;
         out->masked = mpfr_zero_p(&c->left) != 0;
-        mpfr_log(&c->left, &c->left, MPFR_RNDD);
-        mpfr_log(&c->right, &c->right, MPFR_RNDU);
+        interval_log(c, c);
         LOCAL_MONOMIAL(one);
         known = scaled_add_rest(g, out, &one, c);
     }
@@ -161,7 +160,7 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
         known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) && scaled_bounds(c, g, &sum) &&
                 mpfr_number_p(falls ? &c->right : &c->left);
     }
-    mpfi_exp(c, c);
+    interval_exp(c, c);
     LOCAL_MONOMIAL(factor);
     monomial_level(&level, j);
     monomial_multiply(&factor, &level, steep);
@@ -183,7 +182,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     int constant;
     if (!split(&large, &constant, spread, &small, g, u) || !reach_of(c, g, &small))
         return 0;
-    mpfi_exp(c, c);
+    interval_exp(c, c);
     mpfi_div_ui(c, c, 24);
     int known = compose(&factor, g, &small, series, c);
     for (int i = 0; i < large.count && known; i++) { /* exp(q level[j]) = level[j - 1]^q */
@@ -209,7 +208,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     if (known && (constant == -1 || u->masked)) {
         LOCAL_SCALED(g, bounded);
         if (constant == -1)
-            mpfi_exp(c, spread);
+            interval_exp(c, spread);
         else
             mpfi_set_ui(c, 1);
         if (u->masked)
