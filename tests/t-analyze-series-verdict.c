@@ -60,6 +60,9 @@ static void test_converges(void **state)
         "-t/32+min(0,ln(abs(sin(t/9))))",
         "-ln(3+t)-0.001*t^0.5+ln(sin(t)^2)",
         "-2*ln(1+t)+max(-5,ln(abs(sin(t/9))))",
+        "-1/abs(sin(t))-2*ln(1+t)", /* at 0 it is -inf, and a number beyond */
+        "-abs(sin(t/3)*cos(2*t+1/7))^-1.5-ln(1+t)-1.5*ln(ln(3+t))",
+        "-t*sin(t+1)^-2",
         "-t^0.1",
         "-t^0.001",
         "-0.001*t^0.3+5*ln(1+t)",
@@ -173,6 +176,7 @@ static void test_diverges(void **state)
         "-ln(3+t)-ln(ln(3+t))+sin(t)",
         "sin(t)",
         "-abs(sin(t))",
+        "-1/sin(t)^2-ln(1+t)",
         "sandwich",
         "t<10^30?-t:0",
         "t<10^30?-t:-ln(1+t)",
@@ -212,7 +216,7 @@ static void test_undecided(void **state)
     (void)state;
     static const char *const formulas[] = {
         "-t*(1+sin(t))",
-
+        "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,0,t,i*t)",
         "-t*cos(t)^2",
         "t<10^10000000?-t:0",

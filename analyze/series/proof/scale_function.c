@@ -218,8 +218,32 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     return known && scaled_addmul(g, out, &factor, &power, constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
 }
 
+/* [4.6] Not 0 at any whole t >= X: a sine or cosine of a rational number that is not 0 is not algebraic (Lindemann 1882). */
+static int is_never_zero(const struct scale *g, int n)
+{
+    const struct expression *x = &g->p->node[n], *u = x->count ? &g->p->node[x->child[0]] : NULL;
+    LOCAL(mpq, root);
+    switch (x->kind) {
+    case X_ABS: return is_never_zero(g, x->child[0]);
+    case X_POWER: return g->p->node[x->child[1]].kind == X_NUMBER && is_never_zero(g, x->child[0]);
+    case X_MULTIPLY: return is_never_zero(g, x->child[0]) && is_never_zero(g, x->child[1]);
+    case X_SIN:
+    case X_COS: /* q + w t is 0 at -q/w */
+        if (u->kind == X_LINEAR && u->count == 1 && u->child[0] == NODE_T_ITSELF) {
+            LOCAL(fmpq, zero);
+            fmpq_div(zero, u->q, &u->weight[0]);
+            fmpq_neg(zero, zero);
+            fmpq_get_mpq(root, zero);
+        } else if (u->kind != X_T) {
+            return 0;
+        }
+        return mpfr_cmp_q(&g->level[1]->left, root) > 0;
+    default: return 0;
+    }
+}
+
 /* [4.6] u^q = c^q m^q (1 + e)^q */
-static int power_of(struct scaled *out, struct scale *g, const struct scaled *u, const fmpq_t q)
+static int power_of(struct scaled *out, struct scale *g, const struct scaled *u, const fmpq_t q, int never_zero)
 {
     LOCAL_MONOMIAL(m);
     LOCAL_SCALED(g, e);
@@ -233,7 +257,7 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
         mpfi_set(c, u->rest);
         if (whole && fmpz_is_even(fmpq_numref(q)))
             mpfi_abs(c, c);
-        if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0))
+        if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0 && !never_zero))
             return 0;
         interval_set_fmpq(x, q);
         interval_power(c, c, x);
@@ -433,7 +457,7 @@ static int make(struct scaled *out, struct scale *g, int n)
         if (e->kind == X_NUMBER && fmpz_bits(fmpq_numref(e->q)) <= POWER_BITS) {
             LOCAL(fmpq, q);
             fmpq_set(q, e->q);
-            return power_of(out, g, a, q);
+            return power_of(out, g, a, q, is_never_zero(g, x.child[0]));
         }
         LOCAL_SCALED(g, log);
         LOCAL_SCALED(g, product);
