@@ -600,6 +600,23 @@ class Rule:
             return make(lo(g.exponent(n) + iv.mpf(lo(g.rest)) + iv.log(coefficient) / 2 - coefficient * d * d / 2), inf)
         return ALL if g is None else g.exponent(n) + g.rest
 
+    def returns(self):
+        """Distances at which the angle is within 32/t of the centre, as rule 4.14 says, as far as the digits tell."""
+        with mp.workprec(400):
+            turn = (lo(self.turn) + hi(self.turn)) / 2
+            a, centre = abs(turn) / (2 * mp.pi), (lo(self.centre) + hi(self.centre)) / 2 * mp.sign(turn) / (2 * mp.pi)
+            x, (p, q), (p1, q1) = a, (1, 0), (0, 1)
+            for _ in range(40):
+                n = int(mp.floor(x))
+                (p, q), (p1, q1) = (n * p + p1, n * q + q1), (p, q)
+                t = int(mp.nint(centre * q)) * pow(p, -1, q) % q + q
+                if (hi(self.centre) - lo(self.centre) + t * (hi(self.turn) - lo(self.turn))) * t > 1:
+                    return
+                if t >= self.X and abs((a * t - centre + mpf("0.5")) % 1 - mpf("0.5")) * 2 * mp.pi * t > 32:
+                    raise Refused(f"at {t} the angle is not as near as that")
+                yield t
+                x = 1 / (x - n)
+
     def number(self, t):
         """u, whose whole part is the number of the bucket of t."""
         return self.offset + self.factor * iv.log(self.inside + self.along * ball(t))
@@ -668,7 +685,7 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step", "factor", "offset", "inside", "along", "ratio"):
+            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step", "factor", "offset", "inside", "along", "ratio", "centre"):
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "within":
                 self.rules[-1].within = number(rest)
@@ -777,7 +794,7 @@ class Certificate:
     def check_rule(self, rule):
         if rule.is_convergent() != (self.verdict == "converges"):
             raise Refused(f"rule {rule.name} with these numbers does not show that it {self.verdict}")
-        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name in ("4.7", "4.9", "4.13") and (lo if self.verdict == "diverges" else hi)(
+        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name in ("4.7", "4.9", "4.13", "4.14") and (lo if self.verdict == "diverges" else hi)(
                 rule.growth.rest) in (inf, -inf):
             raise Refused("the bound that decides is infinite")
         proved = self.proves(rule)
@@ -791,7 +808,8 @@ class Certificate:
         if rule.name == "4.9":
             self.check_arc(rule)
         looked = 0
-        for j in [int(rule.X) + k for k in range(40)] + [int(rule.X) + p for p in POINTS]:
+        near = [int(rule.X) + k for k in range(40)] + [int(rule.X) + p for p in POINTS]
+        for j in near if rule.name != "4.14" else [t for t in rule.returns() if t >= rule.X]:
             t = Fraction(j)
             try:
                 if rule.name == "4.9":

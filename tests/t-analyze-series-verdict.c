@@ -177,6 +177,11 @@ static void test_diverges(void **state)
         "sin(t)",
         "-abs(sin(t))",
         "-1/sin(t)^2-ln(1+t)",
+        "-t*(1+sin(t))",
+        "-t^2*cos(3/7*t+1)^2",
+        "-t*abs(sin(3*t+1/7)-1/2)", /* at no end of its range */
+        "-t*(2-cos(t)-cos(2*t))", /* where both come near at once */
+        "-(1+cos(t)*cos(2*t))*ln(1+t)",
         "sandwich",
         "t<10^30?-t:0",
         "t<10^30?-t:-ln(1+t)",
@@ -215,10 +220,11 @@ static void test_undecided(void **state)
 {
     (void)state;
     static const char *const formulas[] = {
-        "-t*(1+sin(t))",
+        "-t^3*(1+sin(t))",
         "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,0,t,i*t)",
-        "-t*cos(t)^2",
+        "-t*(1+sin(t))-ln(1+t)",
+        "-t*(1-cos(2^0.5*t))", /* no rational number: nothing is said of how near it comes */
         "t<10^10000000?-t:0",
         "(1+1/(1+t))^(2^(2^40))-t",
         "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */

@@ -47,12 +47,25 @@ static int is_logarithm(int *sign, const struct expression_pool *p, int a)
     return *sign && x->kind == X_LN && evaluate_affine(shift, slope, p, x->child[0], 64) && arb_is_positive(slope);
 }
 
+/* [4.14] */
+int wave_turns(int *start, int *slope, struct expression_pool *p, int wave)
+{
+    int at[2], argument = p->node[wave].child[0];
+    LOCAL(arb, shift, step);
+    if (!evaluate_affine(shift, step, p, argument, 64))
+        return 0;
+    for (slong t = 0; t < 2; t++)
+        at[t] = expression_substitute(p, p, argument, (const fmpz[]){t});
+    *slope = expression_subtract(p, at[1], at[0]);
+    *start = at[0];
+    return p->node[*slope].kind == X_NUMBER && !fmpq_is_zero(p->node[*slope].q) && !p->failed;
+}
+
 /* [4.13] */
 int border_new(struct border *out, struct expression_pool *p, int root, int wave)
 {
-    int u, a, at[2], sign, known, argument = p->node[wave].child[0];
+    int u, a, sign;
     LOCAL(fmpq, half);
-    LOCAL(arb, shift, slope);
     unsigned char *holds = calloc((size_t)root + 1, 1);
     if (!holds)
         return 0;
@@ -61,19 +74,15 @@ int border_new(struct border *out, struct expression_pool *p, int root, int wave
         for (int i = 0; i < p->node[n].count; i++)
             holds[n] |= holds[p->node[n].child[i]];
     }
-    known = holds[root] && evaluate_affine(shift, slope, p, argument, 64) && part(&u, &a, p, root, wave, holds) &&
-            is_logarithm(&sign, p, a);
+    int known = holds[root] && wave_turns(&out->start, &out->slope, p, wave) && part(&u, &a, p, root, wave, holds) &&
+                is_logarithm(&sign, p, a);
     free(holds);
     if (!known)
         return 0;
-    for (slong t = 0; t < 2; t++)
-        at[t] = expression_substitute(p, p, argument, (const fmpz[]){t});
-    out->slope = expression_subtract(p, at[1], at[0]);
-    out->start = at[0];
     out->quarter = (p->node[wave].kind == X_SIN) + (sign < 0 ? 2 : 0);
     out->amplitude = sign > 0 ? a : expression_subtract(p, NODE_ZERO, a);
     fmpq_set_si(half, -1, 2);
     out->envelope = expression_add(p, expression_add(p, u, out->amplitude),
                                    expression_scale(p, expression_unary(p, X_LN, out->amplitude), half));
-    return p->node[out->slope].kind == X_NUMBER && !fmpq_is_zero(p->node[out->slope].q) && !p->failed;
+    return !p->failed;
 }

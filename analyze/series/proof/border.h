@@ -5,6 +5,9 @@
 
 #include "analyze/series/proof/evaluate.h"
 
+/* 1 if a wave is the sine or cosine of start + slope t, slope a rational number that is not 0. */
+int wave_turns(int *start, int *slope, struct expression_pool *p, int wave);
+
 struct border {
     int slope, start; /* nodes */
     int quarter; /* f is largest at the angles quarter pi / 2, modulo 2 pi */

@@ -111,14 +111,21 @@ void certify_growth(char **to, const char *rule, const fmpz_t X, const struct gr
     text_append(to, "growth %s", growth_bounds(text, g));
 }
 
+/* A number beside the last rule. */
+static void append_number(struct series_summand *f, const char *name, int node)
+{
+    char text[140];
+    LOCAL(arb, v);
+    LOCAL_INTERVAL(128, x);
+    evaluate_constant(v, f->pool, node, 128);
+    interval_set_arb(x, v);
+    text_append(&f->certificate, "%s %s", name, interval_text(text, x));
+}
+
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within)
 {
     char text[140], count[64];
-    LOCAL(arb, slope);
-    LOCAL_INTERVAL(128, x);
-    evaluate_constant(slope, f->pool, arc->slope, 128);
-    interval_set_arb(x, slope);
-    text_append(&f->certificate, "turn %s", interval_text(text, x));
+    append_number(f, "turn", arc->slope);
     text_append(&f->certificate, "arc %s", interval_text(text, arc->angle));
     text_append(&f->certificate, "within %s", distance_text(count, within));
 }
@@ -141,9 +148,7 @@ void certify_border(struct series_summand *f, const struct border *border, const
     arb_sub(shift, shift, slope, 128); /* of the angle from where f is largest */
     interval_set_arb(x, shift);
     text_append(&f->certificate, "offset %s", interval_text(text, x));
-    evaluate_constant(slope, f->pool, border->slope, 128);
-    interval_set_arb(x, slope);
-    text_append(&f->certificate, "turn %s", interval_text(text, x));
+    append_number(f, "turn", border->slope);
     evaluate_affine(shift, slope, f->pool, inside, 128);
     interval_set_arb(x, shift);
     text_append(&f->certificate, "inside %s", interval_text(text, x));
@@ -154,6 +159,18 @@ void certify_border(struct series_summand *f, const struct border *border, const
     arb_set_fmpq(shift, linear ? a->q : zero, 128);
     interval_set_arb(x, shift);
     text_append(&f->certificate, "constant %s", interval_text(text, x));
+}
+
+void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b)
+{
+    char from[64], text[140];
+    LOCAL_INTERVAL(128, below);
+    mpfi_set(below, b);
+    mpfr_set_inf(&below->right, 1);
+    text_append(&f->certificate, "rule 4.14 from %s", distance_text(from, X));
+    text_append(&f->certificate, "growth 0 0 0 0 0 rest %s", interval_text(text, below));
+    append_number(f, "centre", arc->centre);
+    append_number(f, "turn", arc->slope);
 }
 
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)

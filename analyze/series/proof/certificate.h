@@ -19,6 +19,8 @@ void certify_growth(char **to, const char *rule, const fmpz_t X, const struct gr
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
 /* g: the growth of the envelope on [X, inf). */
 void certify_border(struct series_summand *f, const struct border *border, const fmpz_t X, const struct growth *g);
+/* b: bounds of the bias on that arc. */
+void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b);
 /* f->residue, on [X, inf). */
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
 /* f->buckets, on [X, inf). */

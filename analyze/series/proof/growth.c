@@ -245,6 +245,18 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     return result;
 }
 
+/* [4.14] */
+int growth_on_arc(mpfi_t out, struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
+{
+    struct scale g;
+    if (scale_init(&g, p, root, from, arc))
+        return 0;
+    LOCAL_SCALED(&g, u);
+    int known = scaled_of(&u, &g, root) && scaled_bounds(out, &g, &u) && !u.masked;
+    scale_clear(&g);
+    return known && !p->failed && is_number(p, root, from);
+}
+
 /* [4.9] If k slope is, modulo 2 pi, some d > 0 or some -d that is at most the arc's width, every k-th distance moves on by d, and
  * meets the arc within 2 pi / d + 1 of them. */
 int arc_returns(fmpz_t within, const struct expression_pool *p, const struct arc *arc)

@@ -26,9 +26,10 @@ struct scaled {
     int masked; /* u may also be less at some t, down to -inf */
 };
 
-/* Where a wave's argument is slope t + constant, slope t is within `angle` (modulo 2 pi); that holds at some distances only. */
+/* slope t is, modulo 2 pi, within `angle`, or within centre + angle / t: that holds at some distances only. */
 struct arc {
     int slope;
+    int centre; /* a node without t, or NODE_NAN: the arc is as wide everywhere */
     mpfi_t angle;
 };
 

@@ -284,28 +284,37 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
            scaled_addmul(g, out, &factor, &m, expression_power(g->p, u->coefficient[0], expression_number(g->p, q)));
 }
 
-/* 1 if u is the wave's argument + or - the arc's angle; then it as an interval. */
-static int angle_of(mpfi_t out, struct scale *g, const struct scaled *u)
+/* q = a / b if that is shown to be a whole number. */
+static int is_multiple(fmpq_t q, struct expression_pool *p, int a, int b)
 {
+    fmpq_set_si(q, a == b ? 1 : -1, 1);
+    if (a == b || expression_sign(p, expression_add(p, a, b)) == 0)
+        return 1;
+    if (p->node[a].kind != X_NUMBER || p->node[b].kind != X_NUMBER)
+        return 0;
+    fmpq_div(q, p->node[a].q, p->node[b].q);
+    return fmpz_is_one(fmpq_denref(q));
+}
+
+/* [4.14] out = what is left of a wave's argument u at the distances of the arc, modulo 2 pi; 0: they say nothing of it. */
+static int on_arc(struct scaled *out, struct scale *g, const struct scaled *u)
+{
+    const struct arc *arc = g->arc;
     LOCAL_MONOMIAL(t);
-    LOCAL(arb, value);
+    LOCAL_MONOMIAL(width);
+    LOCAL_INTERVAL(g->prec, c);
+    LOCAL(fmpq, times);
     monomial_level(&t, 1);
-    if (!g->arc || u->rough || !u->count || u->count > 2 || monomial_compare(&u->of[0], &t) != 0 ||
-        (u->count == 2 && monomial_sign(&u->of[1]) != 0))
+    if (!arc || !u->count || monomial_compare(&u->of[0], &t) != 0 || !is_multiple(times, g->p, u->coefficient[0], arc->slope))
         return 0;
-    int same = u->coefficient[0] == g->arc->slope;
-    if (!same && expression_sign(g->p, expression_add(g->p, u->coefficient[0], g->arc->slope)) != 0)
-        return 0;
-    mpfi_set(out, g->arc->angle);
-    if (!same)
-        mpfi_neg(out, out);
-    if (u->count == 2) {
-        LOCAL_INTERVAL(g->prec, x);
-        evaluate_constant(value, g->p, u->coefficient[1], g->prec);
-        interval_set_arb(x, value);
-        mpfi_add(out, out, x);
-    }
-    return 1;
+    interval_set_fmpq(c, times);
+    mpfi_mul(c, c, arc->angle);
+    scaled_set(out, u);
+    scaled_shift(out);
+    if (arc->centre == NODE_NAN)
+        return scaled_add_rest(g, out, &width, c);
+    fmpq_neg(&width.a[1], &t.a[1]);
+    return add_constant(out, g, expression_scale(g->p, arc->centre, times)) && scaled_add_rest(g, out, &width, c);
 }
 
 static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, int is_sine)
@@ -314,17 +323,22 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     LOCAL_SCALED(g, small);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
+    LOCAL_SCALED(g, angle);
     int constant;
     if (u->masked)
         return 0;
-    if (angle_of(c, g, u)) {
-        (is_sine ? mpfi_sin : mpfi_cos)(c, c);
-        return !mpfi_nan_p(c) && scaled_add_rest(g, out, &one, c);
-    }
+    if (on_arc(&angle, g, u))
+        u = &angle;
     if (!split(&large, &constant, c, &small, g, u))
         return 0;
-    if (large.count || large.rough || constant == -1)
+    if (large.count || large.rough)
         return one_sided(out, g, -1, 1);
+    if (constant == -1) {
+        if (!scaled_bounds(c, g, u) || !interval_is_bounded(c))
+            return one_sided(out, g, -1, 1);
+        (is_sine ? mpfi_sin : mpfi_cos)(c, c);
+        return scaled_add_rest(g, out, &one, c);
+    }
     int s = expression_unary(g->p, X_SIN, constant), k = expression_unary(g->p, X_COS, constant);
     int first = is_sine ? s : k, second = is_sine ? k : expression_subtract(g->p, NODE_ZERO, s);
     LOCAL(fmpq, half);

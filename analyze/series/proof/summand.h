@@ -133,6 +133,9 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
 /* By how often a wave (a node) is near the end of its range, on [X, inf). 1 if that makes a claim. */
 int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave);
+/* By bounds of b at the distances t >= X at which a wave (a node) is as near to so many sixths of pi as it is infinitely often. 1
+ * if that makes a claim. */
+int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth);
 /* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
 int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
 /* By t (b(t) - b(t - 1)), where the bias has a sum to t. 1 if that makes a claim. */

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_MAX = 20000 /* distances that are looked at one by one */ };
+enum {
+    SCAN_MAX = 20000, /* distances that are looked at one by one */
+    RETURN = 32 /* at least 10 pi */
+};
 
 /* Adds a line to the proof, which is for people; the verdict holds without it. */
 #define prove(f, ...) text_append(&(f)->proof, __VA_ARGS__)
@@ -331,6 +334,35 @@ int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave)
               growth, distance_text(from, X));
     }
     growth_free(g);
+    return f->claim != SERIES_UNDECIDED;
+}
+
+/* [4.14] */
+int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth)
+{
+    struct expression_pool *p = f->pool;
+    struct arc arc;
+    char from[64], least[64];
+    int start;
+    LOCAL(fmpq, turn);
+    LOCAL_INTERVAL(128, b);
+    if (!may_claim(f, X) || !wave_turns(&start, &arc.slope, p, wave))
+        return 0;
+    fmpq_set_si(turn, sixth, 6);
+    arc.centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
+    mpfi_init2(arc.angle, 128);
+    mpfi_interv_si(arc.angle, -RETURN, RETURN);
+    if (growth_on_arc(b, p, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
+        f->claim = SERIES_DIVERGES;
+        fmpz_set(f->tail_from, X);
+        certify_returns(f, &arc, X, b);
+        prove(f,
+              "diverges: b(t) is at least %s at infinitely many t >= %s, where a wave's angle is within %d/t of %d pi/6: "
+              "multiples of "
+              "a rational number come that near to any angle, for pi is irrational",
+              bound_text(least, &b->left, 6, 0), distance_text(from, X), RETURN, sixth);
+    }
+    mpfi_clear(arc.angle);
     return f->claim != SERIES_UNDECIDED;
 }
 

@@ -11,6 +11,7 @@ enum {
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
+    SIXTHS = 12, /* of pi, in a turn */
     MODES_PREC = 64
 };
 
@@ -167,6 +168,22 @@ static void try_border(struct series_summand *f)
     }
 }
 
+/* Whether f does not fall where a wave comes near an angle for ever. */
+static void try_returns(struct series_summand *f)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    LOCAL(fmpz, X);
+    for (int n = 0, nodes = last->root; n <= nodes; n++) {
+        enum expression_kind kind = f->pool->node[n].kind;
+        for (int k = 0; k < 3 * SIXTHS && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; k++) {
+            fmpz_one_2exp(X, 8 << k / SIXTHS * 3);
+            fmpz_add(X, X, last->first);
+            if (search_spent(f, "rule 4.14 was tried") || verdict_by_returns(f, X, n, k % SIXTHS))
+                return;
+        }
+    }
+}
+
 int search_first(const int *node, int r)
 {
     int first = 0;
@@ -217,6 +234,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
              !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
             try_border(f);
+    if (f->claim == SERIES_UNDECIDED)
+        try_returns(f);
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
