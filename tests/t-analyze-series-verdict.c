@@ -63,6 +63,7 @@ static void test_converges(void **state)
         "-1/abs(sin(t))-2*ln(1+t)", /* at 0 it is -inf, and a number beyond */
         "-abs(sin(t/3)*cos(2*t+1/7))^-1.5-ln(1+t)-1.5*ln(ln(3+t))",
         "-t*sin(t+1)^-2",
+        "-abs(sin(t)/cos(t))-0.05*t",
         "-t^0.1",
         "-t^0.001",
         "-0.001*t^0.3+5*ln(1+t)",
