@@ -425,7 +425,7 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                     fail_msg("%s at t = %d: the piece has %.17g, expected %.17g", text, t,
                              arf_get_d(arb_midref(ball), ARF_RND_NEAR), arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
             }
-            struct evaluator *w = evaluator_new(h->pool, piece->root, 200);
+            struct evaluator *w = evaluator_new(h->pool, piece->root, 200, NULL);
             arb_set_si(bounds, t);
             if (w && evaluator_point(ball, w, bounds) == 0) { /* exp(b - shift) */
                 arb_sub_fmpz(bounds, &x->b[t], h->shift, 300);

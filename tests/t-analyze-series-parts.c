@@ -104,7 +104,7 @@ static void test_values(void **state)
         char text[700];
         random_formula(text, sizeof text, 1 + rand() % 3);
         struct built b = build(text);
-        struct evaluator *v = evaluator_new(b.pool, b.root, 128);
+        struct evaluator *v = evaluator_new(b.pool, b.root, 128, NULL);
         arb_t f, t;
         arb_init(f);
         arb_init(t);
@@ -403,7 +403,7 @@ static void test_scale(void **state)
 static void check_euler(const char *formula, int waves, slong N, slong prec)
 {
     struct built b = build(formula);
-    struct evaluator *v = evaluator_new(b.pool, b.root, prec + 64);
+    struct evaluator *v = evaluator_new(b.pool, b.root, prec + 64, NULL);
     struct modes *modes = waves ? modes_new(b.pool, b.root, prec + 8) : NULL;
     LOCAL(fmpz, first, end, j);
     LOCAL(arb, sum, term, t);
@@ -543,7 +543,7 @@ static void test_waves(void **state)
                                            "sum(i,1,9,cos(t/i)*(-1)^i)+3*sin(0.001*t)*t^0.1"};
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         struct built b = build(formulas[i]);
-        struct evaluator *quick = evaluator_new(b.pool, b.root, 64), *plain = evaluator_new(b.pool, b.root, 128);
+        struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL), *plain = evaluator_new(b.pool, b.root, 128, NULL);
         arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
         arb_t t, f;
         arb_init(t);
@@ -578,7 +578,7 @@ static void test_waves_unknown(void **state)
 {
     (void)state;
     struct built b = build("sum(i,1,10,cos(sqrt(2)*1e45*t*i))/2");
-    struct evaluator *quick = evaluator_new(b.pool, b.root, 64);
+    struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL);
     arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
     assert_true(evaluator_has_waves(quick));
     assert_int_equal(evaluator_block(block, quick, 0, EVALUATE_BLOCK), -1);

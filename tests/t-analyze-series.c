@@ -167,6 +167,12 @@ static void test_known(void **state)
         {"none", "-", 1, "0.01", 1, "1"},
         {"none", "-", 1, "0.01", 0, "none"},
         {"t<5?0:-inf", "-", 1, "1e-300", 0, "5"},
+        /* a constant changes no field, however large; far peaks: the least k with e^-(k+1) / (1 - 1/e) <= eps B, and by their
+           terms */
+        {"exp(2000)-2*ln(1+t)", "-", 1, "0.01", 0, "61"},
+        {"exp(exp(9))-0.5*t", "-", 1, "0.01", 0, "10"},
+        {"-abs(t-10^40)", "-", 1, "0.01", 0, "10000000000000000000000000000000000000005"},
+        {"-(t-10^30)^2", "-", 1, "0.01", 0, "1000000000000000000000000000003"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct opened o = open_series(known[i].formula, known[i].sets, known[i].head, 8);

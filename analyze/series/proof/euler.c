@@ -1,5 +1,6 @@
 /* Euler-Maclaurin summation. */
 #include "analyze/series/proof/euler.h"
+#include "analyze/series/proof/rounding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,9 +131,6 @@ static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong
 static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
 {
     acb_calc_integrate_opt_t options;
-    const struct expression *x = &e->p->node[e->root];
-    /* where terms of b that are much larger than b nearly cancel, so do errors of t in them only with as many bits more */
-    slong cancelled = x->kind == X_LINEAR ? (slong)fmpz_bits(fmpq_numref(x->q)) : 0;
     LOCAL(acb, from, to, result);
     LOCAL(mag, tolerance);
     acb_calc_integrate_opt_init(options);
@@ -140,7 +138,8 @@ static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmp
     acb_set_fmpz(from, a);
     acb_set_fmpz(to, b);
     mag_set_ui_2exp_si(tolerance, 1, -e->target - 8);
-    acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options, e->prec + GUARD / 2 + cancelled);
+    acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options,
+                       e->prec + GUARD / 2 + evaluator_more(e->v));
     arb_set(out, acb_realref(result));
 }
 
@@ -159,8 +158,8 @@ struct euler *euler_new(const struct expression_pool *p, int root, struct modes 
     arb_init(e->remainder);
     arb_init(e->primitive_N);
     fmpz_init(e->offered);
-    e->v = evaluator_new(p, smooth, prec + GUARD);
-    e->rough = evaluator_new(p, smooth, 64);
+    e->v = evaluator_new(p, smooth, prec + GUARD, N);
+    e->rough = evaluator_new(p, smooth, 64, N);
     e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
     if (!e->v || !e->rough || !e->panel) {
         euler_free(e);

@@ -1,15 +1,16 @@
 /* Evaluation of exp(b) in balls, complex balls and power series. */
 #include "analyze/series/proof/evaluate_private.h"
+#include "analyze/series/proof/rounding.h"
 
 #include <stdlib.h>
 
 enum {
-    FIXED_BITS = 8192,
+    FIXED_BITS = 1 << 17, /* exp(exp(10)) less a whole number */
     WIDE_BITS = 4 /* of a value: fewer are worth a second way */
 };
 
-/* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels. */
-static void fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec)
+/* [1.3] */
+void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec)
 {
     LOCAL(arb, a, w);
     for (slong bits = prec;; bits *= 2) {
@@ -54,7 +55,7 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
         }
     } else {
         arb_zero(slope);
-        fixed_part(shift, p, x, prec);
+        evaluate_fixed_part(shift, p, x, prec);
         for (int i = 0; i < x->count && affine; i++) {
             if (!p->node[x->child[i]].depends)
                 continue;
@@ -90,7 +91,7 @@ static double cost_of(const struct evaluator *v)
     return cost * (1 + (double)v->prec / 512);
 }
 
-struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec)
+struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec, const fmpz *near)
 {
     LOCAL(fmpq, one);
     const struct expression *x = &p->node[root];
@@ -99,13 +100,15 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     int *node_of_term = calloc((size_t)count, sizeof *node_of_term);
     if (!v || !node_of_term)
         goto end;
-    if (x->kind == X_LINEAR && !fmpz_is_zero(fmpq_numref(x->q))) { /* other terms cancel most of a large constant */
-        slong bits = (slong)fmpz_bits(fmpq_numref(x->q)) - (slong)fmpz_bits(fmpq_denref(x->q));
-        prec += bits > 0 ? bits : 0;
-    }
     v->p = p;
-    v->prec = prec;
+    v->more = near ? significant_bits(near) : 0;
     arb_init(v->q);
+    for (int more = 0; more <= 1 && x->kind == X_LINEAR; more++) { /* other terms cancel most of a large constant */
+        evaluate_fixed_part(v->q, p, x, prec + v->more);
+        if (arf_cmpabs_2exp_si(arb_midref(v->q), v->more) > 0 && arf_cmpabs_2exp_si(arb_midref(v->q), FIXED_BITS) < 0)
+            v->more = arf_abs_bound_lt_2exp_si(arb_midref(v->q));
+    }
+    v->prec = prec += v->more;
     v->term = calloc((size_t)count, sizeof *v->term);
     v->base = calloc((size_t)count, sizeof *v->base);
     if (!v->term || !v->base)
@@ -118,11 +121,11 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     if (!nodes || evaluator_steps(v, p, nodes, steps))
         goto end;
     fmpq_one(one);
-    if (x->kind == X_LINEAR)
-        arb_set_fmpq(v->q, x->q, prec);
     for (int i = 0; i < count; i++) {
         int n = x->kind == X_LINEAR ? x->child[i] : root;
         const fmpq *weight = x->kind == X_LINEAR ? &x->weight[i] : one;
+        if (x->kind == X_LINEAR && !p->node[n].depends)
+            continue;
         if (p->node[n].kind == X_LN) {
             part_add(v->base, &v->bases, evaluator_place(v, p->node[n].child[0]), weight, prec);
         } else {
@@ -140,6 +143,11 @@ end:
         return NULL;
     }
     return v;
+}
+
+slong evaluator_more(const struct evaluator *v)
+{
+    return v->more;
 }
 
 void evaluator_free(struct evaluator *v)

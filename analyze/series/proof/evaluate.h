@@ -7,15 +7,19 @@
 
 /* A node that does not depend on t. */
 void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
+/* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels. */
+void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec);
 
 /* 1 if the node is shift + slope * t with constants. */
 int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec);
 
 /* One expression made ready for many points: f(t) = exp(node). Owned constants are computed once for the precision. */
 struct evaluator;
-/* NULL when memory runs out. The pool must outlive it and may grow. */
-struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec);
+/* With more bits where a large constant, or t near to a long number (NULL: none), is to cancel. NULL when memory runs out. The
+ * pool must outlive it and may grow. */
+struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec, const fmpz *near);
 void evaluator_free(struct evaluator *v);
+slong evaluator_more(const struct evaluator *v);
 
 /* exp(b(t)) for a whole t. Returns 0, or -1 where the value is ambiguous at this precision (a kink, or not a number there): ask
  * expression_substitute then. */

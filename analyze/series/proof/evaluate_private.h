@@ -38,7 +38,7 @@ struct wave {
 
 struct evaluator {
     const struct expression_pool *p;
-    slong prec;
+    slong prec, more; /* of prec, beyond what was asked for */
     int steps, terms, bases, waves;
     struct step *step;
     struct part *term, *base;

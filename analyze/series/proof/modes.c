@@ -307,7 +307,8 @@ struct modes *modes_new(struct expression_pool *p, int root, slong prec)
         m->frequency = common_frequency(p, waves);
         known = m->frequency >= 0;
     }
-    struct evaluator *rough = known ? evaluator_new(p, waves, 64) : NULL, *v = known ? evaluator_new(p, waves, prec + 32) : NULL;
+    struct evaluator *rough = known ? evaluator_new(p, waves, 64, NULL) : NULL,
+                     *v = known ? evaluator_new(p, waves, prec + 32, NULL) : NULL;
     known &= rough && v;
     if (known) {
         arb_const_pi(period, prec + 64);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MORE_BITS = 64 };
+
 int range_has_zero(const mpfi_t x)
 {
     return !interval_is_positive(x) && !interval_is_negative(x);
@@ -164,7 +166,7 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         return;
     }
     if (x->kind == X_LINEAR) {
-        range_of_sum(out, x, all);
+        range_of_sum(out, p, x, all);
         return;
     }
     if (x->kind == X_CHOOSE) {
@@ -242,6 +244,7 @@ static int is_positive(const struct expression *x, const struct range *all)
 
 int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
 {
+    prec = FLINT_MAX(prec, significant_bits(lo) + MORE_BITS); /* of t less a number near to it */
     *r = (struct ranges){.prec = prec};
     r->node = calloc((size_t)root + 1, sizeof *r->node);
     r->nodes = expression_below(&r->count, p, &root, 1);

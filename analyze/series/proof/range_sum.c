@@ -1,15 +1,20 @@
 /* Ranges of sums. */
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/range_rules.h"
 
 /* [3.1] Value, rate and start of q + sum of weight * child. */
-static void sum_by_terms(struct range *out, const struct expression *x, const struct range *all)
+static void sum_by_terms(struct range *out, const struct expression_pool *p, const struct expression *x, const struct range *all)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), w, product);
-    interval_set_fmpq(out->value, x->q);
+    LOCAL(arb, fixed);
+    evaluate_fixed_part(fixed, p, x, mpfi_get_prec(out->value));
+    interval_set_arb(out->value, fixed);
     mpfi_set(out->start, out->value);
     mpfi_set_ui(out->rate, 0);
     for (int i = 0; i < x->count; i++) {
         const struct range *c = &all[x->child[i]];
+        if (!p->node[x->child[i]].depends)
+            continue;
         interval_set_fmpq(w, &x->weight[i]);
         mpfi_mul(product, w, c->value);
         mpfi_add(out->value, out->value, product);
@@ -95,7 +100,7 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
     out->relative = 1;
 }
 
-void range_of_sum(struct range *out, const struct expression *x, const struct range *all)
+void range_of_sum(struct range *out, const struct expression_pool *p, const struct expression *x, const struct range *all)
 {
     out->defined = 1;
     out->smooth = 1;
@@ -107,7 +112,7 @@ void range_of_sum(struct range *out, const struct expression *x, const struct ra
     }
     if (!out->defined)
         return;
-    sum_by_terms(out, x, all);
+    sum_by_terms(out, p, x, all);
     sum_from_leading(out, x, all);
     range_settle(out);
 }

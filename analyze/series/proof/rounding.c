@@ -33,6 +33,11 @@ void interval_set_fmpz(mpfi_t out, const fmpz_t n)
     fmpz_get_mpfr(&out->right, n, MPFR_RNDU);
 }
 
+slong significant_bits(const fmpz_t n)
+{
+    return fmpz_is_zero(n) ? 0 : FLINT_MIN((slong)fmpz_bits(n) - (slong)fmpz_val2(n), 4096);
+}
+
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec)
 {
     arb_set_interval_mpfr(out, &x->left, &x->left, prec);

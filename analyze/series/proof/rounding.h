@@ -9,6 +9,8 @@ void interval_mend(mpfi_t x);
 void interval_set_arb(mpfi_t out, const arb_t x);
 void interval_set_fmpq(mpfi_t out, const fmpq *q);
 void interval_set_fmpz(mpfi_t out, const fmpz_t n);
+/* So many bits a whole number takes without its last zeros, or 4096: what is near to it, less it, is told in so many more. */
+slong significant_bits(const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
 void interval_get_upper(arb_t out, const mpfi_t x, slong prec);

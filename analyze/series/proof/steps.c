@@ -7,7 +7,7 @@
 struct evaluator *summand_ratio(const struct series_summand *f, slong prec)
 {
     int inverse = expression_power(f->pool, NODE_T_ITSELF, expression_ratio(f->pool, -1, 1));
-    return evaluator_new(f->pool, expression_multiply(f->pool, f->step, inverse), prec + 32);
+    return evaluator_new(f->pool, expression_multiply(f->pool, f->step, inverse), prec + 32, NULL);
 }
 
 /* [4.11] */

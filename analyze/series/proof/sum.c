@@ -119,7 +119,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
         arb_mul_fmpz(q->total, q->constant, length, s->prec);
         return 0;
     case PIECE_GEOMETRIC:
-        evaluate_affine(q->constant, q->slope, p, q->piece->root, s->prec);
+        evaluate_affine(q->constant, q->slope, p, q->piece->root, s->prec + (slong)fmpz_bits(q->end));
         if (fmpz_sgn(length) > 0)
             part_geometric(q->total, q, length, s->prec);
         return 0;
@@ -132,7 +132,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
 int sums_evaluate(struct sums *s, slong prec, int waves)
 {
     struct part *q = &s->part[s->count - 1];
-    q->v = evaluator_new(s->f->pool, q->piece->root, prec);
+    q->v = evaluator_new(s->f->pool, q->piece->root, prec, q->piece->first);
     q->waves = waves && q->v && evaluator_has_waves(q->v);
     if (s->f->step >= 0 && q->piece->root == s->f->root)
         q->ratio = summand_ratio(s->f, s->prec);
@@ -242,7 +242,7 @@ int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_l
 /* [5.2] What |f| is at most there, as a ball; indeterminate: not known. */
 static void most_of(arb_t out, const struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
-    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64) : NULL;
+    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64, last) : NULL;
     LOCAL(acb, z);
     LOCAL(arb, end);
     arb_indeterminate(out);
@@ -262,6 +262,7 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
 {
     struct range x;
     LOCAL(arb, low, high, most);
+    LOCAL(mag, most_size, high_size);
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
@@ -277,9 +278,10 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
     }
     range_clear(&x);
     most_of(most, s, piece, first, last);
-    if (!arb_is_finite(out)) /* nothing is known of the least value */
-        arb_union(out, most, low, 64);
-    else if (arb_lt(most, high))
+    arb_get_mag(most_size, most);
+    arb_get_mag(high_size, high);
+    if (!arb_is_finite(out) ||
+        (arb_is_finite(most) && mag_cmp(most_size, high_size) < 0)) /* low is 0 where nothing is known of the least value */
         arb_union(out, low, most, 64);
     return 0;
 }

@@ -70,6 +70,8 @@ static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb
 static void geometric_tail(arb_t out, const struct series_summand *f, int root, const arb_t from, slong prec)
 {
     LOCAL(arb, shift, slope);
+    if (arf_cmpabs_2exp_si(arb_midref(from), 0) > 0 && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) < 0)
+        prec += arf_abs_bound_lt_2exp_si(arb_midref(from)); /* the slope times it is less the constant */
     evaluate_affine(shift, slope, f->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
     arb_exp(out, shift, prec);
@@ -86,7 +88,7 @@ static int falling_tail(arb_t out, const struct expression_pool *p, int root, co
     LOCAL(arb, first);
     if (!antiderivative(out, &vanishes, p, root, from, prec) || !vanishes || !arb_is_finite(out))
         return 0;
-    struct evaluator *v = evaluator_new(p, root, prec);
+    struct evaluator *v = evaluator_new(p, root, prec, NULL);
     int known = v && evaluator_point(first, v, from) == 0;
     arb_mul_2exp_si(first, first, -1);
     arb_add(out, out, first, prec);
@@ -128,7 +130,7 @@ static void modes_tail(arb_t out, const struct modes *m, const fmpz_t X, const a
     LOCAL(mag, error, bound);
     LOCAL(arb, first);
     arb_indeterminate(out);
-    struct evaluator *v = range_falls(m->p, m->smooth, X, NULL) ? evaluator_new(m->p, m->smooth, prec) : NULL;
+    struct evaluator *v = range_falls(m->p, m->smooth, X, NULL) ? evaluator_new(m->p, m->smooth, prec, NULL) : NULL;
     if (!v || evaluator_point(first, v, from)) {
         evaluator_free(v);
         return;

@@ -97,6 +97,7 @@ void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz
 void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong prec)
 {
     LOCAL(arb, x, one);
+    prec += (slong)fmpz_bits(q->piece->first) + (slong)fmpz_bits(count); /* the slope times them is less the constant */
     arb_mul_fmpz(x, q->slope, q->piece->first, prec);
     arb_add(x, x, q->constant, prec);
     arb_exp(out, x, prec);

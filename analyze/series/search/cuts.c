@@ -13,7 +13,7 @@ enum {
     PIECES = 200, /* besides those between breaks that can be read off */
     BUCKETS = 600, /* of a logarithm, up to 2^BUCKET_BITS: what is left out beyond is known to about as many bits */
     BUCKET_BITS = 150,
-    SHIFT_BITS = 4096, /* a bias beyond double, up to 2^this, is taken off */
+    SHIFT_BITS = 1 << 16, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
     FALLS = 3, /* powers of 2 in a row where a bias falls: it has a peak */
     PEAK_DROP = 4000, /* of the bias, from the top of a peak to where it hardly counts */
@@ -289,6 +289,7 @@ static int break_at_peak(struct breaks *breaks, struct series_summand *f, const 
     fmpz_set(f->flank + 1, far);
     fmpz_init_set(&breaks->at[breaks->count++], flank);
     fmpz_init_set(&breaks->at[breaks->count++], far);
+    qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
     return 0;
 }
 
@@ -299,7 +300,7 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
-    if (find_breaks(&breaks, f, 1.5 * c.half) || (!fmpz_is_zero(peak) && !breaks.count && break_at_peak(&breaks, f, peak))) {
+    if (find_breaks(&breaks, f, 1.5 * c.half) || (!fmpz_is_zero(peak) && break_at_peak(&breaks, f, peak))) {
         free(breaks.at);
         return formula_refuse(e, 0, "out of memory");
     }

@@ -55,7 +55,7 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
         fmpz_sub(third, f->flank + 1, f->flank);
         return (slong)fmpz_bits(third) - FLANK_BITS;
     }
-    struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC);
+    struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC, NULL);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
     double least = 0.75 * search_left(f);
@@ -364,7 +364,7 @@ int search_has_waves(struct series_summand *const *summand, int count)
 {
     int waves = 0;
     for (int i = 0; i < count && !waves; i++) {
-        struct evaluator *v = evaluator_new(summand[i]->pool, summand[i]->root, 64);
+        struct evaluator *v = evaluator_new(summand[i]->pool, summand[i]->root, 64, NULL);
         waves = v && evaluator_has_waves(v);
         evaluator_free(v);
     }
