@@ -171,6 +171,14 @@ static void test_ranges(void **state)
             int jumps = strstr(text, "floor") != NULL; /* written for whole t */
             t = jumps ? floor(t) : t;
             double u = value_at(&b, t), slack = 1e-9 * (1 + fabs(u));
+            if (jumps && t < 1e15) { /* floor(exp(ln(5))) is 5, and 4 in double */
+                LOCAL(fmpz, at);
+                LOCAL(arb, exact);
+                fmpz_set_d(at, t);
+                ball_at(exact, &b, at);
+                if (arb_is_finite(exact))
+                    u = arf_get_d(arb_midref(exact), ARF_RND_NEAR);
+            }
             if (u == -INFINITY && x->masked)
                 continue;
             if (!(u >= mpfr_get_d(&x->value->left, MPFR_RNDD) - slack && u <= mpfr_get_d(&x->value->right, MPFR_RNDU) + slack) &&

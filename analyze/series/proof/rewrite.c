@@ -294,6 +294,12 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     case X_EXP:
         if (a == NODE_ZERO)
             return NODE_ONE;
+        if (x->kind == X_LN && p->node[x->child[0]].sign)
+            return x->child[0];
+        if (is_monomial(x) && kind_of(p, x->child[0]) == X_LN && p->node[p->node[x->child[0]].child[0]].sign) {
+            int inside = p->node[x->child[0]].child[0]; /* the pool may move while it grows */
+            return expression_power(p, inside, expression_number(p, &x->weight[0]));
+        }
         return !infinite ? -1 : a == NODE_PLUS_INFINITY ? a : NODE_ZERO;
     case X_SIN:
     case X_COS:

@@ -1,6 +1,7 @@
 /* One node's value in balls, complex balls and power series. */
 #include "analyze/series/proof/evaluate_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
@@ -328,7 +329,9 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     struct evaluator v = {.prec = prec};
     int count = 0, *nodes = expression_below(&count, p, &n, 1);
     arb_indeterminate(out);
-    work_done += 5 + 3 * count;
+    work_done += 5;
+    for (int i = 0; nodes && i < count; i++)
+        work_done += 3 + (expression_is_elementary(p->node[nodes[i]].kind) ? 40 * pow((double)prec / 512, 1.6) : 0);
     if (nodes && evaluator_steps(&v, p, nodes, count) == 0)
         arb_set(out, v.step[count - 1].real);
     for (int i = 0; i < v.steps; i++)

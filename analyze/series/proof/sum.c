@@ -142,10 +142,11 @@ int sums_evaluate(struct sums *s, slong prec, int waves)
 double sums_cost(const struct sums *s, const fmpz_t t)
 {
     const struct part *q = &s->part[s->count - 1];
-    int opaque = s->f->pool->node[q->piece->root].opaque, known = q->ratio != NULL;
+    int known = q->ratio != NULL;
     struct formula_error ignored;
     LOCAL(arb, x);
-    if (!opaque)
+    arb_set_fmpz(x, t);
+    if (!s->f->pool->node[q->piece->root].opaque && evaluator_point(x, q->v, x) == 0)
         return evaluator_cost(q->v, q->waves);
     for (ulong i = 1; i <= RATIOS && known; i++) {
         arb_set_fmpz(x, s->f->step_from);
