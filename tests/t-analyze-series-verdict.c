@@ -64,6 +64,10 @@ static void test_converges(void **state)
         "-abs(sin(t/3)*cos(2*t+1/7))^-1.5-ln(1+t)-1.5*ln(ln(3+t))",
         "-t*sin(t+1)^-2",
         "-abs(sin(t)/cos(t))-0.05*t",
+        "-2*ln(1+t)-t*abs(sin(t))", /* whatever is taken off */
+        "-ln(1+t)-1.5*ln(ln(3+t))-max(0,t*sin(t))",
+        "min(-2*ln(1+t),t*sin(t))",
+        "-2*ln(1+t)+exp(-(t-1000)^2)*sin(t)",
         "t<40?0:ln(exp(ln(2))-2)", /* -inf from 40 on */
         "-2*ln(1+floor(exp(ln(t))))",
         "-t^0.1",
@@ -227,6 +231,7 @@ static void test_undecided(void **state)
         "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,0,t,i*t)",
         "-t*(1+sin(t))-ln(1+t)",
+        "-ln(1+t)-t*abs(sin(t))", /* a sum that converges, but not by what is left of it */
         "-t*(1-cos(2^0.5*t))", /* no rational number: nothing is said of how near it comes */
         "t<10^10000000?-t:0",
         "(1+1/(1+t))^(2^(2^40))-t",

@@ -217,31 +217,42 @@ static int is_number(struct expression_pool *p, int n, const fmpz_t X)
     return known;
 }
 
-struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
+/* [4.7] 1 if the scale decides, 0 if not; *again: it may do so by bounds from above alone. */
+static int growth_find(struct growth *result, int *again, struct expression_pool *p, int root, const struct arc *arc, int above)
 {
     struct scale g;
-    struct growth *result = fmpz_sgn(from) > 0 ? calloc(1, sizeof *result) : NULL;
-    if (!result || scale_init(&g, p, root, from, arc)) {
-        free(result);
-        return NULL;
-    }
+    *again = 0;
+    if (scale_init(&g, p, root, result->from, arc))
+        return 0;
+    g.above = above;
     LOCAL_SCALED(&g, b);
+    int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed && (!arc || is_number(p, root, result->from));
+    *again = g.one_sided && !arc && !above && !p->failed;
+    if (known && b.masked) /* f may be 0 where the sum says nothing of it */
+        mpfr_set_inf(&result->rest->left, -1);
+    if (known && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
+        mpfr_set_d(&result->rest->right, -EXPONENT_MAX, MPFR_RNDU);
+    scale_clear(&g);
+    return known;
+}
+
+struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
+{
+    struct growth *result = fmpz_sgn(from) > 0 ? calloc(1, sizeof *result) : NULL;
+    int again;
+    if (!result)
+        return NULL;
     for (int k = 0; k < GROWTH_LEVELS; k++)
         for (int side = 0; side < SIDES; side++)
             fmpq_init(&result->exponent[side][k]);
     arb_init(result->weight);
     fmpq_init(result->power);
-    mpfi_init2(result->rest, g.prec);
+    mpfi_init2(result->rest, SCALE_PREC);
     fmpz_init_set(result->from, from);
-    if (!scaled_of(&b, &g, root) || !decide(result, &g, &b) || p->failed || (arc && !is_number(p, root, from))) {
+    if (!growth_find(result, &again, p, root, arc, 0) && !(again && growth_find(result, &again, p, root, arc, 1))) {
         growth_free(result);
         result = NULL;
     }
-    if (result && b.masked) /* f may be 0 where the sum says nothing of it */
-        mpfr_set_inf(&result->rest->left, -1);
-    if (result && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
-        mpfr_set_d(&result->rest->right, -EXPONENT_MAX, MPFR_RNDU);
-    scale_clear(&g);
     return result;
 }
 

@@ -9,7 +9,7 @@
 
 #include "analyze/series/proof/expression.h"
 
-enum { SCALE_LEVELS = 6, SCALE_TERMS = 8 };
+enum { SCALE_LEVELS = 6, SCALE_TERMS = 8, SCALE_PREC = 128 };
 
 /* Exponents of exp(t), t, ln t, ln ln t, ...: of levels 0, 1, 2, ... */
 struct monomial {
@@ -40,6 +40,8 @@ struct scale {
     int levels; /* up to this one they are positive from X on */
     mpfr_prec_t prec;
     const struct arc *arc;
+    int above; /* bounds from above are enough: what is added and never positive is left out */
+    int one_sided; /* there is something of that kind */
     struct scaled **made; /* [count] of each node, so far */
     signed char *known; /* [count] 1: made, -1: there is none */
     int count;

@@ -192,7 +192,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
             if (monomial_compare(&level, &large.of[i]) == 0)
                 break;
         }
-        if (exact && j < SCALE_LEVELS) {
+        if (exact && j < SCALE_LEVELS && !wild.count) { /* what falls faster outweighs what is left */
             monomial_level(&level, j - 1);
             monomial_multiply(&power, &level, g->p->node[large.coefficient[i]].q);
         } else {
@@ -380,7 +380,12 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
         mpfi_union(c, u->rest, v->rest);
         return scaled_add_rest(g, out, &u->at, c);
     }
-    scaled_set(out, u);
+    g->one_sided |= larger < 0;
+    scaled_set(out, larger < 0 && g->above && !u->count ? v : u);
+    if (larger < 0 && g->above) {
+        out->masked = 1;
+        return 1;
+    }
     mpfi_put_si(c, 0);
     if (larger > 0)
         mpfr_set_zero(&c->left, 1);
@@ -444,6 +449,14 @@ static int add_terms(struct scaled *out, struct scale *g, int n, int first, int 
                scaled_addmul(g, out, &half, &one, NODE_ONE);
     }
     const struct scaled *u = of_node(g, g->p->node[n].child[first]);
+    int sign = fmpq_sgn(&g->p->node[n].weight[first]);
+    if (u && !u->count && u->rough && (sign > 0 ? mpfr_sgn(&u->rest->right) <= 0 : !u->masked && mpfr_sgn(&u->rest->left) >= 0)) {
+        g->one_sided = 1;
+        if (g->above) {
+            out->masked = 1;
+            return 1;
+        }
+    }
     return u && scaled_addmul(g, out, u, &one, expression_number(g->p, &g->p->node[n].weight[first]));
 }
 
