@@ -47,6 +47,17 @@ static int is_logarithm(int *sign, const struct expression_pool *p, int a)
     return *sign && x->kind == X_LN && evaluate_affine(shift, slope, p, x->child[0], 64) && arb_is_positive(slope);
 }
 
+/* Made of rational numbers by sums, products and rational powers. */
+static int is_algebraic(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    int known = x->kind == X_NUMBER || x->kind == X_LINEAR || x->kind == X_MULTIPLY ||
+                (x->kind == X_POWER && p->node[x->child[1]].kind == X_NUMBER);
+    for (int i = 0; i < x->count && known; i++)
+        known = is_algebraic(p, x->child[i]);
+    return known;
+}
+
 /* [4.14] */
 int wave_turns(int *start, int *slope, struct expression_pool *p, int wave)
 {
@@ -58,7 +69,8 @@ int wave_turns(int *start, int *slope, struct expression_pool *p, int wave)
         at[t] = expression_substitute(p, p, argument, (const fmpz[]){t});
     *slope = expression_subtract(p, at[1], at[0]);
     *start = at[0];
-    return p->node[*slope].kind == X_NUMBER && !fmpq_is_zero(p->node[*slope].q) && !p->failed;
+    int sign = is_algebraic(p, *slope) ? expression_sign(p, *slope) : 2;
+    return (sign == 1 || sign == -1) && !p->failed;
 }
 
 /* [4.13] */
@@ -74,8 +86,8 @@ int border_new(struct border *out, struct expression_pool *p, int root, int wave
         for (int i = 0; i < p->node[n].count; i++)
             holds[n] |= holds[p->node[n].child[i]];
     }
-    int known = holds[root] && wave_turns(&out->start, &out->slope, p, wave) && part(&u, &a, p, root, wave, holds) &&
-                is_logarithm(&sign, p, a);
+    int known = holds[root] && wave_turns(&out->start, &out->slope, p, wave) && p->node[out->slope].kind == X_NUMBER &&
+                part(&u, &a, p, root, wave, holds) && is_logarithm(&sign, p, a);
     free(holds);
     if (!known)
         return 0;

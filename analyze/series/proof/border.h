@@ -5,7 +5,8 @@
 
 #include "analyze/series/proof/evaluate.h"
 
-/* 1 if a wave is the sine or cosine of start + slope t, slope a rational number that is not 0. */
+/* 1 if a wave is the sine or cosine of start + slope t, slope an algebraic number that is not 0, so that 2 pi is no rational
+ * multiple of it. */
 int wave_turns(int *start, int *slope, struct expression_pool *p, int wave);
 
 struct border {

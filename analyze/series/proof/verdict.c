@@ -359,7 +359,7 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
         prove(f,
               "diverges: b(t) is at least %s at infinitely many t >= %s, where a wave's angle is within %d/t of %d pi/6: "
               "multiples of "
-              "a rational number come that near to any angle, for pi is irrational",
+              "a number that pi is no rational multiple of come that near to any angle",
               bound_text(least, &b->left, 6, 0), distance_text(from, X), RETURN, sixth);
     }
     mpfi_clear(arc.angle);
