@@ -591,14 +591,20 @@ class Rule:
                 lo(iv.mpf(lo(self.start)) + (times(iv.mpf(max(lo(self.rate), -mpf(10) ** 9)), along) if t > self.X else 0))
             return make(low, hi(iv.mpf(hi(self.start)) + times(iv.mpf(hi(self.rate)), along)) if hi(self.start) < inf and hi(self.rate) < inf else inf)
         g, n = self.growth_of(t)
-        if self.name == "4.13":     # 1 - cos d <= d^2 / 2
-            coefficient, angle = self.factor * iv.log(self.inside + self.along * ball(t)) + self.constant, self.turn * ball(t) + self.offset
-            if not lo(coefficient) > 0:
-                raise Unsure
-            angle = angle - 2 * iv.pi * mp.nint(lo(angle) / (2 * mp.pi))
-            d = iv.mpf(min(max(abs(lo(angle)), abs(hi(angle))), hi(iv.pi)))
-            return make(lo(g.exponent(n) + iv.mpf(lo(g.rest)) + iv.log(coefficient) / 2 - coefficient * d * d / 2), inf)
+        if self.name == "4.13":
+            return make(lo(g.exponent(n) + iv.mpf(lo(g.rest)) - ball(self.power) * levels(t)[self.logs]), inf)
         return ALL if g is None else g.exponent(n) + g.rest
+
+    def is_near(self, t):
+        """Rules 4.9 and 4.13: whether the angle at t is certainly on the arc."""
+        if self.name == "4.13":
+            width = iv.exp(ball(self.power) * levels(t)[self.logs])
+            arc = make(hi(self.centre - width), lo(self.centre + width))
+        else:
+            arc = self.arc
+        angle = self.turn * ball(t)
+        angle = angle - iv.mpf(mp.floor(lo((angle - iv.mpf(lo(arc))) / (2 * iv.pi)))) * 2 * iv.pi
+        return lo(arc) <= lo(angle) <= hi(angle) <= hi(arc)
 
     def returns(self):
         """Distances at which the angle is within 32/t of the centre, as rule 4.14 says, as far as the digits tell."""
@@ -687,6 +693,8 @@ class Certificate:
                 self.rules.append(Rule(words))
             elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step", "factor", "offset", "inside", "along", "ratio", "centre"):
                 setattr(self.rules[-1], key, bounds(words))
+            elif key == "width":
+                self.rules[-1].logs, self.rules[-1].power = int(words[0]), Fraction(words[1])
             elif key == "within":
                 self.rules[-1].within = number(rest)
             elif key == "growth":
@@ -812,12 +820,8 @@ class Certificate:
         for j in near if rule.name != "4.14" else [t for t in rule.returns() if t >= rule.X]:
             t = Fraction(j)
             try:
-                if rule.name == "4.9":
-                    angle = rule.turn * ball(t)
-                    turns = mp.floor(lo((angle - iv.mpf(lo(rule.arc))) / (2 * iv.pi)))
-                    angle = angle - iv.mpf(turns) * 2 * iv.pi
-                    if not lo(rule.arc) <= lo(angle) <= hi(angle) <= hi(rule.arc):
-                        continue
+                if rule.name in ("4.9", "4.13") and not rule.is_near(t):
+                    continue
                 b = self.b(t)
                 iv.prec = mp.prec = 192
                 claimed = rule.envelope(t)

@@ -172,6 +172,12 @@ static void test_diverges(void **state)
         "-(2+cos(t))*ln(1+t)",
         "-2*ln(1+t)-sin(3*t/7+1)*ln(2+3*t)+cos(t)",
         "-ln(1+t)*(2+sin(t))-0.5*ln(ln(3+t))",
+        "-(1+cos(t)^2)*ln(1+t)",
+        "-(1+(1+cos(t))^2)*ln(1+t)",
+        "-(1+abs(sin(t)))*ln(1+t)",
+        "-ln(1+t)/abs(sin(t+1))",
+        "-ln(1+t)-ln(1+ln(1+t))*(2+sin(t))",
+        "-ln(1+t)-(1+cos(t))*ln(1+t)^2",
         "-ln(1+t)",
         "-sum(i,1,t,1/i)",
         "-0.9*sum(i,1,t-5,1/i)",
@@ -232,6 +238,8 @@ static void test_undecided(void **state)
         "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,0,t,i*t)",
         "-t*(1+sin(t))-ln(1+t)",
+        "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded from below only */
+        "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is not known */
         "-ln(1+t)-t*abs(sin(t))", /* a sum that converges, but not by what is left of it */
         "-t*(1-cos(exp(1)*t))", /* is e / pi irrational? */
         "t<10^10000000?-t:0",

@@ -130,35 +130,14 @@ void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t w
     text_append(&f->certificate, "within %s", distance_text(count, within));
 }
 
-void certify_border(struct series_summand *f, const struct border *border, const fmpz_t X, const struct growth *g)
+void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_t X, const struct growth *g)
 {
-    const struct expression *a = &f->pool->node[border->amplitude];
-    int linear = a->kind == X_LINEAR, inside = f->pool->node[linear ? a->child[0] : border->amplitude].child[0];
-    char text[140];
-    LOCAL(arb, shift, slope);
-    LOCAL(fmpq, one);
-    LOCAL(fmpq, zero);
-    LOCAL_INTERVAL(128, x);
-    fmpq_one(one);
+    char *power = fmpq_get_str(NULL, 10, arc->power);
     certify_growth(&f->certificate, "4.13", X, g);
-    evaluate_constant(shift, f->pool, border->start, 128);
-    arb_const_pi(slope, 128);
-    arb_mul_si(slope, slope, border->quarter, 128);
-    arb_mul_2exp_si(slope, slope, -1);
-    arb_sub(shift, shift, slope, 128); /* of the angle from where f is largest */
-    interval_set_arb(x, shift);
-    text_append(&f->certificate, "offset %s", interval_text(text, x));
-    append_number(f, "turn", border->slope);
-    evaluate_affine(shift, slope, f->pool, inside, 128);
-    interval_set_arb(x, shift);
-    text_append(&f->certificate, "inside %s", interval_text(text, x));
-    interval_set_arb(x, slope);
-    text_append(&f->certificate, "along %s", interval_text(text, x));
-    interval_set_fmpq(x, linear ? a->weight : one);
-    text_append(&f->certificate, "factor %s", interval_text(text, x));
-    arb_set_fmpq(shift, linear ? a->q : zero, 128);
-    interval_set_arb(x, shift);
-    text_append(&f->certificate, "constant %s", interval_text(text, x));
+    append_number(f, "centre", arc->centre);
+    append_number(f, "turn", arc->slope);
+    text_append(&f->certificate, "width %d %s", arc->level - 1, power);
+    flint_free(power);
 }
 
 void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b)

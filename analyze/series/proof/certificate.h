@@ -3,7 +3,6 @@
 #ifndef REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 #define REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 
-#include "analyze/series/proof/border.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -17,8 +16,8 @@ void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slo
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g);
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
-/* g: the growth of the envelope on [X, inf). */
-void certify_border(struct series_summand *f, const struct border *border, const fmpz_t X, const struct growth *g);
+/* g: the growth of f times the width of the arc, there. */
+void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_t X, const struct growth *g);
 /* b: bounds of the bias on that arc. */
 void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b);
 /* f->residue, on [X, inf). */

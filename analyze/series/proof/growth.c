@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum {
-    ARC_MAX = 4096, /* steps among which one is sought that hardly turns */
     EXPONENT_BITS = 64, /* of those that are not exact, which are below 2^this */
     EXPONENT_SMALL = 4096, /* and not below 2^-this */
     COARSE_BITS = 6 /* where f falls faster than any */
@@ -266,39 +265,6 @@ int growth_on_arc(mpfi_t out, struct expression_pool *p, int root, const fmpz_t 
     int known = scaled_of(&u, &g, root) && scaled_bounds(out, &g, &u) && !u.masked;
     scale_clear(&g);
     return known && !p->failed && is_number(p, root, from);
-}
-
-/* [4.9] If k slope is, modulo 2 pi, some d > 0 or some -d that is at most the arc's width, every k-th distance moves on by d, and
- * meets the arc within 2 pi / d + 1 of them. */
-int arc_returns(fmpz_t within, const struct expression_pool *p, const struct arc *arc)
-{
-    LOCAL(arb, turn, step, width, n, slope);
-    LOCAL(fmpz, nearest);
-    evaluate_constant(slope, p, arc->slope, 128);
-    arb_const_pi(turn, 128);
-    arb_mul_2exp_si(turn, turn, 1);
-    interval_get_upper(width, arc->angle, 128);
-    interval_get_lower(n, arc->angle, 128);
-    arb_sub(width, width, n, 128);
-    for (ulong k = 1; k <= ARC_MAX; k++) {
-        arb_mul_ui(step, slope, k, 128);
-        arb_div(n, step, turn, 128);
-        if (!arb_is_finite(n) || arf_cmpabs_2exp_si(arb_midref(n), 60) > 0)
-            return 0;
-        arf_get_fmpz(nearest, arb_midref(n), ARF_RND_NEAR);
-        arb_mul_fmpz(n, turn, nearest, 128);
-        arb_sub(step, step, n, 128);
-        arb_abs(step, step);
-        if (arb_is_positive(step) && arb_lt(step, width)) {
-            arb_div(n, turn, step, 128);
-            arb_get_ubound_arf(arb_midref(n), n, 128);
-            arf_get_fmpz(within, arb_midref(n), ARF_RND_CEIL);
-            fmpz_add_ui(within, within, 1);
-            fmpz_mul_ui(within, within, k);
-            return 1;
-        }
-    }
-    return 0;
 }
 
 void growth_free(struct growth *g)

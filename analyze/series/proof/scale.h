@@ -26,11 +26,12 @@ struct scaled {
     int masked; /* u may also be less at some t, down to -inf */
 };
 
-/* slope t is, modulo 2 pi, within `angle`, or within centre + angle / t: that holds at some distances only. */
+/* slope t is, modulo 2 pi, within centre + angle times level^power: that holds at some distances only. */
 struct arc {
-    int slope;
-    int centre; /* a node without t, or NODE_NAN: the arc is as wide everywhere */
+    int slope, centre; /* nodes without t */
     mpfi_t angle;
+    int level; /* 0: the arc is as wide everywhere */
+    fmpq_t power;
 };
 
 /* [X, inf) */

@@ -311,9 +311,8 @@ static int on_arc(struct scaled *out, struct scale *g, const struct scaled *u)
     mpfi_mul(c, c, arc->angle);
     scaled_set(out, u);
     scaled_shift(out);
-    if (arc->centre == NODE_NAN)
-        return scaled_add_rest(g, out, &width, c);
-    fmpq_neg(&width.a[1], &t.a[1]);
+    if (arc->level)
+        fmpq_set(&width.a[arc->level], arc->power);
     return add_constant(out, g, expression_scale(g->p, arc->centre, times)) && scaled_add_rest(g, out, &width, c);
 }
 

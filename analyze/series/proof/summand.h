@@ -131,8 +131,9 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
-/* By how often a wave (a node) is near the end of its range, on [X, inf). 1 if that makes a claim. */
-int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave);
+/* By the same where the angle of a wave (a node) is within (ln t)^-power of so many sixths of pi, with two logs (ln ln t)^-power,
+ * on [X, inf). 1 if that makes a claim. */
+int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int sixth, int logs, const fmpq_t power);
 /* By bounds of b at the distances t >= X at which a wave (a node) is as near to so many sixths of pi as it is infinitely often. 1
  * if that makes a claim. */
 int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth);

@@ -1,5 +1,6 @@
 /* Whether the sum converges. */
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/arcs.h"
 #include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
@@ -276,17 +277,30 @@ int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
     return 1;
 }
 
+static void arc_init(struct arc *arc, int slope, int centre)
+{
+    *arc = (struct arc){.slope = slope, .centre = centre};
+    mpfi_init2(arc->angle, SCALE_PREC);
+    fmpq_init(arc->power);
+}
+
+static void arc_clear(struct arc *arc)
+{
+    mpfi_clear(arc->angle);
+    fmpq_clear(arc->power);
+}
+
 /* [4.9] */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts)
 {
-    struct arc arc = {.slope = slope};
+    struct arc arc;
     struct growth *g = NULL;
     char from[64], growth[256], least[64], angles[2][64], digits[64];
     LOCAL(fmpz, within);
     if (!may_claim(f, X))
         return 0;
-    LOCAL_INTERVAL(128, pi);
-    mpfi_init2(arc.angle, 128);
+    LOCAL_INTERVAL(SCALE_PREC, pi);
+    arc_init(&arc, slope, NODE_ZERO);
     mpfi_const_pi(pi);
     mpfi_interv_si(arc.angle, 2 * part, 2 * part + 2);
     mpfi_mul(arc.angle, arc.angle, pi);
@@ -309,50 +323,68 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
               distance_text(digits, within), distance_text(from, X));
     }
     growth_free(g);
-    mpfi_clear(arc.angle);
+    arc_clear(&arc);
     return f->claim != SERIES_UNDECIDED;
 }
 
-/* [4.13] */
-int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave)
+/* [4.14] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: the wave has none that turns evenly. */
+static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth)
 {
-    struct border border;
-    char from[64], growth[256];
-    if (!may_claim(f, X) || !border_new(&border, f->pool, f->piece[f->pieces - 1].root, wave))
+    int start, slope;
+    LOCAL(fmpq, turn);
+    if (!wave_turns(&start, &slope, p, wave))
         return 0;
-    struct growth *g = growth_new(f->pool, border.envelope, X, NULL);
+    fmpq_set_si(turn, sixth, 6);
+    arc_init(arc, slope, expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start));
+    return 1;
+}
+
+/* [4.13] */
+int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int sixth, int logs, const fmpq_t power)
+{
+    struct expression_pool *p = f->pool;
+    struct arc arc;
+    char from[64], growth[256], *exponent;
+    if (!may_claim(f, X) || !arc_about(&arc, p, wave, sixth))
+        return 0;
+    int level = NODE_T_ITSELF, rational = p->node[arc.slope].kind == X_NUMBER;
+    for (int i = 0; i < logs; i++)
+        level = expression_unary(p, X_LN, level);
+    mpfi_interv_si(arc.angle, -1, 1);
+    arc.level = logs + 1;
+    fmpq_neg(arc.power, power);
+    int share = expression_scale(p, expression_unary(p, X_LN, level), arc.power);
+    struct growth *g = rational ? growth_new(p, expression_add(p, f->piece[f->pieces - 1].root, share), X, &arc) : NULL;
     if (g && g->verdict > 0) {
         growth_text(growth, sizeof growth, g);
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
-        certify_border(f, &border, X, g);
+        certify_border(f, &arc, X, g);
+        exponent = fmpq_get_str(NULL, 10, arc.power);
         prove(f,
-              "diverges: where a wave makes f largest, f(t) is at least a constant times %s times the root of the wave's "
-              "coefficient "
-              "for all t >= %s, and one in so many distances as that root, but for a constant, is as near to there as that takes "
-              "(Mahler's measure of the irrationality of pi)",
-              growth, distance_text(from, X));
+              "diverges: from t = %s on f(t) is at least a constant times %s over w wherever a wave's angle is within w = (%sln "
+              "t)^%s of %d pi/6, as a "
+              "share of the distances is that is at least a constant times w (Mahler's measure of the irrationality of pi)",
+              distance_text(from, X), growth, logs == 1 ? "" : "ln ", exponent, sixth);
+        flint_free(exponent);
     }
     growth_free(g);
+    arc_clear(&arc);
     return f->claim != SERIES_UNDECIDED;
 }
 
 /* [4.14] */
 int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth)
 {
-    struct expression_pool *p = f->pool;
     struct arc arc;
     char from[64], least[64];
-    int start;
-    LOCAL(fmpq, turn);
-    LOCAL_INTERVAL(128, b);
-    if (!may_claim(f, X) || !wave_turns(&start, &arc.slope, p, wave))
+    LOCAL_INTERVAL(SCALE_PREC, b);
+    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth))
         return 0;
-    fmpq_set_si(turn, sixth, 6);
-    arc.centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
-    mpfi_init2(arc.angle, 128);
     mpfi_interv_si(arc.angle, -RETURN, RETURN);
-    if (growth_on_arc(b, p, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
+    arc.level = 1;
+    fmpq_set_si(arc.power, -1, 1);
+    if (growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
         certify_returns(f, &arc, X, b);
@@ -362,7 +394,7 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
               "a number that pi is no rational multiple of come that near to any angle",
               bound_text(least, &b->left, 6, 0), distance_text(from, X), RETURN, sixth);
     }
-    mpfi_clear(arc.angle);
+    arc_clear(&arc);
     return f->claim != SERIES_UNDECIDED;
 }
 

@@ -152,36 +152,31 @@ static int try_arcs(struct series_summand *f)
     return 0;
 }
 
-/* Whether so many distances are where a wave is near the end of its range. */
-static void try_border(struct series_summand *f)
+/* Whether f is large enough where a wave comes near an angle: near as a power of logarithms, and then often, or as 1/t, and then
+ * for ever. 1 if that decides. */
+static int try_angles(struct series_summand *f, int far)
 {
+    static const struct {
+        int logs, numerator, denominator;
+    } width[] = {{1, 1, 2}, {1, 1, 1}, {1, 1, 4}, {2, 1, 2}, {2, 1, 1}, {0, 0, 1}};
+    enum { WIDTHS = sizeof width / sizeof width[0] };
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(fmpz, X);
+    LOCAL(fmpq, power);
+    fmpz_one_2exp(X, far ? 64 : 8);
+    fmpz_add(X, X, last->first);
     for (int n = 0, nodes = last->root; n <= nodes; n++) {
         enum expression_kind kind = f->pool->node[n].kind;
-        for (ulong bits = 8; bits <= 64 && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; bits *= 2) {
-            fmpz_one_2exp(X, bits);
-            fmpz_add(X, X, last->first);
-            if (search_spent(f, "rule 4.13 was tried") || verdict_by_border(f, X, n))
-                return;
+        for (int k = 0; k < WIDTHS * SIXTHS && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; k++) {
+            int w = k / SIXTHS, sixth = k % SIXTHS;
+            if (search_spent(f, width[w].logs ? "rule 4.13 was tried" : "rule 4.14 was tried"))
+                return 0;
+            fmpq_set_si(power, width[w].numerator, (ulong)width[w].denominator);
+            if (width[w].logs ? verdict_by_border(f, X, n, sixth, width[w].logs, power) : verdict_by_returns(f, X, n, sixth))
+                return 1;
         }
     }
-}
-
-/* Whether f does not fall where a wave comes near an angle for ever. */
-static void try_returns(struct series_summand *f)
-{
-    const struct piece *last = &f->piece[f->pieces - 1];
-    LOCAL(fmpz, X);
-    for (int n = 0, nodes = last->root; n <= nodes; n++) {
-        enum expression_kind kind = f->pool->node[n].kind;
-        for (int k = 0; k < 3 * SIXTHS && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; k++) {
-            fmpz_one_2exp(X, 8 << k / SIXTHS * 3);
-            fmpz_add(X, X, last->first);
-            if (search_spent(f, "rule 4.14 was tried") || verdict_by_returns(f, X, n, k % SIXTHS))
-                return;
-        }
-    }
+    return 0;
 }
 
 int search_first(const int *node, int r)
@@ -232,10 +227,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
         first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
     else if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
              !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
-        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
-            try_border(f);
-    if (f->claim == SERIES_UNDECIDED)
-        try_returns(f);
+        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f) && !try_angles(f, 0))
+            try_angles(f, 1);
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
