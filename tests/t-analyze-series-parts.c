@@ -148,6 +148,55 @@ static void test_values(void **state)
     assert_true(compared > 5000);
 }
 
+/* Sums to t in closed form are what they are term by term, also where they are empty. */
+static void test_sums(void **state)
+{
+    (void)state;
+    static const char *const sums[] = {
+        "sum(i,0,t,1)",
+        "sum(i,1,t,i)",
+        "sum(i,3,t,i^2-2*i/3+h)",
+        "sum(i,-2,t,i^5)",
+        "sum(i,1,2*t+1,i^8/1000)",
+        "sum(i,1,t,(i+1)^3*(t-i))",
+        "sum(i,2,t-4,i*t)",
+        "sum(i,1,9-t,i)",
+        "sum(i,0,floor(t/4),i^3)",
+        "sum(i,1,floor(sqrt(t)),2*i-1)",
+        "sum(i,0,t,cos(i))",
+        "sum(i,1,t,sin(i/3+t)*t)",
+        "sum(i,1,t,3*sin(2*i+1)^2-cos(i)^2)",
+        "sum(i,4,t,cos(pi*i))",
+        "sum(i,0,t,exp(-i/3))",
+        "sum(i,1,3*t,exp(1-i)*2+i)",
+        "sum(i,0,t,2^-i+0.5^(i+1))",
+        "2^sum(i,1,t,1/7)-sum(i,0,t,exp(t-i))",
+    };
+    LOCAL(fmpz, n);
+    LOCAL(arb, value);
+    for (size_t k = 0; k < sizeof sums / sizeof sums[0]; k++) {
+        struct built b = build(sums[k]);
+        if (b.pool->node[b.root].opaque)
+            fail_msg("'%s' has no closed form", sums[k]);
+        for (long t = 0; t <= 40; t++) {
+            fmpz_set_si(n, t);
+            ball_at(value, &b, n);
+            double exact = arf_get_d(arb_midref(value), ARF_RND_NEAR), expected = value_at(&b, (double)t);
+            if (!arb_is_finite(value) || !close_to(exact, expected))
+                fail_msg("'%s' at %ld: %.17g, not %.17g", sums[k], t, exact, expected);
+        }
+        demolish(&b);
+    }
+    static const char *const others[] = {"sum(i,1,t,1/i)", "sum(i,1,t,ln(i))",    "sum(i,0,t,i^9)",
+                                         "sum(i,0,t/4,i)", "sum(i,0,t,cos(i*t))", "sum(i,0,t,(-1)^i*i)"};
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        struct built b = build(others[k]);
+        if (!b.pool->node[b.root].opaque)
+            fail_msg("'%s' is taken for a closed form", others[k]);
+        demolish(&b);
+    }
+}
+
 /* Values, rates and elasticities of random formulas lie in their ranges. Rates are central differences, so kinks are left out
  * where they show. */
 static void test_ranges(void **state)
@@ -599,9 +648,10 @@ static void test_waves_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_ranges), cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_scale),     cmocka_unit_test(test_euler),  cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_primitive), cmocka_unit_test(test_waves),  cmocka_unit_test(test_waves_unknown),
+        cmocka_unit_test(test_values),        cmocka_unit_test(test_sums),      cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_growth),        cmocka_unit_test(test_scale),     cmocka_unit_test(test_euler),
+        cmocka_unit_test(test_modes),         cmocka_unit_test(test_primitive), cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_waves_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

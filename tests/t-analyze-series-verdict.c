@@ -68,6 +68,10 @@ static void test_converges(void **state)
         "-ln(1+t)-1.5*ln(ln(3+t))-max(0,t*sin(t))",
         "min(-2*ln(1+t),t*sin(t))",
         "-2*ln(1+t)+exp(-(t-1000)^2)*sin(t)",
+        "-sum(i,0,t,i*t)",
+        "-sum(i,1,t,sin(i)^2)",
+        "ln(sum(i,0,t,exp(-i)))-2*ln(1+t)",
+        "-sum(i,0,floor(t/4),i)",
         "t<40?0:ln(exp(ln(2))-2)", /* -inf from 40 on */
         "-2*ln(1+floor(exp(ln(t))))",
         "-t^0.1",
@@ -236,7 +240,7 @@ static void test_undecided(void **state)
     static const char *const formulas[] = {
         "-t^3*(1+sin(t))",
         "-t-1/abs(cos(t)-cos(5))",
-        "-sum(i,0,t,i*t)",
+        "-sum(i,1,t,abs(sin(i)))",
         "-t*(1+sin(t))-ln(1+t)",
         "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded from below only */
         "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is not known */

@@ -1,6 +1,7 @@
 /* The formula's tree for one head -> an expression in t. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/expression.h"
+#include "analyze/series/proof/summation.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ struct build {
     unsigned char *uses_t; /* [formula nodes] 1: t is below, whatever its value does */
     uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
     int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
+    int closing, nested; /* a sum to t is being made a closed form; there is another in it */
     long steps; /* left */
     int failed;
 };
@@ -108,6 +110,33 @@ static int parameter(struct build *b, const struct formula_node *node)
     return p->decimal ? number_text(b->p, p->decimal[i]) : number_double(b->p, p->value[i]);
 }
 
+/* [1.4] A sum whose last index depends on t: in closed form, else the leaf X_OPAQUE. */
+static int sum_to(struct build *b, const struct formula_node *node, int first, int last)
+{
+    struct expression_pool *p = b->p;
+    const int opaque = expression_leaf(p, X_OPAQUE);
+    LOCAL(fmpq, w, q);
+    LOCAL(fmpz, from);
+    int to_t = expression_in_t(w, q, p, last);
+    b->nested |= b->closing;
+    if (b->closing || p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque ||
+        !(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR))
+        return opaque;
+    fmpz_set(from, fmpq_numref(p->node[first].q));
+    b->index[node->slot] = opaque;
+    b->closing = 1;
+    b->nested = 0;
+    int body = build_node(b, node->child[2]);
+    b->closing = 0;
+    int result = b->nested || b->failed ? -1 : expression_sum(p, body, from, last);
+    if (result < 0 || p->failed)
+        return opaque;
+    fmpz_sub_ui(from, from, 1);
+    if (to_t && fmpq_sgn(w) >= 0 && fmpq_cmp_fmpz(q, from) >= 0)
+        return result;
+    return expression_choose(p, expression_at_least(p, last, first), result, NODE_ZERO);
+}
+
 static int sum_of(struct build *b, const struct formula_node *node)
 {
     int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]);
@@ -115,7 +144,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
     if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY || x[last].kind == X_INFINITY)
         return NODE_NAN;
     if (x[first].depends || x[last].depends)
-        return expression_leaf(b->p, X_OPAQUE);
+        return sum_to(b, node, first, last);
     int span = expression_floor(b->p, expression_subtract(b->p, last, first));
     if (b->p->node[span].kind != X_NUMBER)
         return refuse(b, "the number of terms of a sum cannot be told");

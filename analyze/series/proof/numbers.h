@@ -22,7 +22,9 @@
 #include <arb_poly.h>
 #include <bernoulli.h>
 #endif
+#include <flint/arith.h>
 #include <flint/fmpq.h>
+#include <flint/fmpq_poly.h>
 #include <flint/fmpz.h>
 #include <flint/fmpz_poly.h>
 #include <mpfi.h>
@@ -61,6 +63,7 @@ LOCAL_LEAVE(arb)
 LOCAL_LEAVE(arb_poly)
 LOCAL_LEAVE(arf)
 LOCAL_LEAVE(fmpq)
+LOCAL_LEAVE(fmpq_poly)
 LOCAL_LEAVE(fmpz)
 LOCAL_LEAVE(fmpz_poly)
 LOCAL_LEAVE(mag)
