@@ -359,6 +359,15 @@ static int without_turns(struct expression_pool *p, int a, int turns)
             fmpq_mul_2exp(q, q, 1);
         result = expression_add(p, result, expression_scale(p, turns ? expression_leaf(p, X_PI) : NODE_ONE, q));
     }
+    const struct expression *x = &p->node[result];
+    for (int i = 0; turns && x->kind == X_LINEAR && i < x->count; i++)
+        if (kind_of(p, x->child[i]) == X_PI) { /* whole turns are none */
+            fmpq_div_2exp(q, &x->weight[i], 1);
+            fmpz_fdiv_q(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
+            fmpz_one(fmpq_denref(q));
+            fmpq_mul_si(q, q, -2);
+            return expression_add(p, result, expression_scale(p, x->child[i], q));
+        }
     return result;
 }
 
