@@ -69,6 +69,11 @@ static void test_converges(void **state)
         "min(-2*ln(1+t),t*sin(t))",
         "-2*ln(1+t)+exp(-(t-1000)^2)*sin(t)",
         "-(sin(t)^2+cos(t)^2)*ln(1+t)-2*ln(ln(3+t))",
+        "-(3+sin(t)+cos(t))*ln(1+t)", /* where the one is least, the other is not */
+        "-(2.8+sin(t/7+1/3)+cos(t/7-0.1))*ln(1+t)",
+        "-t*(1.5+cos(t)+cos(2*t))",
+        "-t*floor(2-cos(t))",
+        "-ln(1+t)*(1.0001+floor(1+sin(t)))",
         "-ln(1+t)*(sin(2*t)-2*sin(t)*cos(t)+1.0001)",
         "-t*(4*cos(t)^3-3*cos(t)-cos(3*t)+1)",
         "-sum(i,0,t,i*t)",
@@ -246,6 +251,7 @@ static void test_undecided(void **state)
         "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,1,t,abs(sin(i)))",
         "-t*(1+sin(t))-ln(1+t)",
+        "-(3+sin(t)+cos(2^0.5*t))*ln(1+t)-ln(ln(3+t))", /* two angles, which are nowhere at their worst together */
         "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded from below only */
         "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is not known */
         "-ln(1+t)-t*abs(sin(t))", /* a sum that converges, but not by what is left of it */

@@ -1,6 +1,7 @@
 /* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded outwards by MPFI. */
 #include "analyze/series/proof/range_rules.h"
 #include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +254,8 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         ranges_free(r);
         return -1;
     }
-    LOCAL_INTERVAL(prec, t, start);
+    LOCAL_INTERVAL(prec, t, start, turn);
+    double least, most;
     interval_set_fmpz(start, lo);
     mpfr_set(&t->left, &start->left, MPFR_RNDD);
     if (hi)
@@ -272,6 +274,12 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
                                                                  : 30 + 10 * p->node[n].count;
         range_mend(x);
         rule(x, p, n, r->node, t, start);
+        if (x->defined && p->node[n].depends && expression_turns(&least, &most, p, n)) {
+            mpfr_set_d(&turn->left, least, MPFR_RNDD);
+            mpfr_set_d(&turn->right, most, MPFR_RNDU);
+            range_narrow(x->value, turn);
+            range_narrow(x->start, turn);
+        }
         x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }
     return 0;
