@@ -119,7 +119,8 @@ static int sum_to(struct build *b, const struct formula_node *node, int first, i
     LOCAL(fmpz, from);
     int to_t = expression_in_t(w, q, p, last);
     b->nested |= b->closing;
-    if (b->closing || p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque ||
+    if (b->closing || !p->node[last].total || p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) ||
+        p->node[last].opaque ||
         !(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR))
         return opaque;
     fmpz_set(from, fmpq_numref(p->node[first].q));

@@ -296,7 +296,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
             return NODE_ONE;
         if (x->kind == X_LN && p->node[x->child[0]].sign)
             return x->child[0];
-        if (is_monomial(x) && kind_of(p, x->child[0]) == X_LN && p->node[p->node[x->child[0]].child[0]].sign) {
+        if (is_monomial(x) && kind_of(p, x->child[0]) == X_LN && p->node[p->node[x->child[0]].child[0]].sign &&
+            !fmpq_is_zero(&x->weight[0])) {
             int inside = p->node[x->child[0]].child[0]; /* the pool may move while it grows */
             return expression_power(p, inside, expression_number(p, &x->weight[0]));
         }
