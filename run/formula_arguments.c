@@ -133,7 +133,9 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
         const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(name);
 
         fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s%s%s)", text, name, name,
-             formula_preset_find(text) ? "" : "; if it is no parameter, this is neither a preset nor a path",
+             strcmp(name, "e") == 0      ? "; Euler's number is exp(1)"
+             : formula_preset_find(text) ? ""
+                                         : "; if it is no parameter, this is neither a preset nor a path",
              near ? "; did you mean " : "", near ? near->name : "");
         *missing = 1;
         goto failed;

@@ -42,6 +42,7 @@ static void errors_are_one_line(void **state)
     } cases[] = {
         {"bias", 2, "no FORMULA"},
         {"bias nosuchpreset", 2, "neither a preset nor a path"},
+        {"bias -e^t", 2, "Euler's number is exp(1)"},
         {"bias 0/0", 1, "not a number"},
         {"bias inf", 1, "+inf"},
         {"bias alibi --length 0", 2, "--length"},
