@@ -203,6 +203,9 @@ static void test_diverges(void **state)
         "-abs(sin(t))",
         "-1/sin(t)^2-ln(1+t)",
         "-(sin(t)^2+cos(t)^2)*ln(1+t)",
+        "-ln(1+t)*floor(2.5+sin(t))", /* 1 wherever sin t is below -1/2 */
+        "-t*floor(abs(sin(t))*1000)",
+        "cos(t)>0.9999?-ln(1+t):-2*ln(1+t)",
         "-t*(1+sin(t))",
         "-t^2*cos(3/7*t+1)^2",
         "-t*(1-cos((2^0.5-1/3)*t))",

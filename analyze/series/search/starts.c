@@ -11,6 +11,7 @@ enum {
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
+    ANGLE_BITS = 4096,
     SIXTHS = 12, /* of pi, in a turn */
     MODES_PREC = 64
 };
@@ -154,7 +155,7 @@ static int try_arcs(struct series_summand *f)
 
 /* Whether f is large enough where a wave comes near an angle: near as a power of logarithms, and then often, or as 1/t, and then
  * for ever. 1 if that decides. */
-static int try_angles(struct series_summand *f, int far)
+static int try_angles(struct series_summand *f, ulong bits)
 {
     static const struct {
         int logs, numerator, denominator;
@@ -163,7 +164,7 @@ static int try_angles(struct series_summand *f, int far)
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(fmpz, X);
     LOCAL(fmpq, power);
-    fmpz_one_2exp(X, far ? 64 : 8);
+    fmpz_one_2exp(X, bits);
     fmpz_add(X, X, last->first);
     for (int n = 0, nodes = last->root; n <= nodes; n++) {
         enum expression_kind kind = f->pool->node[n].kind;
@@ -227,8 +228,9 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
         first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
     else if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
              !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
-        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f) && !try_angles(f, 0))
-            try_angles(f, 1);
+        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
+            for (ulong bits = 8; bits <= ANGLE_BITS && !try_angles(f, bits); bits *= 8)
+                ;
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
