@@ -602,7 +602,7 @@ class Rule:
             arc = make(hi(self.centre - width), lo(self.centre + width))
         else:
             arc = self.arc
-        angle = self.turn * ball(t)
+        angle = self.turn * (iv.exp(ball(self.turning) * iv.log(levels(t)[self.level - 1] if self.level else ball(t))) if self.name == "4.13" else ball(t))
         angle = angle - iv.mpf(mp.floor(lo((angle - iv.mpf(lo(arc))) / (2 * iv.pi)))) * 2 * iv.pi
         return lo(arc) <= lo(angle) <= hi(angle) <= hi(arc)
 
@@ -695,6 +695,8 @@ class Certificate:
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "width":
                 self.rules[-1].logs, self.rules[-1].power = int(words[0]), Fraction(words[1])
+            elif key == "turning":
+                self.rules[-1].level, self.rules[-1].turning = int(words[0]), Fraction(words[1])
             elif key == "within":
                 self.rules[-1].within = number(rest)
             elif key == "growth":

@@ -190,6 +190,10 @@ static void test_diverges(void **state)
         "-ln(1+t)/abs(sin(t+1))",
         "-ln(1+t)-ln(1+ln(1+t))*(2+sin(t))",
         "-ln(1+t)-(1+cos(t))*ln(1+t)^2",
+        "-(1.5+sin(ln(1+t)))*ln(1+t)", /* waves that turn ever slower */
+        "-(1.5+0.5*sin(ln(ln(3+t))))*ln(1+t)",
+        "-(1.5+0.5*cos(sqrt(t)))*ln(1+t)",
+        "-ln(1+t)-(1+sin(1-3*ln(1+t)))*ln(1+t)^2",
         "-ln(1+t)",
         "-sum(i,1,t,1/i)",
         "-0.9*sum(i,1,t-5,1/i)",
@@ -254,6 +258,8 @@ static void test_undecided(void **state)
         "-t-1/abs(cos(t)-cos(5))",
         "-sum(i,1,t,abs(sin(i)))",
         "-t*(1+sin(t))-ln(1+t)",
+        "-ln(1+t)-(1+sin(ln(1+t)))*ln(1+t)^3",
+        "-ln(1+t)*(1.5+0.5*sin(ln(1+t)))-0.51*ln(ln(3+t))", /* they converge */
         "-(3+sin(t)+cos(2^0.5*t))*ln(1+t)-ln(ln(3+t))", /* two angles, which are nowhere at their worst together */
         "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded from below only */
         "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is not known */

@@ -63,3 +63,33 @@ int wave_turns(int *start, int *slope, struct expression_pool *p, int wave)
     int sign = is_algebraic(p, *slope) ? expression_sign(p, *slope) : 2;
     return (sign == 1 || sign == -1) && !p->failed;
 }
+
+/* [4.13] */
+int wave_turns_slowly(int *start, int *slope, int *level, fmpq_t power, struct expression_pool *p, int wave, const fmpz_t X)
+{
+    struct scale g;
+    int argument = p->node[wave].child[0], levels = 0, sign = 0;
+    if (scale_init(&g, p, argument, X, NULL))
+        return 0;
+    LOCAL_SCALED(&g, u);
+    int known = scaled_of(&u, &g, argument) && !u.masked && u.count && (!u.rough || monomial_sign(&u.at) < 0);
+    *start = NODE_ZERO;
+    for (int i = 1; i < u.count && known; i++) {
+        known = monomial_sign(&u.of[i]) <= 0;
+        if (monomial_sign(&u.of[i]) == 0)
+            *start = u.coefficient[i];
+    }
+    for (int k = 0; k < SCALE_LEVELS && known; k++)
+        if (!fmpq_is_zero(&u.of[0].a[k])) {
+            levels++;
+            *level = k;
+            fmpq_set(power, &u.of[0].a[k]);
+        }
+    if (known) {
+        *slope = u.coefficient[0];
+        sign = expression_sign(p, *slope);
+    }
+    scale_clear(&g);
+    return known && levels == 1 && *level > 0 && fmpq_sgn(power) > 0 && (*level > 1 || fmpq_cmp_si(power, 1) < 0) &&
+           (sign == 1 || sign == -1) && !p->failed;
+}

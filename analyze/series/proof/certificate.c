@@ -138,6 +138,9 @@ void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_
     append_number(f, "turn", arc->slope);
     text_append(&f->certificate, "width %d %s", arc->level - 1, power);
     flint_free(power);
+    power = fmpq_get_str(NULL, 10, arc->turning_power);
+    text_append(&f->certificate, "turning %d %s", arc->turning - 1, power);
+    flint_free(power);
 }
 
 void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b)

@@ -26,9 +26,12 @@ struct scaled {
     int masked; /* u may also be less at some t, down to -inf */
 };
 
-/* slope t is, modulo 2 pi, within centre + angle times level^power: that holds at some distances only. */
+/* slope m is, modulo 2 pi, within centre + angle times level^power, m = turning^turning_power: that holds at some distances only.
+ */
 struct arc {
     int slope, centre; /* nodes without t */
+    int turning; /* a level: 1 is t */
+    fmpq_t turning_power;
     mpfi_t angle;
     int level; /* 0: the arc is as wide everywhere */
     fmpq_t power;

@@ -301,12 +301,14 @@ static int is_multiple(fmpq_t q, struct expression_pool *p, int a, int b)
 static int on_arc(struct scaled *out, struct scale *g, const struct scaled *u)
 {
     const struct arc *arc = g->arc;
-    LOCAL_MONOMIAL(t);
+    LOCAL_MONOMIAL(turning);
     LOCAL_MONOMIAL(width);
     LOCAL_INTERVAL(g->prec, c);
     LOCAL(fmpq, times);
-    monomial_level(&t, 1);
-    if (!arc || !u->count || monomial_compare(&u->of[0], &t) != 0 || !is_multiple(times, g->p, u->coefficient[0], arc->slope))
+    if (arc)
+        fmpq_set(&turning.a[arc->turning], arc->turning_power);
+    if (!arc || !u->count || monomial_compare(&u->of[0], &turning) != 0 ||
+        !is_multiple(times, g->p, u->coefficient[0], arc->slope))
         return 0;
     interval_set_fmpq(c, times);
     mpfi_mul(c, c, arc->angle);

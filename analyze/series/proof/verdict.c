@@ -279,15 +279,18 @@ int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
 
 static void arc_init(struct arc *arc, int slope, int centre)
 {
-    *arc = (struct arc){.slope = slope, .centre = centre};
+    *arc = (struct arc){.slope = slope, .centre = centre, .turning = 1};
     mpfi_init2(arc->angle, SCALE_PREC);
     fmpq_init(arc->power);
+    fmpq_init(arc->turning_power);
+    fmpq_one(arc->turning_power);
 }
 
 static void arc_clear(struct arc *arc)
 {
     mpfi_clear(arc->angle);
     fmpq_clear(arc->power);
+    fmpq_clear(arc->turning_power);
 }
 
 /* [4.9] */
@@ -327,16 +330,26 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     return f->claim != SERIES_UNDECIDED;
 }
 
-/* [4.14] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: the wave has none that turns evenly. */
-static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth)
+/* [4.13] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: it does not turn as t does, or as a power of t below
+ * the first or of a logarithm. */
+static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth, const fmpz_t X)
 {
-    int start, slope;
     LOCAL(fmpq, turn);
-    if (!wave_turns(&start, &slope, p, wave))
-        return 0;
+    int start, slope, known = wave_turns(&start, &slope, p, wave);
+    arc_init(arc, slope, NODE_ZERO);
+    if (!known)
+        known = wave_turns_slowly(&start, &arc->slope, &arc->turning, arc->turning_power, p, wave, X);
     fmpq_set_si(turn, sixth, 6);
-    arc_init(arc, slope, expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start));
-    return 1;
+    if (known)
+        arc->centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
+    else
+        arc_clear(arc);
+    return known;
+}
+
+static int turns_as_t(const struct arc *arc)
+{
+    return arc->turning == 1 && fmpq_is_one(arc->turning_power);
 }
 
 /* [4.13] */
@@ -345,16 +358,16 @@ int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int si
     struct expression_pool *p = f->pool;
     struct arc arc;
     char from[64], growth[256], *exponent;
-    if (!may_claim(f, X) || !arc_about(&arc, p, wave, sixth))
+    if (!may_claim(f, X) || !arc_about(&arc, p, wave, sixth, X))
         return 0;
-    int level = NODE_T_ITSELF, rational = p->node[arc.slope].kind == X_NUMBER;
+    int level = NODE_T_ITSELF, even = !turns_as_t(&arc) || p->node[arc.slope].kind == X_NUMBER;
     for (int i = 0; i < logs; i++)
         level = expression_unary(p, X_LN, level);
     mpfi_interv_si(arc.angle, -1, 1);
     arc.level = logs + 1;
     fmpq_neg(arc.power, power);
     int share = expression_scale(p, expression_unary(p, X_LN, level), arc.power);
-    struct growth *g = rational ? growth_new(p, expression_add(p, f->piece[f->pieces - 1].root, share), X, &arc) : NULL;
+    struct growth *g = even ? growth_new(p, expression_add(p, f->piece[f->pieces - 1].root, share), X, &arc) : NULL;
     if (g && g->verdict > 0) {
         growth_text(growth, sizeof growth, g);
         f->claim = SERIES_DIVERGES;
@@ -364,8 +377,9 @@ int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int si
         prove(f,
               "diverges: from t = %s on f(t) is at least a constant times %s over w wherever a wave's angle is within w = (%sln "
               "t)^%s of %d pi/6, as a "
-              "share of the distances is that is at least a constant times w (Mahler's measure of the irrationality of pi)",
-              distance_text(from, X), growth, logs == 1 ? "" : "ln ", exponent, sixth);
+              "share of the distances is that is at least a constant times w%s",
+              distance_text(from, X), growth, logs == 1 ? "" : "ln ", exponent, sixth,
+              turns_as_t(&arc) ? " (Mahler's measure of the irrationality of pi)" : ", for it turns ever slower");
         flint_free(exponent);
     }
     growth_free(g);
@@ -379,12 +393,12 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
     struct arc arc;
     char from[64], least[64];
     LOCAL_INTERVAL(SCALE_PREC, b);
-    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth))
+    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth, X))
         return 0;
     mpfi_interv_si(arc.angle, -RETURN, RETURN);
     arc.level = 1;
     fmpq_set_si(arc.power, -1, 1);
-    if (growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
+    if (turns_as_t(&arc) && growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
         certify_returns(f, &arc, X, b);
