@@ -245,7 +245,13 @@ static int is_positive(const struct expression *x, const struct range *all)
 
 int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
 {
-    prec = FLINT_MAX(prec, significant_bits(lo) + MORE_BITS); /* of t less a number near to it */
+    LOCAL(fmpz, length);
+    slong more = significant_bits(lo); /* of t less a number near to it */
+    if (hi) {
+        fmpz_sub(length, hi, lo);
+        more = FLINT_MAX(0, FLINT_MIN(more, (slong)fmpz_bits(lo) - (slong)fmpz_bits(length)));
+    }
+    prec = FLINT_MAX(prec, more + MORE_BITS);
     *r = (struct ranges){.prec = prec};
     r->node = calloc((size_t)root + 1, sizeof *r->node);
     r->nodes = expression_below(&r->count, p, &root, 1);
