@@ -167,6 +167,17 @@ static void test_known(void **state)
         {"none", "-", 1, "0.01", 1, "1"},
         {"none", "-", 1, "0.01", 0, "none"},
         {"t<5?0:-inf", "-", 1, "1e-300", 0, "5"},
+        /* by sums of the first 2^24 terms in numpy, their rests by hand */
+        {"-1/abs(sin(t))-2*ln(1+t)", "-", 1, "0.01", 0, "128"},
+        {"-abs(sin(t)/cos(t))-0.05*t", "-", 1, "0.01", 0, "92"},
+        {"-2*ln(1+t)-t*abs(sin(t))", "-", 1, "0.01", 0, "4"},
+        {"min(-2*ln(1+t),t*sin(t))", "-", 1, "0.01", 0, "34"},
+        {"-t*floor(2-cos(t))", "-", 1, "0.01", 0, "3"},
+        {"-2*ln(1+t)*floor(2+sin(t))", "-", 1, "0.01", 0, "42"},
+        {"-t*(1.5+cos(t)+cos(2*t))", "-", 1, "0.01", 0, "9"},
+        {"-sum(i,1,t,sin(i)^2)", "-", 1, "0.01", 0, "10"},
+        {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
+        {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},
         /* a constant changes no field, however large; far peaks: the least k with e^-(k+1) / (1 - 1/e) <= eps B, and by their
            terms */
         {"exp(2000)-2*ln(1+t)", "-", 1, "0.01", 0, "61"},
