@@ -187,8 +187,18 @@ static void test_sums(void **state)
         }
         demolish(&b);
     }
-    static const char *const others[] = {"sum(i,1,t,1/i)",      "sum(i,1,t,ln(i))",    "sum(i,0,t,i^9)",         "sum(i,0,t/4,i)",
-                                         "sum(i,0,t,cos(i*t))", "sum(i,0,t,(-1)^i*i)", "sum(i,1,floor(ln(t)),1)"};
+    static const char *const others[] = {"sum(i,1,t,1/i)",
+                                         "sum(i,1,t,ln(i))",
+                                         "sum(i,0,t,i^9)",
+                                         "sum(i,0,t/4,i)",
+                                         "sum(i,0,t,cos(i*t))",
+                                         "sum(i,0,t,(-1)^i*i)",
+                                         "sum(i,1,floor(ln(t)),1)",
+                                         "sum(i,1,t,ln(t))",
+                                         "sum(i,0,t,i/t)",
+                                         "sum(i,0,t,(exp(i)-2)*(t==4?-inf:-1))",
+                                         "sum(i,1,t,2^(i+1/(t-5)^2))",
+                                         "sum(i,1,t,sin(i)*(t==3?inf:1))"};
     for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
         struct built b = build(others[k]);
         if (!b.pool->node[b.root].opaque)

@@ -22,7 +22,7 @@ static int multiplied(struct polynomial *out, struct expression_pool *p, const s
     return 1;
 }
 
-/* 1, or 0: node n is none. */
+/* 1, or 0: node n is none, or a coefficient may not be a number at some t. */
 static int polynomial_of(struct polynomial *out, struct expression_pool *p, int n)
 {
     const struct expression x = p->node[n]; /* the pool may move while it grows */
@@ -30,7 +30,7 @@ static int polynomial_of(struct polynomial *out, struct expression_pool *p, int 
     LOCAL(fmpq, w);
     *out = (struct polynomial){.coefficient = {x.opaque ? NODE_ZERO : n}};
     if (!x.opaque)
-        return 1;
+        return x.total;
     switch (x.kind) {
     case X_OPAQUE: *out = (struct polynomial){1, {NODE_ZERO, NODE_ONE}}; return 1;
     case X_LINEAR:
@@ -136,7 +136,8 @@ int expression_sum(struct expression_pool *p, int body, const fmpz_t first, int 
         return result;
     case X_MULTIPLY: {
         int beside = !p->node[x.child[0]].opaque ? 0 : 1;
-        if (p->node[x.child[beside]].opaque || (result = expression_sum(p, x.child[1 - beside], first, last)) < 0)
+        if (p->node[x.child[beside]].opaque || !p->node[x.child[beside]].total ||
+            (result = expression_sum(p, x.child[1 - beside], first, last)) < 0)
             return -1;
         return expression_multiply(p, x.child[beside], result);
     }
@@ -157,7 +158,7 @@ int expression_sum(struct expression_pool *p, int body, const fmpz_t first, int 
                                            : expression_subtract(p, all, part < 0 ? NODE_ZERO : part);
             return part < 0 ? -1 : expression_multiply(p, twice, expression_ratio(p, 1, 2));
         }
-        if (base.depends || base.sign != 2 || !polynomial_of(&u, p, x.child[1]) || u.degree != 1)
+        if (base.depends || !base.total || base.sign != 2 || !polynomial_of(&u, p, x.child[1]) || u.degree != 1)
             return -1;
         int rate = expression_unary(p, X_LN, x.child[0]);
         return sum_of_exponentials(p, expression_multiply(p, rate, u.coefficient[1]),
