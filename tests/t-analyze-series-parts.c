@@ -67,8 +67,9 @@ static void random_formula(char *text, size_t size, int depth)
 {
     static const char *const leaves[] = {
         "t", "1", "2", "0.5", "3", "(1+t)", "h", "ln(2+t)", "sqrt(t)", "pi", "(t-5)", "sqrt(ln(2+t))", "ln(2+ln(2+t))"};
-    static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)", "cos(%s)", "abs(%s)", "floor(%s)",
-                                        "sqrt(%s)", "-(%s)",   "(%s)^2",  "(%s)^-1", "(%s)^0.5"};
+    static const char *const unary[] = {"ln(%s)",           "exp(%s)",         "sin(%s)", "cos(%s)", "abs(%s)",  "floor(%s)",
+                                        "sqrt(%s)",         "-(%s)",           "(%s)^2",  "(%s)^-1", "(%s)^0.5", "2^(%s)",
+                                        "sqrt(3+1.5^(%s))", "(%s)*ln(4)/ln(2)"};
     static const char *const binary[] = {"(%s)+(%s)",  "(%s)-(%s)",  "(%s)*(%s)",     "(%s)/(%s)",
                                          "min(%s,%s)", "max(%s,%s)", "(%s)<(%s)?t:2", "3*(%s)-0.25*(%s)"};
     char a[600], b[600];
@@ -83,7 +84,7 @@ static void random_formula(char *text, size_t size, int depth)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (kind < 5)
-        snprintf(text, size, unary[rand() % 11], a);
+        snprintf(text, size, unary[rand() % 14], a);
     else
         snprintf(text, size, binary[rand() % 8], a, b);
 #pragma GCC diagnostic pop

@@ -79,6 +79,15 @@ int expression_multiply(struct expression_pool *p, int a, int b)
             p->node[u].total && expression_sign(p, u) == 1)
             return expression_power(p, u, expression_add(p, p->node[i ? a : b].child[1], NODE_ONE));
     }
+    for (int i = 0; i < 2; i++) { /* u (v x) of numbers u and v without t, u v rational */
+        int u = i ? b : a, product = i ? a : b;
+        for (int k = 0; k < 2 && kind_of(p, product) == X_MULTIPLY && p->node[u].total && !p->node[u].depends; k++) {
+            int v = p->node[product].child[k], x = p->node[product].child[1 - k];
+            int both = p->node[v].total && !p->node[v].depends ? expression_multiply(p, u, v) : x;
+            if (kind_of(p, both) == X_NUMBER)
+                return expression_multiply(p, both, x);
+        }
+    }
     const int child[2] = {a < b ? a : b, a < b ? b : a};
     return expression_intern(p, &(struct shape){.kind = X_MULTIPLY, .count = 2, .child = child});
 }
@@ -120,22 +129,25 @@ static int is_whole(const struct expression_pool *p, int n)
     return 2;
 }
 
-/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; -1: it
- * is no such sum. */
+/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; c^v, c
+ * > 1 rational, is such an exp(u), too. -1: it is no such sum. */
 static int without_growth(struct expression_pool *p, int n, int *u)
 {
-    const struct expression *x = &p->node[n], *inner;
-    if (x->kind != X_LINEAR || x->count != 1 || p->node[x->child[0]].kind != X_EXP || fmpq_sgn(x->q) <= 0 ||
-        fmpq_sgn(&x->weight[0]) <= 0)
+    const struct expression *x = &p->node[n];
+    if (x->kind != X_LINEAR || x->count != 1 || fmpq_sgn(x->q) <= 0 || fmpq_sgn(&x->weight[0]) <= 0)
         return -1;
-    *u = p->node[x->child[0]].child[0];
-    inner = &p->node[*u];
-    if (!inner->depends || !inner->total || (inner->kind == X_LINEAR && fmpq_sgn(&inner->weight[0]) < 0))
+    const struct expression *y = &p->node[x->child[0]], *inner = y->count ? &p->node[y->child[y->count - 1]] : NULL;
+    int power = y->kind == X_POWER && kind_of(p, y->child[0]) == X_NUMBER &&
+                fmpz_cmp(fmpq_numref(p->node[y->child[0]].q), fmpq_denref(p->node[y->child[0]].q)) > 0;
+    if ((!power && y->kind != X_EXP) || !inner->depends || !inner->total ||
+        (inner->kind == X_LINEAR && fmpq_sgn(&inner->weight[0]) < 0))
         return -1;
     LOCAL(fmpq, q, w);
     fmpq_set(q, x->q);
     fmpq_set(w, &x->weight[0]);
-    int falling = expression_unary(p, X_EXP, expression_subtract(p, NODE_ZERO, *u));
+    int base = power ? y->child[0] : -1, exponent = y->child[y->count - 1], less = expression_subtract(p, NODE_ZERO, exponent);
+    int falling = power ? expression_power(p, base, less) : expression_unary(p, X_EXP, less);
+    *u = power ? expression_multiply(p, exponent, expression_unary(p, X_LN, base)) : exponent;
     return expression_add(p, expression_number(p, w), expression_scale(p, falling, q));
 }
 
@@ -203,7 +215,8 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
         } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER &&
-                   (p->node[b->child[0]].sign == 2 || (!b->depends && expression_sign(p, b->child[0]) == 1))) {
+                   (p->node[b->child[0]].sign == 2 || (!b->depends && expression_sign(p, b->child[0]) == 1) ||
+                    (p->node[b->child[0]].sign && fmpq_sgn(e) > 0 && fmpq_sgn(p->node[b->child[1]].q) > 0))) {
             int inner = b->child[0];
             fmpq_mul(q, e, p->node[b->child[1]].q);
             result = expression_power(p, inner, expression_number(p, q));
@@ -448,6 +461,9 @@ int expression_choose(struct expression_pool *p, int condition, int then, int ot
         return sign != 0 ? then : otherwise;
     if (then == otherwise && p->node[condition].total)
         return then;
+    const struct expression *x = &p->node[condition];
+    if (x->kind == X_CHOOSE && x->child[1] == NODE_ZERO && x->child[2] == NODE_ONE) /* not */
+        return expression_choose(p, x->child[0], otherwise, then);
     return expression_intern(p,
                              &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
 }
