@@ -65,6 +65,9 @@ static void test_converges(void **state)
         "-t*sin(t+1)^-2",
         "-abs(sin(t)/cos(t))-0.05*t",
         "-2*ln(1+t)-t*abs(sin(t))", /* whatever is taken off */
+        "floor(sqrt(t))^2==t?-0.51*ln(1+t):-inf",
+        "t==2^floor(ln(t)/ln(2))?-1.01*ln(ln(t+3)):-inf",
+        "ln(1+t)/ln(3)==floor(ln(1+t)/ln(3))?-0.001*ln(1+t):-inf",
         "-ln(1+t)-1.5*ln(ln(3+t))-max(0,t*sin(t))",
         "min(-2*ln(1+t),t*sin(t))",
         "-2*ln(1+t)+exp(-(t-1000)^2)*sin(t)",
@@ -211,6 +214,9 @@ static void test_diverges(void **state)
         "-t*floor(abs(sin(t))*1000)",
         "cos(t)>0.9999?-ln(1+t):-2*ln(1+t)",
         "-t*(1+sin(t))",
+        "floor(sqrt(t))^2==t?-0.5*ln(1+t):-inf",
+        "t==2^floor(ln(t)/ln(2))?-ln(ln(t+3)):-inf",
+        "floor(t^(1/3))^3==t?-ln(1+t)/3:-inf",
         "-t^2*cos(3/7*t+1)^2",
         "-t*(1-cos((2^0.5-1/3)*t))",
         "-t*abs(sin(3*t+1/7)-1/2)", /* at no end of its range */

@@ -178,6 +178,16 @@ static void test_known(void **state)
         {"-sum(i,1,t,sin(i)^2)", "-", 1, "0.01", 0, "10"},
         {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
         {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},
+        /* powers alone: by sums over n in mpmath; 2^(-n/2) by hand; by sums in numpy */
+        {"floor(sqrt(t))^2==t?-0.8*ln(1+t):-inf", "-", 1, "0.01", 0, "842725"},
+        {"t==2^floor(ln(max(t,1))/ln(2))?-0.1*ln(1+t):-inf", "-", 1, "0.01", 0, "73786976294838206465"},
+        {"1+t==2^floor(ln(1+t)/ln(2))?-0.5*ln(1+t):-inf", "-", 1, "0.01", 0, "8192"},
+        {"(t==2^floor(ln(max(t,1))/ln(2))?0:-inf)-t/1000", "-", 1, "0.01", 0, "2049"},
+        {"(t==2^floor(ln(max(t,1))/ln(2))?0:-inf)-t/1000", "-", 1, "0.01", 1000000000000, "2049"},
+        {"t<100?-t/50:(floor(sqrt(t))^2==t?-t/5000:-inf)", "-", 1, "0.01", 0, "14642"},
+        {"floor(t^(1/3))!=t^(1/3)?-inf:-t/90000", "-", 1, "0.01", 0, "250048"},
+        {"ln((t==floor(sqrt(t))^2)*exp(-t/900))", "-", 1, "0.01", 1000, "962"},
+        {"sqrt(t+1)==floor(sqrt(t+1))?-2*ln(1+t):-inf", "-", 1, "0.01", 0, "9"}, /* zeta(4) */
         /* a constant changes no field, however large; far peaks: the least k with e^-(k+1) / (1 - 1/e) <= eps B, and by their
            terms */
         {"exp(2000)-2*ln(1+t)", "-", 1, "0.01", 0, "61"},

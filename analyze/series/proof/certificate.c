@@ -158,13 +158,17 @@ void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
     char from[64], text[800];
-    if (f->period == 1) {
+    int powers = f->residues.power || f->residues.base, count = f->residues.count;
+    if (count == 1 && !powers) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
     }
-    text_append(to, "rule 4.10 from %s", distance_text(from, X));
-    text_append(to, "period %d", f->period);
-    for (int r = 0; r < f->period; r++) {
+    text_append(to, "rule %s from %s", powers ? "4.15" : "4.10", distance_text(from, X));
+    if (powers)
+        text_append(to, "only %s", powers_text(text, sizeof text, &f->residues));
+    else
+        text_append(to, "period %d", count);
+    for (int r = 0; r < count; r++) {
         const struct growth *g = f->residue[f->residue[r].first].growth;
         if (g)
             text_append(to, "residue %d growth %s", r, growth_bounds(text, g));
@@ -223,7 +227,8 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         summand_term(start, f, f->root, X, 128, &ignored);
         if (steps_range(step, f, X) == 0)
             certify_steps(to, X, step, start);
-    } else if (f->tail == TAIL_GROWTH && f->period == 1 && (g = growth_new(f->pool, root, X, NULL)) != NULL) {
+    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !f->residues.power && !f->residues.base &&
+               (g = growth_new(f->pool, root, X, NULL)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

@@ -26,9 +26,10 @@ static inline void fmpq_mat_leave(fmpq_mat_t *x)
     fmpq_mat_clear(*x);
 }
 
-/* One piece, or its distances r + period n: first, end and R are of n. */
+/* One piece, or one of its strands: first, end and R are of n. */
 struct form {
-    int r, period;
+    int r;
+    struct strands strands;
     fmpz_t first, end;
     int unbounded;
     fmpz_poly_q_t term; /* R */
@@ -372,7 +373,7 @@ static int sum_below(fmpq *out, const struct closed *c, const fmpz *j)
     for (int i = 0; i < c->count && known; i++) {
         const struct form *form = &c->form[i];
         if (j)
-            strand_place(n, j, form->r, form->period);
+            strand_place(n, j, form->r, &form->strands);
         if (j && fmpz_cmp(n, form->first) <= 0)
             continue;
         known = value_at(x, form, form->first);
@@ -386,19 +387,20 @@ static int sum_below(fmpq *out, const struct closed *c, const fmpz *j)
     return known;
 }
 
-/* The form of a piece, or of its distances r + period n. */
-static int add_form(struct closed *c, const struct series_summand *f, const struct piece *piece, int r, int period)
+/* The form of a piece, or of one of its strands. */
+static int add_form(struct closed *c, const struct series_summand *f, const struct piece *piece, int r,
+                    const struct strands *strands)
 {
-    int root = summand_strand(f, piece->root, r, period);
+    int root = strand_node(f->pool, piece->root, r, strands);
     LOCAL(fmpz_poly, cofactor);
     if (root == NODE_MINUS_INFINITY)
         return 1;
     struct form *form = &c->form[c->count++];
-    *form = (struct form){.r = r, .period = period, .unbounded = piece->unbounded};
+    *form = (struct form){.r = r, .strands = *strands, .unbounded = piece->unbounded};
     fmpz_init(form->first);
     fmpz_init(form->end);
-    strand_place(form->first, piece->first, r, period);
-    strand_place(form->end, piece->end, r, period);
+    strand_place(form->first, piece->first, r, strands);
+    strand_place(form->end, piece->end, r, strands);
     fmpz_poly_q_init(form->term);
     fmpq_init(form->ratio);
     fmpq_poly_init(form->top);
@@ -421,14 +423,15 @@ struct closed *closed_new(const struct series_summand *f, const fmpz *limit)
     if (limit)
         fmpz_set(c->limit, limit);
     fmpq_init(c->all);
-    c->form = calloc((size_t)(f->pieces + f->strands), sizeof *c->form);
+    c->form = calloc((size_t)(f->pieces + f->strands.count), sizeof *c->form);
     for (int i = 0; c->form && i < f->pieces && known; i++) {
         const struct piece *piece = &f->piece[i];
-        int period = piece->unbounded && piece->kind == PIECE_ROUGH ? f->strands : 1;
+        struct strands strands = piece->unbounded && piece->kind == PIECE_ROUGH ? f->strands : (struct strands){.count = 1};
         if (limit && fmpz_cmp(piece->first, limit) >= 0)
             break;
-        for (int r = 0; r < period && known && piece->kind != PIECE_ZERO; r++)
-            known = add_form(c, f, piece, r, period);
+        known = strands_hold(&strands, f->pool, piece->root, piece->first);
+        for (int r = 0; r < strands.count && known && piece->kind != PIECE_ZERO; r++)
+            known = add_form(c, f, piece, r, &strands);
     }
     if (!known) {
         c->telescope = telescope_of(f->pool, f->root);

@@ -177,14 +177,19 @@ void euler_order(struct euler *e, slong order)
     arb_zero(e->remainder);
 }
 
+const fmpz *euler_begin(const struct euler *e)
+{
+    return &e->panel[0];
+}
+
 const fmpz *euler_end(const struct euler *e)
 {
     return &e->panel[e->panels];
 }
 
-int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N)
+int euler_is_of(const struct euler *e, const struct expression_pool *p, int root)
 {
-    return e->p == p && e->whole == root && fmpz_equal(&e->panel[0], N);
+    return e->p == p && e->whole == root;
 }
 
 double euler_offer(struct euler *e, const fmpz_t next, double r)

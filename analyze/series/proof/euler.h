@@ -33,7 +33,8 @@ double euler_reach(const struct euler *e, double r);
 double euler_length(const fmpz_t a, const fmpz_t b);
 /* Sets 2m; there are no panels any more. */
 void euler_order(struct euler *e, slong order);
-/* Where the panels end, N at first. */
+/* N; where the panels end, N at first. */
+const fmpz *euler_begin(const struct euler *e);
 const fmpz *euler_end(const struct euler *e);
 /* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles of radius r. */
 double euler_offer(struct euler *e, const fmpz_t next, double r);
@@ -42,8 +43,8 @@ int euler_accept(struct euler *e);
 
 /* ---- sums ---- */
 
-/* 1 if it is of that node and begins at N. */
-int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N);
+/* 1 if it is of that node. */
+int euler_is_of(const struct euler *e, const struct expression_pool *p, int root);
 /* Integrals of panels take about so much work at most: sums beyond are indeterminate. */
 void euler_limit(struct euler *e, double work);
 /* Sum over N <= t < j; indeterminate beyond the panels. */

@@ -1,4 +1,5 @@
-/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1. */
+/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1; or at
+ * squares alone. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
@@ -6,46 +7,31 @@
 
 void residues_free(struct series_summand *f)
 {
-    for (int r = 0; f->residue && r < f->period; r++) {
+    for (int r = 0; f->residue && r < f->residues.count; r++) {
         growth_free(f->residue[r].growth);
         growth_free(f->residue[r].closer);
     }
     free(f->residue);
     f->residue = NULL;
-    f->period = 0;
+    f->residues = (struct strands){0};
 }
 
-int summand_strand(const struct series_summand *f, int root, int r, int period)
+/* [4.10, 4.15] */
+int residues_new(struct series_summand *f, const fmpz_t X, const struct strands *strands)
 {
-    LOCAL(fmpq, q, w);
-    if (period == 1)
-        return root;
-    fmpq_set_si(q, r, 1);
-    fmpq_set_si(w, period, 1);
-    int t = expression_linear(f->pool, q, 1, (const int[]){NODE_T_ITSELF}, w);
-    return expression_replace(f->pool, f->pool, root, t);
-}
-
-void strand_place(fmpz_t n, const fmpz_t t, int r, int period)
-{
-    fmpz_sub_ui(n, t, (ulong)r);
-    fmpz_cdiv_q_ui(n, n, (ulong)period);
-}
-
-/* [4.10] */
-int residues_new(struct series_summand *f, const fmpz_t X, int period)
-{
-    int known = 1;
+    int root = f->piece[f->pieces - 1].root, known = strands_hold(strands, f->pool, root, X);
     LOCAL(fmpz, N);
     residues_free(f);
-    f->residue = calloc((size_t)period, sizeof *f->residue);
+    f->residue = calloc((size_t)strands->count, sizeof *f->residue);
     if (!f->residue)
         return -1;
-    f->period = period;
-    fmpz_cdiv_q_ui(N, X, (ulong)period);
-    for (int r = 0; r < period && known; r++) {
+    f->residues = *strands;
+    if (strands->power || strands->base)
+        known = known && range_defined(f->pool, root, X, NULL);
+    strand_place(N, X, 0, strands);
+    for (int r = 0; r < strands->count && known; r++) {
         struct residue *x = &f->residue[r];
-        x->node = summand_strand(f, f->piece[f->pieces - 1].root, r, period);
+        x->node = strand_node(f->pool, root, r, strands);
         while (f->residue[x->first].node != x->node)
             x->first++;
         if (x->first == r && x->node != NODE_MINUS_INFINITY)
@@ -60,7 +46,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, int period)
 int residues_diverge(const struct series_summand *f)
 {
     int diverge = 0;
-    for (int r = 0; r < f->period; r++)
+    for (int r = 0; r < f->residues.count; r++)
         diverge |= f->residue[r].growth && f->residue[r].growth->verdict > 0;
     return diverge;
 }
@@ -81,21 +67,22 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
     return x->closer ? x->closer : x->growth;
 }
 
-/* [4.10] */
+/* [4.10, 4.15] */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole, N);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
-    arb_ptr asked = _arb_vec_init(2 * f->period), known = asked + f->period; /* the n of each growth's last tail, and that */
+    arb_ptr asked = _arb_vec_init(2 * f->residues.count),
+            known = asked + f->residues.count; /* the n of each growth's last tail, and that */
     arb_zero(out);
-    for (int r = 0; r < f->period; r++) {
+    for (int r = 0; r < f->residues.count; r++) {
         int first = f->residue[r].first;
         struct residue *x = &f->residue[first];
         if (!x->growth)
             continue;
         if (near) {
-            strand_place(N, whole, r, f->period);
+            strand_place(N, whole, r, &f->residues);
             arb_set_fmpz(n, N);
             if (first < r && arb_equal(n, asked + first)) {
                 arb_add(out, out, known + first, prec);
@@ -103,10 +90,9 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
             }
             growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
-            arb_sub_ui(n, from, (ulong)r, prec);
-            arb_div_ui(n, n, (ulong)f->period, prec);
+            strand_near(n, from, r, &f->residues, prec);
             growth_tail(tail, x->growth, n, prec);
-            if (f->period > 1) {
+            if (!arb_equal(n, from)) {
                 arb_add_ui(next, n, 1, prec);
                 growth_tail(other, x->growth, next, prec);
                 arb_union(tail, tail, other, prec);
@@ -119,5 +105,5 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
         arb_set(asked + first, n);
         arb_set(known + first, tail);
     }
-    _arb_vec_clear(asked, 2 * f->period);
+    _arb_vec_clear(asked, 2 * f->residues.count);
 }

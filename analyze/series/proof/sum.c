@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
-enum { RATIOS = 16 /* that are looked at to see whether they are known */ };
+enum {
+    RATIOS = 16, /* that are looked at to see whether they are known */
+    LEADS_MAX = 1 << 16 /* terms of a strand of powers before Euler's formula */
+};
 
 struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
 {
@@ -34,11 +37,14 @@ struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong p
 
 static void strands_free(struct part *q)
 {
-    for (int r = 0; r < q->strands; r++)
+    for (int r = 0; r < q->strands.count; r++) {
         euler_free(q->strand[r].euler);
+        if (q->strand[r].before)
+            _arb_vec_clear(q->strand[r].before, (slong)q->strand[r].leads + 1);
+    }
     free(q->strand);
     q->strand = NULL;
-    q->strands = 0;
+    q->strands.count = 0;
 }
 
 void sums_free(struct sums *s)
@@ -171,62 +177,108 @@ int sums_points(struct sums *s, ulong count)
     return 0;
 }
 
+/* The sum of a strand's terms before the n-th. */
+static void strand_below(arb_t out, const struct strand *x, const fmpz_t n, slong prec)
+{
+    LOCAL(fmpz, left);
+    fmpz_sub(left, euler_begin(x->euler), n);
+    if (x->leads && fmpz_sgn(left) > 0) {
+        if (fmpz_cmp_ui(left, x->leads) < 0)
+            arb_set(out, x->before + x->leads - fmpz_get_ui(left));
+        else
+            arb_zero(out);
+        return;
+    }
+    euler_sum(out, x->euler, n);
+    if (x->leads)
+        arb_add(out, out, x->before + x->leads, prec);
+}
+
+/* The terms from n on, up to where Euler's formula begins, one by one. 1, or 0: one is not known. */
+static int add_leads(struct strand *x, const struct expression_pool *p, const fmpz_t n, slong prec)
+{
+    int known = 1;
+    LOCAL(fmpz, leads);
+    LOCAL(arb, at, term);
+    fmpz_sub(leads, euler_begin(x->euler), n);
+    if (fmpz_sgn(leads) <= 0 || fmpz_cmp_ui(leads, LEADS_MAX) > 0)
+        return fmpz_sgn(leads) == 0;
+    x->leads = fmpz_get_ui(leads);
+    x->before = _arb_vec_init((slong)x->leads + 1);
+    struct evaluator *v = evaluator_new(p, x->node, prec, n);
+    arb_set_fmpz(at, n);
+    for (ulong k = 0; k < x->leads && known; k++, arb_add_ui(at, at, 1, prec)) {
+        known = v && evaluator_point(term, v, at) == 0;
+        arb_add(x->before + k + 1, x->before + k, term, prec + 64);
+    }
+    evaluator_free(v);
+    return known;
+}
+
 /* [5.1] The sum up to before t by Euler's formula, strand by strand. */
 static void strands_below(arb_t out, const struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(fmpz, n);
-    fmpz *asked = _fmpz_vec_init(q->strands); /* the n of each strand's last sum, */
-    arb_ptr sum = _arb_vec_init(q->strands); /* and that */
+    fmpz *asked = _fmpz_vec_init(q->strands.count); /* the n of each strand's last sum, */
+    arb_ptr sum = _arb_vec_init(q->strands.count); /* and that */
     arb_zero(out);
-    for (int r = 0; r < q->strands; r++) {
+    for (int r = 0; r < q->strands.count; r++) {
         int first = q->strand[r].first;
         if (!q->strand[first].euler)
             continue;
-        strand_place(n, t, r, q->strands);
+        strand_place(n, t, r, &q->strands);
         if (first == r || !fmpz_equal(n, asked + first))
-            euler_sum(sum + first, q->strand[first].euler, n);
+            strand_below(sum + first, &q->strand[first], n, s->prec + 64);
         fmpz_set(asked + first, n);
         arb_add(out, out, sum + first, s->prec + 64);
     }
-    _fmpz_vec_clear(asked, q->strands);
-    _arb_vec_clear(sum, q->strands);
+    _fmpz_vec_clear(asked, q->strands.count);
+    _arb_vec_clear(sum, q->strands.count);
 }
 
 /* Whether the strands go on where the points end, up to the end of what is summed. */
 static int strands_follow(const struct sums *s, const struct part *q, const fmpz_t points_end)
 {
-    int follow = q->strands > 0;
+    int follow = q->strands.count > 0;
     LOCAL(fmpz, n);
-    for (int r = 0; r < q->strands && follow; r++) {
+    for (int r = 0; r < q->strands.count && follow; r++) {
         const struct strand *x = &q->strand[q->strand[r].first];
         if (!x->euler) {
             follow = x->node == NODE_MINUS_INFINITY;
             continue;
         }
-        strand_place(n, points_end, r, q->strands);
-        follow = euler_follows(x->euler, s->f->pool, x->node, n);
-        strand_place(n, q->end, r, q->strands);
+        strand_place(n, points_end, r, &q->strands);
+        fmpz_add_ui(n, n, x->leads);
+        follow = euler_is_of(x->euler, s->f->pool, x->node) && fmpz_equal(euler_begin(x->euler), n);
+        strand_place(n, q->end, r, &q->strands);
         follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
     }
     return follow;
 }
 
-int sums_euler(struct sums *s, struct euler *const *e, int count, slong radius_log2)
+int sums_euler(struct sums *s, struct euler *const *e, const struct strands *strands, slong radius_log2)
 {
     struct part *q = &s->part[s->count - 1];
     strands_free(q);
-    q->strand = calloc((size_t)count, sizeof *q->strand);
+    int holds = strands_hold(strands, s->f->pool, q->piece->root, q->piece->first), count = strands->count;
+    q->strand = holds ? calloc((size_t)count, sizeof *q->strand) : NULL;
     if (!q->strand) {
         for (int r = 0; r < count; r++)
             euler_free(e[r]);
-        return -1;
+        return holds ? -1 : 0;
     }
-    q->strands = count;
+    q->strands = *strands;
+    LOCAL(fmpz, n);
     for (int r = 0; r < count; r++) {
         struct strand *x = &q->strand[r];
-        *x = (struct strand){summand_strand(s->f, q->piece->root, r, count), 0, e[r]};
+        *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands), .euler = e[r]};
         while (q->strand[x->first].node != x->node)
             x->first++;
+        strand_place(n, q->piece->first, r, strands);
+        if (x->euler && (strands->power || strands->base) && !add_leads(x, s->f->pool, n, s->prec)) {
+            strands_free(q);
+            return 0;
+        }
     }
     strands_below(q->rest, s, q, q->end);
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
@@ -375,7 +427,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    if (fmpz_cmp_ui(count, q->points) <= 0 || q->strands) {
+    if (fmpz_cmp_ui(count, q->points) <= 0 || q->strands.count) {
         ulong n = fmpz_cmp_ui(count, q->points) <= 0 ? fmpz_get_ui(count) : q->points;
         fmpz_add_ui(t, q->piece->first, n / STRIDE * STRIDE);
         if (n)

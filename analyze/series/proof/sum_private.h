@@ -13,10 +13,12 @@ struct panel {
     arb_t before; /* sum over the panels before it */
 };
 
-/* The terms at t = r + strands n, n = 0, 1, 2, ...: a sum over n. */
+/* The terms at the distances of one strand, n = 0, 1, 2, ...: a sum over n. */
 struct strand {
     int node, first; /* b there, in n; the first with this node, which has */
     struct euler *euler; /* for all of them; NULL: f is 0 there */
+    arb_ptr before; /* [leads + 1] sums of the first terms, up to where that begins, from leads before it on */
+    ulong leads;
 };
 
 struct part {
@@ -31,8 +33,8 @@ struct part {
     ulong points; /* the first of them are summed one by one */
     arb_ptr prefix; /* [points / STRIDE + 1] */
     arb_ptr term; /* [points / STRIDE + 1] with `ratio`: f at the begin of each */
-    struct strand *strand; /* [strands] then these, or */
-    int strands;
+    struct strand *strand; /* [strands.count] then these, or */
+    struct strands strands;
     struct panel *panel; /* [panels] this */
     int panels, capacity;
 };

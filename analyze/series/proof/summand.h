@@ -27,7 +27,14 @@ struct piece {
 
 enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_STEPS, TAIL_BUCKETS };
 
-/* b(r + period n) as an expression in n, from some n on. */
+/* Distances that are summed apart: r + count n for each r < count; or, where f is 0 at all others, those alone at which t + ahead
+ * is n^power or base^n (then count is 1). */
+struct strands {
+    int count, ahead;
+    ulong power, base; /* 0: it is not that */
+};
+
+/* b at the distances of one strand as an expression in n, from some n on. */
 struct residue {
     int node, first; /* the first with this node, which alone has growths */
     struct growth *growth; /* NULL: f is 0 there */
@@ -68,13 +75,13 @@ struct series_summand {
     struct starts *starts; /* NULL where there is no such expression */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
-    struct residue *residue; /* [period] TAIL_GROWTH: of t modulo the period; their growths hold from tail_from on */
-    int period;
+    struct residue *residue; /* [residues.count] TAIL_GROWTH; their growths hold from tail_from on */
+    struct strands residues;
     struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
     const char *spent; /* what the search was at then; NULL: it did not stop */
-    int strands; /* noted by the search: at every so many distances the last piece is to be summed by Euler-Maclaurin's formula */
+    struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
     struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */
     fmpz flank[2]; /* noted by the search: a peak is between these, and what is beyond hardly counts; 0, 0: it knows of none */
@@ -124,9 +131,9 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
 int verdict_begin(struct series_summand *f, struct formula_error *e);
 /* By a rate that stays on one side of -1 on [X, inf). 1 if that makes a claim. */
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
-/* By Bertrand's scale for each of the residues of t modulo the period on [X, inf). 1 if that makes a claim. */
-int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period);
-/* The same of all t: period 1. */
+/* By Bertrand's scale for each of the strands on [X, inf). 1 if that makes a claim. */
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands);
+/* The same of all t: one strand. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
@@ -159,14 +166,26 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
 void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, ulong later, const arb_t X,
                 const arb_t from, slong prec);
 
+/* ---- strands (strands.c) ---- */
+
+/* Powers at which alone node `root` may be a number, as floor(sqrt(t))^2 == t ? ... : -inf is at squares, of all t >= first. 1 or
+ * 0: there are none known. */
+int strands_of_powers(struct strands *out, struct expression_pool *p, int root, const fmpz_t first);
+/* 1 if there is nothing of node `root` between these strands from there on. */
+int strands_hold(const struct strands *s, struct expression_pool *p, int root, const fmpz_t first);
+/* Node `root` at the distances of strand r, as an expression in n. */
+int strand_node(struct expression_pool *p, int root, int r, const struct strands *s);
+/* "n^2" or "2^n". */
+const char *powers_text(char *text, size_t size, const struct strands *s);
+/* The n-th of its distances; the least n whose distance is not below t; about that of `from`, less than 1 below it. */
+void strand_distance(fmpz_t t, const fmpz_t n, int r, const struct strands *s);
+void strand_place(fmpz_t n, const fmpz_t t, int r, const struct strands *s);
+void strand_near(arb_t n, const arb_t from, int r, const struct strands *s, slong prec);
+
 /* ---- residues (residues.c) ---- */
 
-/* Node `root` at t = r + period n, as an expression in n; the least n with r + period n >= t. */
-int summand_strand(const struct series_summand *f, int root, int r, int period);
-void strand_place(fmpz_t n, const fmpz_t t, int r, int period);
-
-/* b(r + period n) on period n >= X for each residue r. 0 or -1: one of them has no growth (or memory is short). */
-int residues_new(struct series_summand *f, const fmpz_t X, int period);
+/* b at the distances t >= X of each strand. 0 or -1: one of them has no growth (or memory is short). */
+int residues_new(struct series_summand *f, const fmpz_t X, const struct strands *strands);
 void residues_free(struct series_summand *f);
 /* 1 if the sum over one of them diverges. */
 int residues_diverge(const struct series_summand *f);

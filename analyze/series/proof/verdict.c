@@ -223,16 +223,16 @@ static void prove_growth(struct series_summand *f, const struct growth *g, const
           below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, from, series_verdict_name(f->claim));
 }
 
-/* [4.10] */
-int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
+/* [4.10, 4.15] */
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands)
 {
-    char from[64];
+    char from[64], text[32];
     LOCAL(arb, start, tail);
     LOCAL(fmpz, first);
-    if (!may_claim(f, X) || residues_new(f, X, period))
+    if (!may_claim(f, X) || residues_new(f, X, strands))
         return 0;
-    fmpz_cdiv_q_ui(first, X, (ulong)period);
-    fmpz_mul_ui(first, first, (ulong)period);
+    strand_place(first, X, 0, strands);
+    strand_distance(first, first, 0, strands);
     arb_set_fmpz(start, first);
     distance_text(from, first);
     int diverges = residues_diverge(f);
@@ -243,11 +243,14 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
         f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
-        if (period == 1)
+        if (strands->power || strands->base)
+            prove(f, "%s: from t = %s on f is 0 but at t = %s, and so does the sum over n, by Bertrand's series",
+                  series_verdict_name(f->claim), from, powers_text(text, sizeof text, strands));
+        else if (strands->count == 1)
             prove_growth(f, f->residue[0].growth, from);
         else
             prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
-                  series_verdict_name(f->claim), diverges ? "one" : "each", period, period, from);
+                  series_verdict_name(f->claim), diverges ? "one" : "each", strands->count, strands->count, from);
     }
     if (f->tail != TAIL_GROWTH)
         residues_free(f);
@@ -257,7 +260,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
 /* [4.7] Rule 3. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X)
 {
-    return verdict_by_residues(f, X, 1);
+    return verdict_by_residues(f, X, &(struct strands){.count = 1});
 }
 
 /* [4.12] */

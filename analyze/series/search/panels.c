@@ -98,6 +98,10 @@ struct euler *search_euler(const struct expression_pool *p, int root, struct mod
     LOCAL(fmpz, b);
     if (!e)
         return NULL;
+    if (fmpz_cmp(N, end) >= 0) { /* the sum of nothing */
+        euler_order(e, 2);
+        return e;
+    }
     fmpz_fdiv_q_2exp(b, N, 2);
     fmpz_add(b, b, N);
     fmpz_add_ui(b, b, 4);

@@ -8,6 +8,7 @@ enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
     RESIDUE_BITS = 4096,
+    BASE_BITS = 65536, /* of powers of a base, which are few */
     STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
@@ -92,19 +93,21 @@ int search_period(const struct expression_pool *p, int root)
     return known ? (int)period : 1;
 }
 
-/* Tries the residues of t from X on, for growing X. */
+/* Tries the residues of t, or powers, from X on, for growing X. */
 static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    int period = f->strands;
+    const struct strands *strands = &f->strands;
+    int several = strands->count > 1 || strands->power || strands->base;
+    ulong most = strands->base ? BASE_BITS : RESIDUE_BITS;
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= RESIDUE_BITS && period > 1 && !search_spent(f, "rule 4.10 was tried");
+    for (ulong bits = 4; bits <= most && several && !search_spent(f, "rules 4.10 and 4.15 were tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
-        fmpz_add_ui(X, X, (ulong)period);
+        fmpz_add_ui(X, X, (ulong)strands->count);
         if (fmpz_cmp(X, last->first) < 0)
             fmpz_set(X, last->first);
-        if (verdict_by_residues(f, X, period))
+        if (verdict_by_residues(f, X, strands))
             return 1;
     }
     return 0;
@@ -193,20 +196,22 @@ static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     int kinked = last->kind == PIECE_ROUGH, nodes[PERIOD_MAX], distinct = 0;
-    f->strands = search_period(f->pool, last->root);
-    for (int r = 0; r < f->strands && distinct <= STRANDS_MAX; r++) {
-        nodes[r] = summand_strand(f, last->root, r, f->strands);
+    if (!strands_of_powers(&f->strands, f->pool, last->root, last->first))
+        f->strands = (struct strands){.count = search_period(f->pool, last->root)};
+    for (int r = 0; r < f->strands.count && distinct <= STRANDS_MAX; r++) {
+        nodes[r] = strand_node(f->pool, last->root, r, &f->strands);
         distinct += search_first(nodes, r) == r;
     }
     if (distinct > STRANDS_MAX)
-        f->strands = 1;
-    if (f->strands == 1 && (kinked || last->kind == PIECE_SMOOTH))
+        f->strands.count = 1;
+    int all = f->strands.count == 1 && !f->strands.power && !f->strands.base;
+    if (all && (kinked || last->kind == PIECE_SMOOTH))
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
-    for (int r = 0; r < f->strands && kinked && !f->modes && !f->wild; r++) {
+    for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {
         int node = nodes[r];
         if (search_first(nodes, r) < r)
             continue;
-        struct modes *modes = node == NODE_MINUS_INFINITY || f->strands == 1 ? NULL : modes_new(f->pool, node, MODES_PREC);
+        struct modes *modes = node == NODE_MINUS_INFINITY || all ? NULL : modes_new(f->pool, node, MODES_PREC);
         struct evaluator *v = evaluator_new(f->pool, modes ? modes->smooth : node, 64, NULL);
         LOCAL(acb, z);
         modes_release(modes);

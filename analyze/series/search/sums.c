@@ -65,8 +65,8 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
             continue;
-        if (bits > 0)
-            arb_mul(y, y, t, 64);
+        if (bits > 0 && !f->strands.base) /* so many distances, where f is not 0, are about as far */
+            arb_mul_2exp_si(y, y, bits / (f->strands.power ? (slong)f->strands.power : 1));
         if (is_better(best, y)) /* nothing is known of it where all cancels */
             peak = bits;
     }
@@ -202,28 +202,31 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
 
 /* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
 static int try_strands(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits,
-                       const int *node, struct modes *const *modes, int strands, ulong lead_max)
+                       const int *node, struct modes *const *modes, const struct strands *strands, ulong lead_max)
 {
     struct euler *e[PERIOD_MAX];
     int hard = 0;
-    LOCAL(fmpz, N, from, to, length);
-    int several = strands < 16 ? strands : 16;
+    LOCAL(fmpz, N, first, from, to, length);
+    int several = strands->count < 16 ? strands->count : 16, powers = strands->power || strands->base;
     double most_work = work_done + PANELS_WORK * several;
-    ulong first = fmpz_fdiv_ui(piece->first, (ulong)strands); /* they all begin at a multiple */
     fmpz_sub(length, end, piece->first);
+    strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
-    for (ulong lead = 0; lead * (ulong)strands <= most && lead <= lead_max && work_done < most_work &&
-                         !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead <= lead_max && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
-        *points = (lead + (first > 0)) * (ulong)strands - first;
-        fmpz_add_ui(N, piece->first, *points);
-        if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
+        fmpz_add_ui(from, first, lead); /* they all begin there */
+        strand_distance(N, from, 0, strands);
+        fmpz_sub(from, N, piece->first);
+        *points = powers ? 0 : fmpz_abs_fits_ui(from) ? fmpz_get_ui(from) : UWORD_MAX; /* between powers f is 0 */
+        if (*points > most || (fmpz_cmp(N, end) >= 0 && !powers) || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
             return 0;
         int failed = 0;
         memset(e, 0, sizeof e);
         strand_place(from, N, 0, strands);
-        for (int i = 0; i < strands && !failed; i++) {
-            int r = (hard + i) % strands;
+        if (fmpz_cmp(from, to) > 0 && powers) /* all are added up */
+            fmpz_set(from, to);
+        for (int i = 0; i < strands->count && !failed; i++) {
+            int r = (hard + i) % strands->count;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
             e[r] = search_euler(plan->f->pool, node[r], modes[r], from, to, plan->prec, plan->target, most_work);
@@ -235,7 +238,7 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
         }
         if (!failed)
             return sums_euler(plan->sums, e, strands, plan->prec / 2 - plan->target); /* 0: the integral is too hard */
-        for (int r = 0; r < strands; r++)
+        for (int r = 0; r < strands->count; r++)
             euler_free(e[r]);
     }
     return 0;
@@ -245,9 +248,10 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
     struct modes *modes[PERIOD_MAX] = {NULL};
-    int strands = piece->unbounded ? plan->f->strands : 1, waves = 0, known = 0, node[PERIOD_MAX];
-    for (int r = 0; r < strands; r++) {
-        node[r] = summand_strand(plan->f, piece->root, r, strands);
+    struct strands strands = piece->unbounded ? plan->f->strands : (struct strands){.count = 1};
+    int waves = 0, known = 0, node[PERIOD_MAX];
+    for (int r = 0; r < strands.count; r++) {
+        node[r] = strand_node(plan->f->pool, piece->root, r, &strands);
         if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
             continue;
         modes[r] = plan->f->modes && plan->f->modes->root == node[r]
@@ -256,12 +260,12 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
         waves |= modes[r] != NULL;
     }
     if (waves)
-        known = try_strands(points, plan, piece, end, most, fits, node, modes, strands, WAVES_LEAD);
-    for (int r = 0; r < strands; r++) {
+        known = try_strands(points, plan, piece, end, most, fits, node, modes, &strands, WAVES_LEAD);
+    for (int r = 0; r < strands.count; r++) {
         modes_release(modes[r]);
         modes[r] = NULL;
     }
-    return known ? known : try_strands(points, plan, piece, end, most, fits, node, modes, strands, LEAD_MAX);
+    return known ? known : try_strands(points, plan, piece, end, most, fits, node, modes, &strands, LEAD_MAX);
 }
 
 /* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
