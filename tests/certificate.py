@@ -475,8 +475,8 @@ def reach_of(n, env, X):
 def number(text):
     if "^" in text:
         base, exponent = text.split("^")
-        return Fraction(int(base)) ** int(exponent) if exponent.isdigit() else Fraction(int(mp.ceil(mpf(10) ** mpf(exponent))))
-    return Fraction(text)
+        return Fraction(int(base)) ** int(exponent)
+    return Fraction(int(text))
 
 
 def decimal(word):

@@ -27,6 +27,22 @@ void text_append(char **text, const char *format, ...)
         free(line);
 }
 
+/* A distance as it is, not about it: its digits, or 2^N. Freed by flint_free. */
+static char *exact_text(const fmpz_t t)
+{
+    char *text = fmpz_get_str(NULL, 10, t);
+    if (strlen(text) > 15 && fmpz_bits(t) == (flint_bitcnt_t)fmpz_val2(t) + 1)
+        snprintf(text, 16, "2^%lu", (unsigned long)fmpz_val2(t));
+    return text;
+}
+
+static void append_rule(char **to, const char *rule, const fmpz_t X)
+{
+    char *from = exact_text(X);
+    text_append(to, "rule %s from %s", rule, from);
+    flint_free(from);
+}
+
 static const char *interval_text(char out[140], const mpfi_t x)
 {
     char lo[64], hi[64];
@@ -80,8 +96,7 @@ static const char *growth_bounds(char out[800], const struct growth *g)
 
 void certify_last(struct series_summand *f, const char *rule)
 {
-    char from[64];
-    text_append(&f->certificate, "rule %s from %s", rule, distance_text(from, f->piece[f->pieces - 1].first));
+    append_rule(&f->certificate, rule, f->piece[f->pieces - 1].first);
 }
 
 void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slope)
@@ -98,16 +113,16 @@ void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slo
 
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x)
 {
-    char from[64], text[140];
-    text_append(to, "rule %s from %s", rule, distance_text(from, X));
+    char text[140];
+    append_rule(to, rule, X);
     text_append(to, "rate %s", interval_text(text, x->rate));
     text_append(to, "start %s", interval_text(text, x->start));
 }
 
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
 {
-    char from[64], text[800];
-    text_append(to, "rule %s from %s", rule, distance_text(from, X));
+    char text[800];
+    append_rule(to, rule, X);
     text_append(to, "growth %s", growth_bounds(text, g));
 }
 
@@ -124,10 +139,11 @@ static void append_number(struct series_summand *f, const char *name, int node)
 
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within)
 {
-    char text[140], count[64];
+    char text[140], *count = exact_text(within);
     append_number(f, "turn", arc->slope);
     text_append(&f->certificate, "arc %s", interval_text(text, arc->angle));
-    text_append(&f->certificate, "within %s", distance_text(count, within));
+    text_append(&f->certificate, "within %s", count);
+    flint_free(count);
 }
 
 void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_t X, const struct growth *g)
@@ -145,11 +161,11 @@ void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_
 
 void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b)
 {
-    char from[64], text[140];
+    char text[140];
     LOCAL_INTERVAL(128, below);
     mpfi_set(below, b);
     mpfr_set_inf(&below->right, 1);
-    text_append(&f->certificate, "rule 4.14 from %s", distance_text(from, X));
+    append_rule(&f->certificate, "4.14", X);
     text_append(&f->certificate, "growth 0 0 0 0 0 rest %s", interval_text(text, below));
     append_number(f, "centre", arc->centre);
     append_number(f, "turn", arc->slope);
@@ -157,13 +173,13 @@ void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz
 
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
-    char from[64], text[800];
+    char text[800];
     int powers = f->residues.power || f->residues.base, count = f->residues.count;
     if (count == 1 && !powers) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
     }
-    text_append(to, "rule %s from %s", powers ? "4.15" : "4.10", distance_text(from, X));
+    append_rule(to, powers ? "4.15" : "4.10", X);
     if (powers)
         text_append(to, "only %s", powers_text(text, sizeof text, &f->residues));
     else
@@ -180,7 +196,7 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
 {
     const struct buckets *b = &f->buckets;
-    char from[64], text[140];
+    char text[140];
     static const char *const names[] = {"factor", "offset", "inside", "along", "constant", "slope", "ratio"};
     arb_ptr x = _arb_vec_init(7);
     LOCAL_INTERVAL(128, bounds);
@@ -190,7 +206,7 @@ void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
     evaluate_affine(x + 4, x + 5, f->pool, b->value, 128);
     arb_inv(x + 6, x, 128);
     arb_add(x + 6, x + 6, x + 5, 128);
-    text_append(to, "rule 4.12 from %s", distance_text(from, X));
+    append_rule(to, "4.12", X);
     for (int i = 0; i < 7; i++) {
         interval_set_arb(bounds, x + i);
         text_append(to, "%s %s", names[i], interval_text(text, bounds));
@@ -200,10 +216,10 @@ void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
 
 void certify_steps(char **to, const fmpz_t X, const mpfi_t step, const arb_t start)
 {
-    char from[64], text[140];
+    char text[140];
     LOCAL(arb, b);
     LOCAL_INTERVAL(128, x);
-    text_append(to, "rule 4.11 from %s", distance_text(from, X));
+    append_rule(to, "4.11", X);
     text_append(to, "step %s", interval_text(text, step));
     arb_log(b, start, 128);
     interval_set_arb(x, b);
@@ -237,7 +253,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
 
 char *summand_certificate(struct series_summand *f)
 {
-    char *out = NULL, text[140], from[64];
+    char *out = NULL, text[140];
     char *shift = fmpz_get_str(NULL, 10, f->shift);
     text_append(&out, "verdict %s", series_verdict_name(f->verdict));
     text_append(&out, "shift %s", shift);
@@ -255,10 +271,9 @@ char *summand_certificate(struct series_summand *f)
             fmpz_set(N, f->tail_from);
         arb_set_fmpz(start, N);
         tail_sum(tail, f, start, 128);
-        /* the sum is that from N on, not from a number of about that size */
-        char *whole = fmpz_bits(N) == (flint_bitcnt_t)fmpz_val2(N) + 1 ? NULL : fmpz_get_str(NULL, 10, N);
-        text_append(&out, "tail %s %s", whole ? whole : distance_text(from, N), ball_text(text, tail));
-        flint_free(whole);
+        char *from = exact_text(N);
+        text_append(&out, "tail %s %s", from, ball_text(text, tail));
+        flint_free(from);
     }
     return out;
 }
