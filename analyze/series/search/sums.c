@@ -10,6 +10,7 @@ enum {
     ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
     WAVES_LEAD = 1 << 20, /* with waves */
+    FEW = 64, /* powers, which are added up */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
@@ -212,7 +213,10 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
-    for (ulong lead = 0; lead <= lead_max && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
+    fmpz_sub(from, to, first);
+    int few = powers && fmpz_cmp_ui(from, FEW) <= 0;
+    for (ulong lead = few ? FEW : 0;
+         lead <= lead_max && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         strand_distance(N, from, 0, strands);
@@ -281,7 +285,8 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     fmpz_sub(length, end, piece->first);
     ulong most = affordable(plan, piece, length), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
-    int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
+    int powers = piece->unbounded && (plan->f->strands.power || plan->f->strands.base);
+    int euler = piece->unbounded ? !plan->f->wild || powers : piece->kind == PIECE_SMOOTH;
     if (!fmpz_is_zero(plan->f->flank) && (fmpz_equal(end, plan->f->flank) || fmpz_equal(piece->first, plan->f->flank + 1)))
         return bound_flank(plan, piece, end);
     if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
@@ -289,7 +294,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
         if (known)
             return known < 0 ? -1 : sums_points(plan->sums, points);
     }
-    if (!fits && endless && euler) {
+    if (!fits && endless && euler && !plan->f->wild) {
         plan->f->wild = 1;
         return 1;
     }
