@@ -153,11 +153,65 @@ static int join_roots(struct expression_pool *p, struct terms *s)
     return 0;
 }
 
+/* u = a^2 t^2 + 2 a c t + q, a > 0, c and q >= 0, not both 0: a, c, and q - c^2, which is not 0. 1, or 0: it is none. */
+static int square_of(fmpq_t a, fmpq_t c, fmpq_t d, struct expression_pool *p, int u)
+{
+    int square = expression_power(p, NODE_T_ITSELF, expression_ratio(p, 2, 1));
+    const struct expression *x = &p->node[u];
+    LOCAL(fmpq, s, w, q);
+    if (x->kind != X_LINEAR)
+        return 0;
+    for (int i = 0; i < x->count; i++) {
+        if (x->child[i] != square && x->child[i] != NODE_T_ITSELF)
+            return 0;
+        fmpq_set(x->child[i] == square ? s : w, &x->weight[i]);
+    }
+    fmpq_set(q, x->q);
+    if (fmpq_sgn(s) <= 0 || fmpq_sgn(w) < 0 || fmpq_sgn(q) < 0 || !fmpz_is_square(fmpq_numref(s)) ||
+        !fmpz_is_square(fmpq_denref(s)))
+        return 0;
+    fmpz_sqrt(fmpq_numref(a), fmpq_numref(s));
+    fmpz_sqrt(fmpq_denref(a), fmpq_denref(s));
+    fmpq_div(c, w, a);
+    fmpq_div_2exp(c, c, 1);
+    fmpq_mul(d, c, c);
+    fmpq_sub(d, q, d);
+    return !fmpq_is_zero(d) && (fmpq_sgn(q) > 0 || fmpq_sgn(c) > 0);
+}
+
+/* [1.1] w u^(1/2) - w (a t + c), with u as above, becomes w d / (u^(1/2) + a t + c); as much as there is of both. 1 if there was
+ * such a pair. */
+static int join_root_and_line(struct expression_pool *p, struct terms *s)
+{
+    LOCAL(fmpq, a, c, d, w, part);
+    for (int j = 0; j < s->count; j++)
+        for (int i = 0; i < s->count && s->term[j].node == NODE_T_ITSELF; i++) {
+            int root = s->term[i].node;
+            if (!is_root(p, root) || fmpq_sgn(s->term[i].weight) * fmpq_sgn(s->term[j].weight) >= 0 ||
+                !square_of(a, c, d, p, p->node[root].child[0]))
+                continue;
+            fmpq_div(w, s->term[j].weight, a);
+            fmpq_neg(w, w); /* as much of the root as there is of the line */
+            fmpq_sub(part, w, s->term[i].weight); /* both have one sign */
+            if (fmpq_sgn(part) == fmpq_sgn(w))
+                fmpq_set(w, s->term[i].weight);
+            fmpq_sub(s->term[i].weight, s->term[i].weight, w);
+            fmpq_mul(part, w, a);
+            fmpq_add(s->term[j].weight, s->term[j].weight, part);
+            fmpq_addmul(s->q, w, c);
+            int line = expression_add(p, expression_scale(p, NODE_T_ITSELF, a), expression_number(p, c));
+            fmpq_mul(w, w, d);
+            terms_add(p, s, expression_power(p, expression_add(p, root, line), expression_ratio(p, -1, 1)), w);
+            return 1;
+        }
+    return 0;
+}
+
 static int terms_node(struct expression_pool *p, struct terms *s)
 {
     int total = 1, result = NODE_NAN;
     terms_collect(p, s);
-    while (join_roots(p, s))
+    while (join_roots(p, s) || join_root_and_line(p, s))
         terms_collect(p, s);
     int fraction = s->count ? one_fraction(p, s) : -1;
     if (fraction >= 0)
