@@ -219,15 +219,17 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     return known && scaled_addmul(g, out, &factor, &power, constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
 }
 
-/* [4.6] Not 0 at any whole t >= X: a sine or cosine of a rational number that is not 0 is not algebraic (Lindemann 1882). */
-static int is_never_zero(const struct scale *g, int n)
+/* [4.6] Not algebraic at any whole t >= X, made of one sine or cosine of a rational number that is not 0, which is not (Lindemann
+ * 1882). */
+static int is_transcendental(const struct scale *g, int n)
 {
     const struct expression *x = &g->p->node[n], *u = x->count ? &g->p->node[x->child[0]] : NULL;
     LOCAL(mpq, root);
     switch (x->kind) {
-    case X_ABS: return is_never_zero(g, x->child[0]);
-    case X_POWER: return g->p->node[x->child[1]].kind == X_NUMBER && is_never_zero(g, x->child[0]);
-    case X_MULTIPLY: return is_never_zero(g, x->child[0]) && is_never_zero(g, x->child[1]);
+    case X_ABS: return is_transcendental(g, x->child[0]);
+    case X_POWER:
+        return g->p->node[x->child[1]].kind == X_NUMBER && x->child[1] != NODE_ZERO && is_transcendental(g, x->child[0]);
+    case X_LINEAR: return x->count == 1 && !fmpq_is_zero(&x->weight[0]) && is_transcendental(g, x->child[0]);
     case X_SIN:
     case X_COS: /* q + w t is 0 at -q/w */
         if (u->kind == X_LINEAR && u->count == 1 && u->child[0] == NODE_T_ITSELF) {
@@ -240,6 +242,18 @@ static int is_never_zero(const struct scale *g, int n)
         }
         return mpfr_cmp_q(&g->level[1]->left, root) > 0;
     default: return 0;
+    }
+}
+
+/* [4.6] Not 0 at any whole t >= X. */
+static int is_never_zero(const struct scale *g, int n)
+{
+    const struct expression *x = &g->p->node[n];
+    switch (x->kind) {
+    case X_ABS: return is_never_zero(g, x->child[0]);
+    case X_POWER: return g->p->node[x->child[1]].kind == X_NUMBER && is_never_zero(g, x->child[0]);
+    case X_MULTIPLY: return is_never_zero(g, x->child[0]) && is_never_zero(g, x->child[1]);
+    default: return is_transcendental(g, n);
     }
 }
 
