@@ -131,7 +131,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         if (fmpq_is_zero(&m.a[k]))
             continue;
         monomial_level(&level, k + 1);
-        known = k <= g->levels && k + 1 < SCALE_LEVELS && scaled_add_term(g, out, &level, expression_number(g->p, &m.a[k]));
+        known = k + 1 <= g->levels && scaled_add_term(g, out, &level, expression_number(g->p, &m.a[k])); /* it is positive */
     }
     return known;
 }
@@ -445,10 +445,11 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     }
     if (x->child[1] == NODE_MINUS_INFINITY || x->child[2] == NODE_MINUS_INFINITY) {
         u = of_node(g, x->child[x->child[1] == NODE_MINUS_INFINITY ? 2 : 1]);
-        if (u)
-            scaled_set(out, u);
+        if (!u || (!c && u->masked)) /* the condition may be -inf - -inf */
+            return 0;
+        scaled_set(out, u);
         out->masked = 1;
-        return u != NULL;
+        return 1;
     }
     u = of_node(g, x->child[1]);
     v = of_node(g, x->child[2]);
