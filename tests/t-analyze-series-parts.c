@@ -199,7 +199,9 @@ static void test_sums(void **state)
                                          "sum(i,0,t,i/t)",
                                          "sum(i,0,t,(exp(i)-2)*(t==4?-inf:-1))",
                                          "sum(i,1,t,2^(i+1/(t-5)^2))",
-                                         "sum(i,1,t,sin(i)*(t==3?inf:1))"};
+                                         "sum(i,1,t,sin(i)*(t==3?inf:1))",
+                                         "sum(m,1,2,sum(i,1,t,m*sum(j,1,t,1)))",
+                                         "sum(i,1,t,i>0?-1:sum(j,1,10000000,j))"}; /* a branch that is not taken is not refused */
     for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
         struct built b = build(others[k]);
         if (!b.pool->node[b.root].opaque)

@@ -21,6 +21,7 @@ struct build {
     uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
     int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
     int closing, nested; /* a sum to t is being made a closed form; there is another in it */
+    int unclosed; /* that was given up: a branch that no index takes may have too many terms */
     long steps; /* left */
     int failed;
 };
@@ -29,7 +30,7 @@ static int build_node(struct build *b, int n);
 
 static int refuse(struct build *b, const char *why)
 {
-    if (!b->failed)
+    if (!b->failed && !b->closing)
         formula_refuse(b->e, 0, "%s", why);
     b->failed = 1;
     return NODE_NAN;
@@ -119,17 +120,24 @@ static int sum_to(struct build *b, const struct formula_node *node, int first, i
     LOCAL(fmpz, from);
     int to_t = expression_in_t(w, q, p, last);
     b->nested |= b->closing;
-    if (b->closing || !p->node[last].total || p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) ||
-        p->node[last].opaque ||
+    if (b->closing || b->unclosed || !p->node[last].total || p->node[first].kind != X_NUMBER ||
+        !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque ||
         !(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR))
         return opaque;
     fmpz_set(from, fmpq_numref(p->node[first].q));
     b->index[node->slot] = opaque;
+    long steps = b->steps;
     b->closing = 1;
     b->nested = 0;
     int body = build_node(b, node->child[2]);
     b->closing = 0;
-    int result = b->nested || b->failed ? -1 : expression_sum(p, body, from, last);
+    if (b->failed) {
+        b->unclosed = 1;
+        b->failed = 0;
+        b->steps = steps;
+        return opaque;
+    }
+    int result = b->nested ? -1 : expression_sum(p, body, from, last);
     if (result < 0 || p->failed)
         return opaque;
     fmpz_sub_ui(from, from, 1);
@@ -236,14 +244,16 @@ static int compute(struct build *b, const struct formula_node *node)
 
 static int build_node(struct build *b, int n)
 {
-    if (b->made[n])
+    if (b->made[n]) {
+        b->nested |= b->closing && b->p->node[b->made[n] - 1].opaque;
         return b->made[n] - 1;
+    }
     if (b->failed || b->p->failed)
         return NODE_NAN;
     if (--b->steps < 0)
         return refuse(b, "the formula takes too many steps");
     int made = compute(b, &b->f->nodes[n]);
-    if (!b->uses_index[n])
+    if (!b->uses_index[n] && !b->failed)
         b->made[n] = made + 1;
     return made;
 }
