@@ -116,41 +116,93 @@ static int is_root(const struct expression_pool *p, int n)
            fmpz_is_one(fmpq_numref(p->node[x->child[1]].q)) && fmpz_equal_ui(fmpq_denref(p->node[x->child[1]].q), 2);
 }
 
+/* A term that is a square root, and what of u in u^(1/2) has t: alike for all of those between which there is one number. */
+struct root {
+    int term, count;
+    const int *child;
+    const fmpq *weight; /* NULL: 1 */
+    int own; /* the child where u is no sum */
+    fmpq q;
+};
+
+static int by_base(const struct root *x, const struct root *y)
+{
+    LOCAL(fmpq, one);
+    fmpq_one(one);
+    int order = x->count - y->count;
+    for (int i = 0; i < x->count && !order; i++) {
+        int u = x->weight ? x->child[i] : x->own, v = y->weight ? y->child[i] : y->own;
+        order = u != v ? (u > v) - (u < v) : fmpq_cmp(x->weight ? &x->weight[i] : one, y->weight ? &y->weight[i] : one);
+    }
+    return order;
+}
+
+static int by_base_and_number(const void *a, const void *b)
+{
+    int order = by_base(a, b);
+    return order ? order : fmpq_cmp(&((const struct root *)a)->q, &((const struct root *)b)->q);
+}
+
+/* The square roots among the terms, those alike beside each other. NULL: there are none, or no memory. */
+static struct root *roots_of(int *count, struct expression_pool *p, const struct terms *s)
+{
+    struct root *root = malloc((size_t)s->count * sizeof *root);
+    *count = 0;
+    for (int i = 0; root && i < s->count; i++) {
+        if (!is_root(p, s->term[i].node))
+            continue;
+        int base = p->node[s->term[i].node].child[0];
+        const struct expression *u = &p->node[base];
+        int linear = u->kind == X_LINEAR;
+        root[(*count)++] = (struct root){i,    linear ? u->count : 1, linear ? u->child : NULL, linear ? u->weight : NULL, base,
+                                         *u->q};
+    }
+    if (root)
+        qsort(root, (size_t)*count, sizeof *root, by_base_and_number);
+    return root;
+}
+
 /* [1.1] w u^(1/2) - w v^(1/2), u - v one number d, becomes w d / (u^(1/2) + v^(1/2)), which does not cancel; where the weights
  * differ, as much as there is of both. 1 if there was such a pair. */
 static int join_roots(struct expression_pool *p, struct terms *s)
 {
-    int above = 0, below = 0;
-    LOCAL(fmpq, w);
-    for (int i = 0; i < s->count; i++) {
-        above |= fmpq_sgn(s->term[i].weight) > 0 && is_root(p, s->term[i].node);
-        below |= fmpq_sgn(s->term[i].weight) < 0 && is_root(p, s->term[i].node);
-    }
-    for (int i = 0; i < s->count && above && below; i++)
-        for (int j = i + 1; j < s->count && is_root(p, s->term[i].node); j++) {
-            fmpq *first = s->term[i].weight, *second = s->term[j].weight;
-            int a = s->term[i].node, b = s->term[j].node;
-            if (fmpq_sgn(first) * fmpq_sgn(second) >= 0 || !is_root(p, b))
+    int count, found = 0;
+    LOCAL(fmpq, w, d);
+    if (s->count < 2)
+        return 0;
+    struct root *root = roots_of(&count, p, s);
+    for (int i = 0, left = 0; root && i < count; i++) { /* from there on those alike before it, of one sign or used up */
+        fmpq *one = s->term[root[i].term].weight;
+        if (by_base(&root[left], &root[i]))
+            left = i;
+        while (left < i && fmpq_sgn(one)) {
+            fmpq *other = s->term[root[left].term].weight;
+            if (fmpq_sgn(one) * fmpq_sgn(other) > 0)
+                break;
+            if (fmpq_is_zero(other)) {
+                left++;
                 continue;
-            int d = expression_subtract(p, p->node[a].child[0], p->node[b].child[0]);
-            if (p->node[d].kind != X_NUMBER)
-                continue;
-            fmpq_add(w, first, second);
-            if (fmpq_sgn(w) == fmpq_sgn(first)) { /* there is more of the first */
-                fmpq_neg(second, second);
-                fmpq_swap(w, second);
-                fmpq_set(first, second);
-                fmpq_zero(second);
-            } else {
-                fmpq_set(second, w);
-                fmpq_set(w, first);
-                fmpq_zero(first);
             }
-            fmpq_mul(w, w, p->node[d].q);
-            terms_add(p, s, expression_power(p, expression_add(p, a, b), expression_ratio(p, -1, 1)), w);
-            return 1;
+            fmpq_add(d, one, other);
+            if (fmpq_sgn(d) == fmpq_sgn(one)) { /* there is more of it than of the other */
+                fmpq_neg(w, other);
+                fmpq_set(one, d);
+                fmpq_zero(other);
+            } else {
+                fmpq_set(w, one);
+                fmpq_set(other, d);
+                fmpq_zero(one);
+            }
+            fmpq_sub(d, &root[i].q, &root[left].q);
+            fmpq_mul(w, w, d);
+            int sum = expression_add(p, s->term[root[i].term].node, s->term[root[left].term].node);
+            terms_add(p, s, expression_power(p, sum, expression_ratio(p, -1, 1)), w);
+            one = s->term[root[i].term].weight; /* the terms may have moved */
+            found = 1;
         }
-    return 0;
+    }
+    free(root);
+    return found;
 }
 
 /* u = a^2 t^2 + 2 a c t + q, a > 0, c and q >= 0, not both 0: a, c, and q - c^2, which is not 0. 1, or 0: it is none. */
