@@ -10,16 +10,6 @@ static int is_wave(const struct expression *x)
     return (x->kind == X_SIN || x->kind == X_COS) && x->depends;
 }
 
-/* sin(-u) is -sin(u), and cos(-u) is cos(u). */
-static int wave_of(struct expression_pool *p, enum expression_kind kind, int u)
-{
-    const struct expression *x = &p->node[u];
-    if (x->kind != X_LINEAR || !x->count || fmpq_sgn(&x->weight[0]) >= 0)
-        return expression_unary(p, kind, u);
-    int turned = expression_unary(p, kind, expression_subtract(p, NODE_ZERO, u));
-    return kind == X_COS ? turned : expression_subtract(p, NODE_ZERO, turned);
-}
-
 /* n = wave * rest; 0: no factor of it is a wave. */
 static int take_wave(struct expression *wave, int *rest, struct expression_pool *p, int n)
 {
@@ -65,8 +55,8 @@ static int product(struct expression_pool *p, int a, int b)
     if (!take_wave(&u, &beside_u, p, a) || !take_wave(&v, &beside_v, p, b))
         return expression_multiply(p, a, b);
     enum expression_kind kind = u.kind == v.kind ? X_COS : X_SIN;
-    int sum = wave_of(p, kind, expression_add(p, u.child[0], v.child[0]));
-    int difference = wave_of(p, kind, expression_subtract(p, u.child[0], v.child[0]));
+    int sum = expression_unary(p, kind, expression_add(p, u.child[0], v.child[0]));
+    int difference = expression_unary(p, kind, expression_subtract(p, u.child[0], v.child[0]));
     int same = v.kind == X_COS ? expression_add(p, sum, difference) : expression_subtract(p, sum, difference);
     if (u.kind == X_SIN && v.kind == X_SIN)
         same = expression_subtract(p, NODE_ZERO, same);
@@ -110,10 +100,9 @@ int expression_expand(struct expression_pool *p, int n)
             goto end;
         for (int k = 0; k < x->count; k++)
             children[k] = at[x->child[k]];
-        at[nodes[i]] = x->kind == X_MULTIPLY                  ? product(own, children[0], children[1])
-                       : x->kind == X_POWER                   ? power(own, children[0], children[1])
-                       : x->kind == X_SIN || x->kind == X_COS ? wave_of(own, x->kind, children[0])
-                                                              : expression_rebuild(own, x, children);
+        at[nodes[i]] = x->kind == X_MULTIPLY ? product(own, children[0], children[1])
+                       : x->kind == X_POWER  ? power(own, children[0], children[1])
+                                             : expression_rebuild(own, x, children);
         if (children != child)
             free(children);
     }

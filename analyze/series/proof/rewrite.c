@@ -415,6 +415,11 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
 {
     if (kind == X_FRACTION || kind == X_SIN || kind == X_COS)
         a = without_turns(p, a, kind != X_FRACTION);
+    if ((kind == X_SIN || kind == X_COS) && kind_of(p, a) == X_LINEAR && p->node[a].count &&
+        fmpq_sgn(&p->node[a].weight[0]) < 0) {
+        int turned = expression_unary(p, kind, expression_subtract(p, NODE_ZERO, a));
+        return kind == X_COS ? turned : expression_subtract(p, NODE_ZERO, turned);
+    }
     int special = special_value(p, kind, a);
     if (special < 0 && kind == X_LN && kind_of(p, a) == X_NUMBER && fmpq_sgn(p->node[a].q) > 0)
         special = ln_of_power(p, p->node[a].q);

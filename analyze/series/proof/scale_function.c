@@ -223,8 +223,9 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
  * 1882). */
 static int is_transcendental(const struct scale *g, int n)
 {
-    const struct expression *x = &g->p->node[n], *u = x->count ? &g->p->node[x->child[0]] : NULL;
+    const struct expression *x = &g->p->node[n];
     LOCAL(mpq, root);
+    LOCAL(fmpq, w, zero);
     switch (x->kind) {
     case X_ABS: return is_transcendental(g, x->child[0]);
     case X_POWER:
@@ -232,14 +233,11 @@ static int is_transcendental(const struct scale *g, int n)
     case X_LINEAR: return x->count == 1 && !fmpq_is_zero(&x->weight[0]) && is_transcendental(g, x->child[0]);
     case X_SIN:
     case X_COS: /* q + w t is 0 at -q/w */
-        if (u->kind == X_LINEAR && u->count == 1 && u->child[0] == NODE_T_ITSELF) {
-            LOCAL(fmpq, zero);
-            fmpq_div(zero, u->q, &u->weight[0]);
-            fmpq_neg(zero, zero);
-            fmpq_get_mpq(root, zero);
-        } else if (u->kind != X_T) {
+        if (!expression_in_t(w, zero, g->p, x->child[0]))
             return 0;
-        }
+        fmpq_div(zero, zero, w);
+        fmpq_neg(zero, zero);
+        fmpq_get_mpq(root, zero);
         return mpfr_cmp_q(&g->level[1]->left, root) > 0;
     default: return 0;
     }
@@ -411,12 +409,6 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
     return scaled_add_rest(g, out, &m, c);
 }
 
-static int negated(struct scaled *out, struct scale *g, const struct scaled *u)
-{
-    LOCAL_MONOMIAL(one);
-    return scaled_addmul(g, out, u, &one, expression_ratio(g->p, -1, 1));
-}
-
 /* ---- nodes ---- */
 
 static const struct scaled *of_node(struct scale *g, int n);
@@ -534,10 +526,7 @@ static int make(struct scaled *out, struct scale *g, int n)
         LOCAL_SCALED(g, product);
         return ln_of(&log, g, a, 0) && !log.masked && scaled_multiply(g, &product, &log, b) && exp_of(out, g, &product);
     }
-    case X_LN: {
-        enum expression_kind inner = g->p->node[x.child[0]].kind;
-        return ln_of(out, g, a, inner == X_ABS);
-    }
+    case X_LN: return ln_of(out, g, a, g->p->node[x.child[0]].sign > 0);
     case X_EXP: return exp_of(out, g, a);
     case X_SIN:
     case X_COS: return wave_of(out, g, a, x.kind == X_SIN);
@@ -545,14 +534,8 @@ static int make(struct scaled *out, struct scale *g, int n)
     case X_ABS: {
         LOCAL_INTERVAL(g->prec, c);
         int sign = scaled_sign(g, a);
-        if (sign == 2)
-            return 0;
-        if (sign != 3) {
-            if (sign < 0)
-                return negated(out, g, a);
-            scaled_set(out, a);
-            return 1;
-        }
+        if (sign != 3)
+            return sign != 2 && scaled_addmul(g, out, a, &m, sign < 0 ? expression_ratio(g->p, -1, 1) : NODE_ONE);
         return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
     }
     case X_NONNEGATIVE: {

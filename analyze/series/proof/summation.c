@@ -73,8 +73,7 @@ static int sum_of_powers(struct expression_pool *p, int k, const fmpz_t first, i
     fmpq_poly_scalar_div_si(bernoulli, bernoulli, k + 1);
     fmpq_poly_evaluate_fmpz(start, bernoulli, first);
     fmpq_neg(start, start);
-    int result = expression_add(p, expression_number(p, start),
-                                k ? expression_power(p, last, expression_ratio(p, k, 1)) : NODE_ONE);
+    int result = expression_add(p, expression_number(p, start), expression_power(p, last, expression_ratio(p, k, 1)));
     for (int j = 0; j <= k + 1; j++) {
         fmpq_poly_get_coeff_fmpq(c, bernoulli, j);
         result = expression_add(p, result, expression_scale(p, expression_power(p, last, expression_ratio(p, j, 1)), c));

@@ -280,9 +280,9 @@ int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
     return 1;
 }
 
-static void arc_init(struct arc *arc, int slope, int centre)
+static void arc_init(struct arc *arc, int slope)
 {
-    *arc = (struct arc){.slope = slope, .centre = centre, .turning = 1};
+    *arc = (struct arc){.slope = slope, .centre = NODE_ZERO, .turning = 1};
     mpfi_init2(arc->angle, SCALE_PREC);
     fmpq_init(arc->power);
     fmpq_init(arc->turning_power);
@@ -306,7 +306,7 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     if (!may_claim(f, X))
         return 0;
     LOCAL_INTERVAL(SCALE_PREC, pi);
-    arc_init(&arc, slope, NODE_ZERO);
+    arc_init(&arc, slope);
     mpfi_const_pi(pi);
     mpfi_interv_si(arc.angle, 2 * part, 2 * part + 2);
     mpfi_mul(arc.angle, arc.angle, pi);
@@ -333,21 +333,21 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     return f->claim != SERIES_UNDECIDED;
 }
 
-/* [4.13] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: it does not turn as t does, or as a power of t below
- * the first or of a logarithm. */
-static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth, const fmpz_t X)
+/* [4.13] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: it does not turn as t does, or (X not NULL) as a
+ * power of t below the first or of a logarithm from X on. */
+static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth, const fmpz *X)
 {
     LOCAL(fmpq, turn);
-    int start, slope, known = wave_turns(&start, &slope, p, wave);
-    arc_init(arc, slope, NODE_ZERO);
-    if (!known)
-        known = wave_turns_slowly(&start, &arc->slope, &arc->turning, arc->turning_power, p, wave, X);
-    fmpq_set_si(turn, sixth, 6);
-    if (known)
-        arc->centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
-    else
+    int start;
+    arc_init(arc, NODE_ZERO);
+    if (!wave_turns(&start, &arc->slope, p, wave) &&
+        (!X || !wave_turns_slowly(&start, &arc->slope, &arc->turning, arc->turning_power, p, wave, X))) {
         arc_clear(arc);
-    return known;
+        return 0;
+    }
+    fmpq_set_si(turn, sixth, 6);
+    arc->centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
+    return 1;
 }
 
 static int turns_as_t(const struct arc *arc)
@@ -396,12 +396,12 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
     struct arc arc;
     char from[64], least[64];
     LOCAL_INTERVAL(SCALE_PREC, b);
-    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth, X))
+    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth, NULL))
         return 0;
     mpfi_interv_si(arc.angle, -RETURN, RETURN);
     arc.level = 1;
     fmpq_set_si(arc.power, -1, 1);
-    if (turns_as_t(&arc) && growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
+    if (growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
         certify_returns(f, &arc, X, b);
