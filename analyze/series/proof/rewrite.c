@@ -70,6 +70,8 @@ int expression_multiply(struct expression_pool *p, int a, int b)
                    : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
                                                                     : NODE_MINUS_INFINITY;
     }
+    if (kind_of(p, a) == X_EXP && kind_of(p, b) == X_EXP && p->node[a].total && p->node[b].total)
+        return expression_unary(p, X_EXP, expression_add(p, p->node[a].child[0], p->node[b].child[0]));
     if (a == b)
         return expression_power(p, a, expression_ratio(p, 2, 1));
     for (int i = 0; i < 2; i++) { /* u u^e of a number u > 0 */
@@ -205,7 +207,10 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
         int signless = whole && (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
         const struct expression *b = &p->node[base];
-        if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
+        if (b->kind == X_EXP && b->total) {
+            fmpq_set(q, e);
+            result = expression_unary(p, X_EXP, expression_scale(p, b->child[0], q));
+        } else if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
             result = expression_number(p, q);
         } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) &&
                    rational_power(q, &b->weight[0], e)) {
