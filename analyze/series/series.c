@@ -77,11 +77,11 @@ static int find_sum(struct series *s, struct formula_error *e)
 
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
 {
-    return series_open_within(f, at, INFINITY, e);
+    return series_open_within(f, at, INFINITY, NULL, e);
 }
 
 struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
-                                  struct formula_error *e)
+                                  struct series_share *share, struct formula_error *e)
 {
     const char *missing = formula_missing(f);
     if (missing) {
@@ -96,7 +96,10 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
+        summand->share = share;
         search_begin(s->summand, 1, 0);
+        if (share)
+            share->heads--;
     }
     if (summand && search_pieces(summand, peak, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;

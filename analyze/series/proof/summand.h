@@ -80,6 +80,7 @@ struct series_summand {
     struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
+    struct series_share *share; /* of that work with other heads; NULL: none */
     const char *spent; /* what the search was at then; NULL: it did not stop */
     struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
