@@ -121,9 +121,12 @@ static int sum_to(struct build *b, const struct formula_node *node, int first, i
     int to_t = expression_in_t(w, q, p, last);
     b->nested |= b->closing;
     if (b->closing || b->unclosed || !p->node[last].total || p->node[first].kind != X_NUMBER ||
-        !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque ||
-        !(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR))
+        !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque)
         return opaque;
+    if (!(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR)) {
+        last = expression_floor(p, last);
+        to_t = 0;
+    }
     fmpz_set(from, fmpq_numref(p->node[first].q));
     b->index[node->slot] = opaque;
     long steps = b->steps;

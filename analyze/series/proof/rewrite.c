@@ -355,8 +355,19 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     }
 }
 
-/* [1.1] A fraction's argument without whole multiples of t, or (turns) a wave's without multiples of 2 pi t: whatever whole t is,
- * that changes nothing. */
+/* 1 if a node is q + w t, or a whole power of t (1 times that). */
+static int in_power_of_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    if (x->kind != X_POWER || x->child[0] != NODE_T_ITSELF || kind_of(p, x->child[1]) != X_NUMBER)
+        return expression_in_t(w, q, p, n);
+    fmpq_one(w);
+    fmpq_zero(q);
+    return fmpz_is_one(fmpq_denref(p->node[x->child[1]].q)) && fmpq_sgn(p->node[x->child[1]].q) > 0;
+}
+
+/* [1.1] A fraction's argument without whole multiples of t and its powers, or (turns) a wave's without multiples of 2 pi t:
+ * whatever whole t is, that changes nothing. */
 static int without_turns(struct expression_pool *p, int a, int turns)
 {
     int result = a, linear = kind_of(p, a) == X_LINEAR, count = linear ? p->node[a].count : 1;
@@ -366,7 +377,7 @@ static int without_turns(struct expression_pool *p, int a, int turns)
         fmpq_one(factor);
         if (linear)
             fmpq_set(factor, &p->node[a].weight[i]);
-        if (!(turns ? in_turns : expression_in_t)(w, q, p, child))
+        if (!(turns ? in_turns : in_power_of_t)(w, q, p, child))
             continue;
         fmpq_mul(w, w, factor);
         if (!fmpz_is_one(fmpq_denref(w)))
