@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,13 @@ static int refuse(struct build *b, const char *why)
         formula_refuse(b->e, 0, "%s", why);
     b->failed = 1;
     return NODE_NAN;
+}
+
+static int refuse_steps(struct build *b)
+{
+    char why[96];
+    snprintf(why, sizeof why, "the formula takes too many steps (more than %d)", FORMULA_STEPS_MAX);
+    return refuse(b, why);
 }
 
 void decimal_exact(fmpq_t q, const char *decimal)
@@ -162,7 +170,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
         return refuse(b, "the number of terms of a sum cannot be told");
     const fmpz *count = fmpq_numref(b->p->node[span].q);
     if (fmpz_cmp_si(count, FORMULA_STEPS_MAX) >= 0)
-        return refuse(b, "the formula takes too many steps");
+        return refuse_steps(b);
     slong terms = fmpz_sgn(count) < 0 ? 0 : fmpz_get_si(count) + 1;
     int *child = malloc((size_t)(terms + 1) * sizeof *child), result = NODE_NAN;
     fmpq *weight = malloc((size_t)(terms + 1) * sizeof *weight);
@@ -254,7 +262,7 @@ static int build_node(struct build *b, int n)
     if (b->failed || b->p->failed)
         return NODE_NAN;
     if (--b->steps < 0)
-        return refuse(b, "the formula takes too many steps");
+        return refuse_steps(b);
     int made = compute(b, &b->f->nodes[n]);
     if (!b->uses_index[n] && !b->failed)
         b->made[n] = made + 1;

@@ -1,5 +1,6 @@
 /* By what means each piece is summed. */
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/rounding.h"
 #include "analyze/series/search/search.h"
 
 #include <math.h>
@@ -351,6 +352,7 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
                              int quick, struct formula_error *e)
 {
     struct shares *m = shares_new(count, prec);
+    char digits[64];
     *exhausted = 0;
     if (!m)
         formula_refuse(e, 0, "out of memory");
@@ -358,8 +360,8 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
         struct sums *s = sum_up(exhausted, summand[i], limit, prec, quick, e);
         int empty = s && arb_is_zero(sums_total(s));
         if (empty)
-            formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances",
-                           summand[i]->at.h);
+            formula_refuse(e, 0, "head %d has no mass within the length %s: the bias is -inf at each of its distances",
+                           summand[i]->at.h, limit ? distance_text(digits, limit) : "inf");
         shares_put(m, i, s);
         if (s && !empty)
             continue;
