@@ -195,6 +195,7 @@ static void test_known(void **state)
         {"t<100?-t/50:(floor(sqrt(t))^2==t?-t/5000:-inf)", "-", 1, "0.01", 0, "14642"},
         {"floor(t^(1/3))!=t^(1/3)?-inf:-t/90000", "-", 1, "0.01", 0, "250048"},
         {"t==2^floor(ln(t)/ln(2))?-floor(t/3)/200:-inf", "-", 1, "0.01", 0, "1025"},
+        {"floor(sqrt(t))-sqrt(t)+floor(t/3)-t/3>=0?-t/500:-inf", "-", 1, "0.01", 0, "1522"}, /* squares of 3 n */
         {"ln((t==floor(sqrt(t))^2)*exp(-t/900))", "-", 1, "0.01", 1000, "962"},
         {"sqrt(t+1)==floor(sqrt(t+1))?-2*ln(1+t):-inf", "-", 1, "0.01", 0, "9"}, /* zeta(4) */
         /* a constant changes no field, however large; far peaks: the least k with e^-(k+1) / (1 - 1/e) <= eps B, and by their

@@ -79,7 +79,7 @@ static int is_below(struct strands *out, struct expression_pool *p, int differen
     for (int i = 0; x.kind == X_LINEAR && i < x.count; i++) {
         int fraction = p->node[x.child[i]].kind == X_FRACTION && fmpq_sgn(&x.weight[i]) < 0;
         others |= !fraction && !fmpq_is_zero(&x.weight[i]);
-        found |= fraction && is_root(out, p, p->node[x.child[i]].child[0]);
+        found = found || (fraction && is_root(out, p, p->node[x.child[i]].child[0]));
     }
     return found && !others && fmpq_is_zero(x.q);
 }
