@@ -9,7 +9,8 @@
 enum {
     ORDER = 4, /* terms of a power series in what tends to 0 */
     STEEP = 16, /* exp(-wild) is at most level^-STEEP */
-    POWER_BITS = 20 /* larger powers are exponentials of logarithms */
+    POWER_BITS = 20, /* larger powers are exponentials of logarithms */
+    END_BITS = 4096 /* of an exponent */
 };
 
 static int one_sided(struct scaled *out, struct scale *g, long lo, long hi)
@@ -448,25 +449,66 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     return u && v && either(out, g, u, v, larger);
 }
 
+/* A bound as the rational number it is. 1, or 0: it is infinite, or too long. */
+static int rational_end(fmpq_t q, const mpfr_t bound)
+{
+    LOCAL(arf, exact);
+    if (!mpfr_number_p(bound) || (!mpfr_zero_p(bound) && labs(mpfr_get_exp(bound)) > END_BITS))
+        return 0;
+    arf_set_mpfr(exact, bound);
+    arf_get_fmpq(q, exact);
+    return 1;
+}
+
+static int is_pure(const struct scaled *u)
+{
+    return u && !u->count && u->rough && !u->masked;
+}
+
+/* [4.7] Bound of w times node n from above, out += its exact terms: of what is known within an interval times a monomial, or
+ * times what is positive, no more than an end of it. 1, or 0: it is no such node. */
+static int add_bound(struct scaled *out, struct scale *g, int n, const fmpq *w)
+{
+    struct expression x = g->p->node[n];
+    const struct scaled *u = of_node(g, n), *a = u, *b = NULL;
+    LOCAL(fmpq, q);
+    if (!is_pure(u) || monomial_sign(&u->at) <= 0)
+        return 0;
+    for (int i = 0; i < 2 && x.kind == X_MULTIPLY && !b; i++) {
+        const struct scaled *factor = of_node(g, x.child[i]), *other = of_node(g, x.child[1 - i]);
+        if (is_pure(factor) && other && other->count && scaled_sign(g, other) == 1) {
+            a = factor;
+            b = other;
+        }
+    }
+    if (!rational_end(q, fmpq_sgn(w) > 0 ? &a->rest->right : &a->rest->left))
+        return 0;
+    fmpq_mul(q, q, w);
+    out->masked = 1;
+    int end = expression_number(g->p, q);
+    return b ? scaled_addmul(g, out, b, &a->at, end) : scaled_add_term(g, out, &a->at, end);
+}
+
 /* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and its sign is looked for. */
 static int add_terms(struct scaled *out, struct scale *g, int n, int first, int count)
 {
     LOCAL_MONOMIAL(one);
+    LOCAL(fmpq, w);
     if (count > 1) {
         LOCAL_SCALED(g, half);
         return add_terms(out, g, n, first, count / 2) && add_terms(&half, g, n, first + count / 2, count - count / 2) &&
                scaled_addmul(g, out, &half, &one, NODE_ONE);
     }
-    const struct scaled *u = of_node(g, g->p->node[n].child[first]);
-    int sign = fmpq_sgn(&g->p->node[n].weight[first]);
-    if (u && !u->count && u->rough && (sign > 0 ? mpfr_sgn(&u->rest->right) <= 0 : !u->masked && mpfr_sgn(&u->rest->left) >= 0)) {
+    int child = g->p->node[n].child[first];
+    const struct scaled *u = of_node(g, child);
+    fmpq_set(w, &g->p->node[n].weight[first]);
+    int never = is_pure(u) && fmpq_sgn(w) * mpfr_sgn(fmpq_sgn(w) > 0 ? &u->rest->right : &u->rest->left) <= 0; /* above 0 */
+    if (is_pure(u) && monomial_sign(&u->at) > 0 && (never || n == g->count - 1)) {
         g->one_sided = 1;
-        if (g->above) {
-            out->masked = 1;
+        if (g->above && add_bound(out, g, child, w))
             return 1;
-        }
     }
-    return u && scaled_addmul(g, out, u, &one, expression_number(g->p, &g->p->node[n].weight[first]));
+    return u && scaled_addmul(g, out, u, &one, expression_number(g->p, w));
 }
 
 /* [4.6] The sum that is node n with v - k in place of fraction(v), where v is known to be at least k and less than k + 1; n if
