@@ -66,6 +66,7 @@ static void test_converges(void **state)
         "-abs(sin(t)/cos(t))-0.05*t",
         "-2*ln(1+t)-t*abs(sin(t))", /* whatever is taken off */
         "floor(sqrt(t))^2==t?-0.51*ln(1+t):-inf",
+        "(-1)^floor(sqrt(t))*ln(1+t)*0.2-1.3*ln(1+t)",
         "-(1+abs(sin(t)))*ln(1+t)-1.01*ln(ln(3+t))", /* by the worst that a wave does */
         "-(2+cos(exp(pi)*t))*ln(1+t)-1.01*ln(ln(3+t))",
         "-ln(1+t)-2*ln(ln(3+t))+0.99*sin(t)*ln(ln(3+t))",

@@ -177,6 +177,8 @@ static void test_known(void **state)
         /* as all distances have it, where the first 10^6 terms take too long; numpy */
         {"-sum(i,1,t,0.01+0.01*cos(i)*cos(3*i)/sqrt(i))", "-", 1, "0.01", 1000000, "461"},
         {"-sum(i,1,t,0.01+0.01*cos(i)*cos(3*i)/sqrt(i))", "-", 1, "0.01", 600, "439"},
+        {"(-1)^floor(sqrt(t))-t/50", "-", 1, "0.01", 0, "222"},
+        {"(-0.5)^(t^2+floor(t/2))-t/20", "-", 1, "0.01", 0, "91"},
         {"-1/(1+cos(t))-0.05*t", "-", 1, "0.01", 0, "91"},
         {"-1/(0.5-abs(sin(t)))^2-t/9", "-", 1, "0.01", 0, "40"},
         {"sqrt(t^2+2*t+5)-(t+1)-2*ln(1+t)", "-", 1, "0.01", 0, "23"},

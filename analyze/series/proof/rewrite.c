@@ -117,7 +117,7 @@ static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
 }
 
 /* Whether a node without t is a whole number: 1, 0, or 2 when it cannot be told. */
-static int is_whole(const struct expression_pool *p, int n)
+static int constant_is_whole(const struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];
     if (x->kind == X_NUMBER)
@@ -129,6 +129,38 @@ static int is_whole(const struct expression_pool *p, int n)
         if (arb_is_finite(v) && !arb_contains_int(v))
             return 0;
     return 2;
+}
+
+/* 1 if a node is q + w t, or a whole power of t (1 times that). */
+static int in_power_of_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    if (x->kind != X_POWER || x->child[0] != NODE_T_ITSELF || kind_of(p, x->child[1]) != X_NUMBER)
+        return expression_in_t(w, q, p, n);
+    fmpq_one(w);
+    fmpq_zero(q);
+    return fmpz_is_one(fmpq_denref(p->node[x->child[1]].q)) && fmpq_sgn(p->node[x->child[1]].q) > 0;
+}
+
+int expression_is_whole(struct expression_pool *p, int n)
+{
+    LOCAL(fmpq, w, q);
+    for (int i = 0; p->node[n].kind == X_LINEAR && i < p->node[n].count; i++) /* of w floor(u), written w u - w fraction(u) */
+        if (p->node[p->node[n].child[i]].kind == X_FRACTION && !fmpq_is_zero(&p->node[n].weight[i])) {
+            fmpq_set(w, &p->node[n].weight[i]);
+            if (!fmpz_is_one(fmpq_denref(w)))
+                return 0;
+            int floor = expression_floor(p, p->node[p->node[n].child[i]].child[0]);
+            n = expression_add(p, n, expression_scale(p, floor, w));
+            i = -1;
+        }
+    const struct expression *x = &p->node[n];
+    if (x->kind != X_LINEAR)
+        return x->kind == X_NUMBER ? fmpz_is_one(fmpq_denref(x->q)) : in_power_of_t(w, q, p, n);
+    int whole = fmpz_is_one(fmpq_denref(x->q));
+    for (int i = 0; i < x->count; i++) /* 0 u, where u may be none */
+        whole &= fmpq_is_zero(&x->weight[i]) || (fmpz_is_one(fmpq_denref(&x->weight[i])) && in_power_of_t(w, q, p, x->child[i]));
+    return whole;
 }
 
 /* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; c^v, c
@@ -164,7 +196,7 @@ static int special_power(struct expression_pool *p, int base, int exponent)
         return b->total || b->kind == X_INFINITY ? NODE_ONE : -1;
     int e_sign = e->depends ? 2 : expression_sign(p, exponent), b_sign = b->depends ? 2 : expression_sign(p, base);
     if (b_sign == -1 && !e->depends) {
-        int whole = is_whole(p, exponent);
+        int whole = constant_is_whole(p, exponent);
         if (whole != 1)
             return whole == 0 ? NODE_NAN : -1;
     }
@@ -229,9 +261,9 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         if (result >= 0)
             return result;
     }
-    LOCAL(fmpq, w, q);
-    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && expression_in_t(w, q, p, exponent) &&
-        fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q))) { /* |b|^u cos(pi u), u whole */
+    LOCAL(fmpq, w);
+    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && p->node[exponent].total && p->node[exponent].depends &&
+        expression_is_whole(p, exponent)) { /* |b|^u cos(pi u), u whole */
         fmpq_neg(w, p->node[base].q);
         int size = expression_power(p, expression_number(p, w), exponent);
         int turn = expression_multiply(p, expression_leaf(p, X_PI), exponent);
@@ -353,17 +385,6 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     }
     default: return -1;
     }
-}
-
-/* 1 if a node is q + w t, or a whole power of t (1 times that). */
-static int in_power_of_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
-{
-    const struct expression *x = &p->node[n];
-    if (x->kind != X_POWER || x->child[0] != NODE_T_ITSELF || kind_of(p, x->child[1]) != X_NUMBER)
-        return expression_in_t(w, q, p, n);
-    fmpq_one(w);
-    fmpq_zero(q);
-    return fmpz_is_one(fmpq_denref(p->node[x->child[1]].q)) && fmpq_sgn(p->node[x->child[1]].q) > 0;
 }
 
 /* [1.1] A fraction's argument without whole multiples of t and its powers, or (turns) a wave's without multiples of 2 pi t:

@@ -14,28 +14,6 @@ static int is_whole_number(const struct expression *x, ulong least, ulong most)
            fmpz_cmp_ui(fmpq_numref(x->q), most) <= 0;
 }
 
-/* 1 if a node is a whole number wherever it is one: whole numbers and some w floor(u), written w u - w fraction(u). */
-static int is_whole(struct expression_pool *p, int n)
-{
-    LOCAL(fmpq, w);
-    if (n == NODE_T_ITSELF)
-        return 1;
-    for (int i = 0; p->node[n].kind == X_LINEAR && i < p->node[n].count; i++)
-        if (p->node[p->node[n].child[i]].kind == X_FRACTION && !fmpq_is_zero(&p->node[n].weight[i])) {
-            fmpq_set(w, &p->node[n].weight[i]);
-            if (!fmpz_is_one(fmpq_denref(w)))
-                return 0;
-            int floor = expression_floor(p, p->node[p->node[n].child[i]].child[0]);
-            n = expression_add(p, n, expression_scale(p, floor, w));
-            i = -1;
-        }
-    const struct expression *x = &p->node[n];
-    int whole = (x->kind == X_NUMBER || x->kind == X_LINEAR) && fmpz_is_one(fmpq_denref(x->q));
-    for (int i = 0; x->kind == X_LINEAR && i < x->count; i++) /* 0 u, where u may be none */
-        whole &= fmpq_is_zero(&x->weight[i]);
-    return whole;
-}
-
 /* n = w^k or b^w, w a whole number. */
 static int is_power(struct strands *out, struct expression_pool *p, int n)
 {
@@ -44,9 +22,9 @@ static int is_power(struct strands *out, struct expression_pool *p, int n)
         return 0;
     const struct expression base = p->node[x.child[0]], exponent = p->node[x.child[1]];
     *out = (struct strands){.count = 1};
-    if (is_whole_number(&exponent, 2, POWER_MAX) && is_whole(p, x.child[0]))
+    if (is_whole_number(&exponent, 2, POWER_MAX) && expression_is_whole(p, x.child[0]))
         out->power = fmpz_get_ui(fmpq_numref(exponent.q));
-    else if (is_whole_number(&base, 2, BASE_MAX) && is_whole(p, x.child[1]))
+    else if (is_whole_number(&base, 2, BASE_MAX) && expression_is_whole(p, x.child[1]))
         out->base = fmpz_get_ui(fmpq_numref(base.q));
     return out->power || out->base;
 }
