@@ -359,9 +359,11 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
     for (int i = 0; m && i < count; i++) {
         struct sums *s = sum_up(exhausted, summand[i], limit, prec, quick, e);
         int empty = s && arb_is_zero(sums_total(s));
-        if (empty)
+        if (empty && limit)
             formula_refuse(e, 0, "head %d has no mass within the length %s: the bias is -inf at each of its distances",
-                           summand[i]->at.h, limit ? distance_text(digits, limit) : "inf");
+                           summand[i]->at.h, distance_text(digits, limit));
+        else if (empty)
+            formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", summand[i]->at.h);
         shares_put(m, i, s);
         if (s && !empty)
             continue;
