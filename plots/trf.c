@@ -12,7 +12,16 @@ struct trf_figure {
     double epsilon;
 };
 
-/* Lines of a panel, then the marks; with the key, which belongs to both. */
+/* The first point from k on that no line goes to, as the weights beside it are 0; c->points: there is none. */
+static size_t first_alone(const struct trf_curve *c, size_t k)
+{
+    while (k < c->points &&
+           !(c->weight[k] > 0 && (k == 0 || !(c->weight[k - 1] > 0)) && (k + 1 == c->points || !(c->weight[k + 1] > 0))))
+        k++;
+    return k;
+}
+
+/* Lines of a panel, and dots where weights stand alone, then the marks; with the key, which belongs to both. */
 static void write_lines(struct script *s, const struct trf_figure *u, int beyond, double most, int with_key)
 {
     const char *joint = "plot";
@@ -24,6 +33,9 @@ static void write_lines(struct script *s, const struct trf_figure *u, int beyond
         fprintf(f, "%s $curve%zu using 1:%d with lines ls %zu notitle", joint, i + 1, beyond ? 3 : 2, i + 1);
         joint = ", \\\n    ";
     }
+    for (size_t i = 0; !beyond && i < u->count; i++)
+        if (first_alone(&u->curves[i], 0) < u->curves[i].points)
+            fprintf(f, "%s $alone%zu using 1:2 with points ls %zu pt 7 ps 0.3 notitle", joint, i + 1, i + 1);
     for (size_t i = 0; i < u->count; i++) {
         const struct trf_curve *c = &u->curves[i];
 
@@ -58,6 +70,13 @@ static double write_data(struct script *s, const struct trf_figure *u, struct ke
                 *least = fmin(*least, c->weight[k]);
         }
         fputs("EOD\n", s->data);
+        size_t alone = first_alone(c, 0);
+        if (alone < c->points) {
+            fprintf(s->data, "$alone%zu << EOD\n", i + 1);
+            for (; alone < c->points; alone = first_alone(c, alone + 1))
+                fprintf(s->data, "%.10g %.10g\n", c->tokens[alone], c->weight[alone]);
+            fputs("EOD\n", s->data);
+        }
         if (c->field > 0)
             fprintf(s->data, "$mark%zu << EOD\n%.10g %.10g %.10g\nEOD\n", i + 1, c->field, c->weight_at_field, u->epsilon);
     }

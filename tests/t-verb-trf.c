@@ -354,6 +354,21 @@ static void plot_draws_fields_over_epsilon(void **state)
     free(script);
 }
 
+/* Where a mask leaves single distances, no line joins their weights: dots do. */
+static void figure_dots_weights_that_stand_alone(void **state)
+{
+    char *script;
+
+    (void)state;
+    expect("trf t-4*floor(t/4)==0?-t/8:-inf -t/8 -o alone", 0, NULL);
+    script = slurp(at("alone/trf.gp"), NULL);
+    assert_non_null(script);
+    assert_non_null(strstr(script, "$alone1 << EOD\n1 1\n5 0.6065306597\n9 0.3678794412\n"));
+    assert_non_null(strstr(script, "$alone1 using 1:2 with points"));
+    assert_null(strstr(script, "$alone2"));
+    free(script);
+}
+
 /* ---- inputs ---- */
 
 static int make_inputs(void **state)
@@ -583,6 +598,7 @@ int main(void)
         cmocka_unit_test(printed_counts_hold_the_count),
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
+        cmocka_unit_test(figure_dots_weights_that_stand_alone),
         cmocka_unit_test(effort_ends),
         cmocka_unit_test(dear_terms),
         cmocka_unit_test(outlooks),

@@ -75,13 +75,14 @@ static double middle(double lo, double hi)
     return isfinite(hi) ? lo + (hi - lo) / 2 : lo;
 }
 
-/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance.
- * The arrays lie in one block. */
+/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance; of
+ * a step that ends where f is 0 its greatest f. The arrays lie in one block. */
 static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
     const struct formula *f = a->set.biases[head->bias].formula;
-    double *tokens = malloc(3 * POINTS_MAX * sizeof *tokens), *weight, *beyond, sum = 0, largest = 0, total, next = 1;
+    double *tokens = malloc(3 * POINTS_MAX * sizeof *tokens), *weight, *beyond, sum = 0, largest = 0, total, next = 1,
+           greatest = 0, at_greatest = 1, sum_there = 0;
     uint64_t length;
     const struct trf_value *v = drawn_value(r, head, &length);
     char *label = NULL, *note = NULL, layers[64], count[128];
@@ -106,14 +107,21 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
 
         sum += value;
         largest = fmax(largest, value);
+        if (value >= greatest) {
+            greatest = value;
+            at_greatest = j;
+            sum_there = sum;
+        }
         if (j == c->field)
             c->weight_at_field = value;
         if (!kept || c->points == POINTS_MAX)
             continue;
         next = fmax(j + 1, j * 1.01);
-        tokens[c->points] = j;
-        weight[c->points] = value;
-        beyond[c->points++] = total > 0 ? fmax(1 - sum / total, 0) : 1;
+        int zero = value == 0;
+        tokens[c->points] = zero ? at_greatest : j;
+        weight[c->points] = zero ? greatest : value;
+        beyond[c->points++] = total > 0 ? fmax(1 - (zero ? sum_there : sum) / total, 0) : 1;
+        greatest = 0;
     }
     for (size_t i = 0; i < c->points && largest > 0; i++)
         weight[i] /= largest;
