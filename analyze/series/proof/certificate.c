@@ -174,7 +174,7 @@ void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
     char text[800];
-    int powers = f->residues.power || f->residues.base, count = f->residues.count;
+    int powers = strands_are_powers(&f->residues), count = f->residues.count;
     if (count == 1 && !powers) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
@@ -243,7 +243,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         summand_term(start, f, f->root, X, 128, &ignored);
         if (steps_range(step, f, X) == 0)
             certify_steps(to, X, step, start);
-    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !f->residues.power && !f->residues.base &&
+    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !strands_are_powers(&f->residues) &&
                (g = growth_new(f->pool, root, X, NULL)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);

@@ -26,7 +26,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, const struct strands 
     if (!f->residue)
         return -1;
     f->residues = *strands;
-    if (strands->power || strands->base)
+    if (strands_are_powers(strands))
         known = known && range_defined(f->pool, root, X, NULL);
     strand_place(N, X, 0, strands);
     for (int r = 0; r < strands->count && known; r++) {

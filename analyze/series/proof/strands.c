@@ -121,8 +121,8 @@ int strands_of_powers(struct strands *out, struct expression_pool *p, int root, 
 int strands_hold(const struct strands *s, struct expression_pool *p, int root, const fmpz_t first)
 {
     struct strands own = {0};
-    return (!s->power && !s->base) || (strands_of_powers(&own, p, root, first) && s->count == 1 && own.power == s->power &&
-                                       own.base == s->base && own.ahead == s->ahead);
+    return !strands_are_powers(s) || (strands_of_powers(&own, p, root, first) && s->count == 1 && own.power == s->power &&
+                                      own.base == s->base && own.ahead == s->ahead);
 }
 
 /* ---- places ---- */
@@ -165,7 +165,7 @@ void strand_distance(fmpz_t t, const fmpz_t n, int r, const struct strands *s)
 void strand_place(fmpz_t n, const fmpz_t t, int r, const struct strands *s)
 {
     LOCAL(fmpz, before);
-    if (!s->power && !s->base) {
+    if (!strands_are_powers(s)) {
         fmpz_sub_si(n, t, r);
         fmpz_cdiv_q_si(n, n, s->count);
         return;

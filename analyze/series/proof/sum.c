@@ -275,7 +275,7 @@ int sums_euler(struct sums *s, struct euler *const *e, const struct strands *str
         while (q->strand[x->first].node != x->node)
             x->first++;
         strand_place(n, q->piece->first, r, strands);
-        if (x->euler && (strands->power || strands->base) && !add_leads(x, s->f->pool, n, s->prec)) {
+        if (x->euler && strands_are_powers(strands) && !add_leads(x, s->f->pool, n, s->prec)) {
             strands_free(q);
             return 0;
         }

@@ -34,6 +34,11 @@ struct strands {
     ulong power, base; /* 0: it is not that */
 };
 
+static inline int strands_are_powers(const struct strands *s)
+{
+    return s->power || s->base;
+}
+
 /* b at the distances of one strand as an expression in n, from some n on. */
 struct residue {
     int node, first; /* the first with this node, which alone has growths */

@@ -243,7 +243,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct s
         f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
-        if (strands->power || strands->base)
+        if (strands_are_powers(strands))
             prove(f, "%s: from t = %s on f is 0 but at t = %s, and so does the sum over n, by Bertrand's series",
                   series_verdict_name(f->claim), from, powers_text(text, sizeof text, strands));
         else if (strands->count == 1)

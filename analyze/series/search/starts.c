@@ -98,7 +98,7 @@ static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     const struct strands *strands = &f->strands;
-    int several = strands->count > 1 || strands->power || strands->base;
+    int several = strands->count > 1 || strands_are_powers(strands);
     ulong most = strands->base ? BASE_BITS : RESIDUE_BITS;
     LOCAL(fmpz, X);
     for (ulong bits = 4; bits <= most && several && !search_spent(f, "rules 4.10 and 4.15 were tried");
@@ -204,7 +204,7 @@ static void find_strands(struct series_summand *f)
     }
     if (distinct > STRANDS_MAX)
         f->strands.count = 1;
-    int all = f->strands.count == 1 && !f->strands.power && !f->strands.base;
+    int all = f->strands.count == 1 && !strands_are_powers(&f->strands);
     if (all && (kinked || last->kind == PIECE_SMOOTH))
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
     for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {

@@ -209,7 +209,7 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     struct euler *e[PERIOD_MAX];
     int hard = 0;
     LOCAL(fmpz, N, first, from, to, length);
-    int several = strands->count < 16 ? strands->count : 16, powers = strands->power || strands->base;
+    int several = strands->count < 16 ? strands->count : 16, powers = strands_are_powers(strands);
     double most_work = work_done + PANELS_WORK * several;
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
@@ -286,7 +286,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     fmpz_sub(length, end, piece->first);
     ulong most = affordable(plan, piece, length), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
-    int powers = piece->unbounded && (plan->f->strands.power || plan->f->strands.base);
+    int powers = piece->unbounded && strands_are_powers(&plan->f->strands);
     int euler = piece->unbounded ? !plan->f->wild || powers : piece->kind == PIECE_SMOOTH;
     if (!fmpz_is_zero(plan->f->flank) && (fmpz_equal(end, plan->f->flank) || fmpz_equal(piece->first, plan->f->flank + 1)))
         return bound_flank(plan, piece, end);
