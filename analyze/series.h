@@ -36,8 +36,8 @@ struct series;
  * parameters must be set. NULL with *e on failure: a bias that is NaN or +inf somewhere that is reached, no mass at all, memory.
  * Undecided is no failure. Bounded effort (a few seconds). Caller frees. */
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e);
-/* The effort that the heads of one bias share, so that together they take some ten seconds at most: what one needs no more,
- * those after it have. */
+/* The effort that all questions of one bias share, of all its heads, so that together they take some ten seconds at most: what
+ * one needs no more, those after it have. */
 struct series_share {
     int heads; /* that are not opened yet */
     double end; /* 0 at first */

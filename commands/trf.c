@@ -168,7 +168,7 @@ static const struct option_row rows[] = {
      .value = "S",
      .help = "at most about S seconds of processor time for a head and for each number of it: then the best interval, or "
              "`undecided`, is the answer, and it is told what was not settled (default: some four seconds, of ten for all "
-             "heads of a bias, counted in work, so that the answer is the same on every machine)",
+             "that is asked of a bias, counted in work, so that the answer is the same on every machine)",
      .type = OPTION_REAL,
      .at = AT(effort),
      .low = 0,

@@ -131,10 +131,10 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         head = add_head(r, argument, bias, rows > 1 ? h : 0, e);
         if (!head)
             return -1;
-        if (h == 1 && rows > 1) {
+        if (h == 1) {
             share = head->share = calloc(1, sizeof *share);
             if (!share)
-                return fail_memory(e, sizeof *share, "the effort of heads");
+                return fail_memory(e, sizeof *share, "the effort of a bias");
             share->heads = rows;
         }
         if (a->set.uses_length) {
