@@ -39,10 +39,14 @@ int series_count_exact(const struct series_count *c)
 static struct series *series_new(int count, struct formula_error *e)
 {
     struct series *s = calloc(1, sizeof *s);
-    if (s)
+    if (s) {
         s->summand = calloc((size_t)count, sizeof *s->summand);
-    if (!s || !s->summand) {
-        free(s);
+        s->kept = malloc(sizeof *s->kept);
+    }
+    if (s && s->kept)
+        kept_init(s->kept);
+    if (!s || !s->summand || !s->kept) {
+        series_free(s);
         formula_refuse(e, 0, "out of memory");
         return NULL;
     }
@@ -53,25 +57,21 @@ static struct series *series_new(int count, struct formula_error *e)
 /* Bounds of B as series_sum reports them. 0 or -1. */
 static int find_sum(struct series *s, struct formula_error *e)
 {
-    int exhausted, converges = s->verdict == SERIES_CONVERGES;
+    int converges = s->verdict == SERIES_CONVERGES;
     LOCAL(fmpz, limit);
     LOCAL(arb, total);
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
     fmpz_set_ui(limit, PARTIAL_LENGTH);
-    struct shares *m = search_shares(&exhausted, s->summand, 1, converges ? NULL : limit, SERIES_PREC,
-                                     search_has_waves(s->summand, 1), e);
-    if (!m)
+    const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, converges ? NULL : limit, SERIES_PREC, SERIES_PREC,
+                                               search_has_waves(s->summand, 1), e);
+    if (!sums)
         return -1;
-    shares_total(total, m);
+    shares_total(total, sums->shares);
     ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->shift);
-    if (converges) {
-        s->kept = (struct kept){m, exhausted};
-    } else {
+    if (!converges)
         s->sum_hi = INFINITY;
-        shares_free(m);
-    }
     return 0;
 }
 
@@ -157,7 +157,9 @@ void series_free(struct series *s)
 {
     if (!s)
         return;
-    shares_free(s->kept.shares);
+    if (s->kept)
+        kept_clear(s->kept);
+    free(s->kept);
     for (int i = 0; s->summand && i < s->count; i++)
         summand_release(s->summand[i]);
     free(s->summand);
@@ -205,14 +207,14 @@ static int ask_of_all(struct field *out, const struct series *s, const fmpz_t li
     LOCAL(fmpq, more, less);
     LOCAL(fmpz, span);
     fmpz_sub(span, out->yes, out->no);
-    if (fmpz_is_one(span) || s->count > 1 || s->verdict != SERIES_CONVERGES || !s->kept.shares ||
-        !field_epsilons_within(more, less, s->kept.shares, limit, epsilon))
+    if (fmpz_is_one(span) || s->count > 1 || s->verdict != SERIES_CONVERGES || !s->kept->of_all[KEPT_FIRST].shares ||
+        !field_epsilons_within(more, less, s->kept->of_all[KEPT_FIRST].shares, limit, epsilon))
         return 0;
     search_begin(s->summand, s->count, 1); /* these sums are there */
     for (int end = 0; end < 2 && !failed; end++) {
         struct field f;
         field_init(&f, NULL);
-        failed = search_field(&f, NULL, s->summand, 1, &s->kept, end ? less : more, NULL, e);
+        failed = search_field(&f, NULL, s->summand, 1, s->kept, end ? less : more, NULL, e);
         if (end && f.bounded && fmpz_cmp(f.yes, out->yes) < 0)
             fmpz_set(out->yes, f.yes);
         if (!end && fmpz_cmp(f.no, out->no) > 0)
@@ -242,9 +244,9 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     const fmpz *most = length ? limit : NULL;
     search_begin(s->summand, s->count, 1);
     if (layers > 1)
-        return search_depth(out, s->summand, s->count, &s->kept, q, layers, most, e) < 0 ? -1 : 0;
+        return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);
-    int failed = search_field(&f, total, s->summand, s->count, &s->kept, q, most, e); /* 1: there may be no mass, and no field */
+    int failed = search_field(&f, total, s->summand, s->count, s->kept, q, most, e); /* 1: there may be no mass, and no field */
     if (!failed && length)
         failed = ask_of_all(&f, s, limit, q, e);
     if (!failed) {

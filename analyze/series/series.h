@@ -11,7 +11,7 @@ struct series {
     enum series_verdict verdict;
     char *proof; /* mean only */
     double sum_lo, sum_hi;
-    struct kept kept;
+    struct kept *kept;
 };
 
 #endif

@@ -237,11 +237,11 @@ static int is_closed(const struct series_summand *f)
     return closed;
 }
 
-int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, const struct kept *kept,
+int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e)
 {
     struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
-    int failed = 0, done = 0, exhausted, closed = 1, waves = search_has_waves(summand, count);
+    int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);
     /* a peak is summed as easily however far out it is */
@@ -257,17 +257,12 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
             continue;
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        int keep = attempt == 1 && !limit && kept && kept->shares && first == SERIES_PREC;
-        if (keep) {
-            s.m = kept->shares;
-            exhausted = kept->exhausted;
-        } else {
-            s.m = search_shares(&exhausted, summand, count, limit, prec > most ? most : prec, attempt == 0, e);
-        }
-        if (!s.m) {
+        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec > most ? most : prec, most, attempt == 0, e);
+        if (!sums) {
             failed = -1;
             break;
         }
+        s.m = sums->shares;
         if (shares_unknown(s.m)) {
             failed = done = 1;
         } else {
@@ -285,10 +280,8 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
                 done = 1;
             }
             /* in balls a long run of waves would take too long */
-            done |= settled || (attempt >= 1 && exhausted) || (attempt == 0 && fmpz_cmp_ui(out->yes, WAVES_MAX) > 0);
+            done |= settled || (attempt >= 1 && sums->exhausted) || (attempt == 0 && fmpz_cmp_ui(out->yes, WAVES_MAX) > 0);
         }
-        if (!keep)
-            shares_free(s.m);
     }
     arb_clear(s.value);
     return failed;

@@ -35,8 +35,8 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
-static int narrow(struct field *f, struct series_summand *const *summand, int count, const fmpq_t epsilon, int layers,
-                  const fmpz *limit, struct formula_error *e)
+static int narrow(struct field *f, struct series_summand *const *summand, int count, struct kept *kept, const fmpq_t epsilon,
+                  int layers, const fmpz *limit, struct formula_error *e)
 {
     int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
@@ -56,9 +56,12 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         } else {
             break;
         }
-        struct shares *m = search_shares(&exhausted, summand, count, limit, prec, waves && attempt <= 0, e);
-        if (!m)
+        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, prec + SERIES_PREC, waves && attempt <= 0,
+                                                   e);
+        if (!sums)
             return -1;
+        struct shares *m = sums->shares;
+        exhausted = sums->exhausted;
         ulong most = affordable(summand[0], m, f->yes, attempt >= 0);
         if ((ulong)cells > most && attempt < 0) {
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
@@ -69,14 +72,13 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             depth_by_cells(f, m, epsilon, layers, width, cells, prec);
             depth_exactly(f, m, epsilon, layers);
         }
-        shares_free(m);
         if (dear)
             break;
     }
     return 0;
 }
 
-int search_depth(struct series_count *out, struct series_summand *const *summand, int count, const struct kept *kept,
+int search_depth(struct series_count *out, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
 {
     struct field least, greatest, all;
@@ -93,7 +95,7 @@ int search_depth(struct series_count *out, struct series_summand *const *summand
         failed = field_report(&lo, &least, e) || field_report(&hi, &greatest, e) ? -1 : 0;
     if (!failed && lo.lo && hi.hi) {
         depth_by_one_layer(&all, &least, &greatest, layers);
-        failed = narrow(&all, summand, count, epsilon, layers, limit, e) || field_report(out, &all, e) ? -1 : 0;
+        failed = narrow(&all, summand, count, kept, epsilon, layers, limit, e) || field_report(out, &all, e) ? -1 : 0;
     } else if (!failed) { /* beyond whole numbers, or no end is known */
         depth_report_far(out, &lo, &hi, layers);
         out->lo = lo.lo;

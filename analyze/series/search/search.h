@@ -63,23 +63,39 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
 /* 1 if some bias is a combination of many waves. */
 int search_has_waves(struct series_summand *const *summand, int count);
 
-/* ---- field.c ---- */
+/* ---- kept.c ---- */
 
-/* Sums that are kept from one question to the next: of the whole series at SERIES_PREC bits. */
-struct kept {
+/* Sums as search_shares makes them. */
+struct sums_kept {
     struct shares *shares; /* NULL: none */
     int exhausted;
+    slong prec;
+    double left; /* where the work ended with them: how much could be done; else HUGE_VAL */
 };
+enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
+/* Sums that are kept from one question of a series to the next, which asks for another epsilon. */
+struct kept {
+    struct sums_kept of_all[KEPT_COUNT], of_limit[KEPT_COUNT];
+    fmpz_t limit; /* the last one asked for */
+};
+void kept_init(struct kept *kept);
+void kept_clear(struct kept *kept);
+/* Those that are kept where they will do, else new ones of prec bits or a few more (of `most` at most), as search_shares: of the
+ * whole series, quick ones do for any up to SERIES_PREC bits. Borrowed up to the next call. NULL with *e. */
+const struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit,
+                                    slong prec, slong most, int quick, struct formula_error *e);
+
+/* ---- field.c ---- */
 
 /* Narrows *out, the field of the first `limit` distances (NULL: of all). 0, or -1 with *e; 1: it is not known whether there is
  * mass. total (may be NULL): the sum over these distances, of the first summand. */
-int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, const struct kept *kept,
+int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e);
 
 /* ---- layers.c ---- */
 
 /* The field across so many layers, as search_field. */
-int search_depth(struct series_count *out, struct series_summand *const *summand, int count, const struct kept *kept,
+int search_depth(struct series_count *out, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e);
 
 /* ---- scales.c ---- */

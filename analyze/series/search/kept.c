@@ -1,0 +1,57 @@
+/* Sums that are kept from one question to the next: they are the same for every epsilon. */
+#include "analyze/series/search/search.h"
+
+#include <math.h>
+
+enum { SHARP_STEP = 32 /* bits: the precision of sharp ones is a multiple of that, of more where it is high */ };
+
+void kept_init(struct kept *kept)
+{
+    *kept = (struct kept){0};
+    fmpz_init(kept->limit);
+}
+
+static void drop(struct sums_kept *of)
+{
+    for (int i = 0; i < KEPT_COUNT; i++) {
+        shares_free(of[i].shares);
+        of[i].shares = NULL;
+    }
+}
+
+void kept_clear(struct kept *kept)
+{
+    drop(kept->of_all);
+    drop(kept->of_limit);
+    fmpz_clear(kept->limit);
+}
+
+/* What other questions will need as well. */
+static slong round_up(slong prec)
+{
+    slong step = SHARP_STEP;
+    while (step < prec / 16)
+        step *= 2;
+    return prec <= SERIES_PREC ? SERIES_PREC : (prec + step - 1) / step * step;
+}
+
+const struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit,
+                                    slong prec, slong most, int quick, struct formula_error *e)
+{
+    double left = search_left(summand[0]);
+    if (limit && !fmpz_equal(kept->limit, limit)) {
+        drop(kept->of_limit);
+        fmpz_set(kept->limit, limit);
+    }
+    int which = prec > SERIES_PREC ? KEPT_SHARP : quick && limit ? KEPT_QUICK : KEPT_FIRST;
+    struct sums_kept *k = (limit ? kept->of_limit : kept->of_all) + which;
+    if (k->shares && prec <= k->prec && left <= k->left)
+        return k;
+    shares_free(k->shares);
+    if (which != KEPT_QUICK)
+        prec = round_up(prec);
+    k->prec = prec > most ? most : prec;
+    k->shares = search_shares(&k->exhausted, summand, count, limit, k->prec, quick, e);
+    k->left = search_left(summand[0]) > 0 ? HUGE_VAL : left;
+    return k->shares ? k : NULL;
+}
