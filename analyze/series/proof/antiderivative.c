@@ -233,6 +233,7 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
     struct taken k __attribute__((cleanup(taken_leave)));
     taken_init(&k, p, prec);
     *vanishes = 1;
+    work_done += 4 * work_elementary(prec);
     if (!take_all(&k, root) || !integrate(out, vanishes, &k, t))
         return 0;
     arb_exp(k.constant, k.constant, prec);

@@ -28,6 +28,7 @@ static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const ma
                      int count, slong bits)
 {
     LOCAL(mag, one, sum);
+    work_done += DEPTH_WORK * count * (double)bits;
     mag_one(one);
     mag_add(one, one, ev); /* |u v - u' v'| <= |u - u'| |v| + |u'| |v - v'| */
     mag_mul(sum, one, eu);

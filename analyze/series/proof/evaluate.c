@@ -79,16 +79,17 @@ static void part_add(struct part *list, int *count, int step, const fmpq *weight
 }
 
 /* Elementary functions take some ten times as long as sums and products. */
-static double cost_of(const struct evaluator *v)
+static double cost_of(const struct evaluator *v, int beside_waves)
 {
-    double cost = 10;
+    double elementary = work_elementary(v->prec), sum = 1 + (double)v->prec / 512, cost = elementary;
     for (int i = 0; i < v->steps; i++) {
         const struct step *s = &v->step[i];
-        cost += !s->depends ? 0 : expression_is_elementary(s->kind) ? 10 : 1 + s->count;
+        if (s->depends && (s->beside || !beside_waves))
+            cost += expression_is_elementary(s->kind) ? elementary : (1 + s->count) * sum;
     }
     for (int i = 0; i < v->bases; i++)
-        cost += v->base[i].whole ? 2 : 15;
-    return cost * (1 + (double)v->prec / 512);
+        cost += v->base[i].whole ? 2 * sum : 1.5 * elementary;
+    return cost;
 }
 
 struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec, const fmpz *near)
@@ -133,8 +134,9 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
             part_add(v->term, &v->terms, evaluator_place(v, n), weight, prec);
         }
     }
-    v->cost = cost_of(v);
     failed = evaluator_find_waves(v, p, node_of_term);
+    v->cost = cost_of(v, 0);
+    v->beside_cost = cost_of(v, 1);
 end:
     free(nodes);
     free(node_of_term);
@@ -237,11 +239,6 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
     for (int i = 0; i < v->terms; i++)
         arb_addmul(sum, v->term[i].weight, v->step[v->term[i].step].real, v->prec);
     return evaluator_finish(out, v, sum);
-}
-
-double evaluator_cost(const struct evaluator *v, int block)
-{
-    return block ? 10 + v->waves : v->cost;
 }
 
 /* ---- complex balls and power series ---- */

@@ -44,7 +44,7 @@ struct evaluator {
     struct part *term, *base;
     struct wave *wave;
     double wave_error; /* of the sum of the waves */
-    double cost; /* of a point, counted as work is */
+    double cost, beside_cost; /* of a point, counted as work is; of what is beside the waves */
     arb_t q;
 };
 

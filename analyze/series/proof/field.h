@@ -34,6 +34,8 @@ void depth_by_one_layer(struct field *out, const struct field *least, const stru
 /* The logarithms of these bounds where they are too long to be written. */
 void depth_report_far(struct series_count *out, const struct series_count *least, const struct series_count *greatest,
                       int layers);
+/* About the work of a product of two kernels, for each of its cells and bits. */
+#define DEPTH_WORK 0.08
 /* Narrows the field of `layers` layers by a convolution of so many cells; width 1: of single distances. */
 void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
                     slong prec);

@@ -331,7 +331,7 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     arb_indeterminate(out);
     work_done += 5;
     for (int i = 0; nodes && i < count; i++)
-        work_done += 3 + (expression_is_elementary(p->node[nodes[i]].kind) ? 40 * pow((double)prec / 512, 1.6) : 0);
+        work_done += 3 + (expression_is_elementary(p->node[nodes[i]].kind) ? work_elementary(prec) : 0);
     if (nodes && evaluator_steps(&v, p, nodes, count) == 0)
         arb_set(out, v.step[count - 1].real);
     for (int i = 0; i < v.steps; i++)

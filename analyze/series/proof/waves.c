@@ -4,6 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of a wave, in a block of distances and once before the first. */
+static const double WAVE_WORK = 37, TABLE_WORK = 2500;
+
+double evaluator_cost(const struct evaluator *v, int block)
+{
+    return block ? v->beside_cost + v->waves * WAVE_WORK / EVALUATE_BLOCK : v->cost;
+}
+
 int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term)
 {
     double weights = 0;
@@ -89,11 +97,13 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
     double sum[EVALUATE_BLOCK] = {0};
     int status = 0;
     LOCAL(arb, angle, b, t);
-    work_done += count * evaluator_cost(v, 1);
+    work_done += v->waves * WAVE_WORK + count * v->beside_cost;
     for (int k = 0; k < v->waves; k++) {
         struct wave *w = &v->wave[k];
-        if (w->cosine[0] == 0)
+        if (w->cosine[0] == 0) {
+            work_done += TABLE_WORK;
             w->sharp = wave_table(w->cosine, w->sine, EVALUATE_BLOCK, w->frequency);
+        }
         arb_mul_ui(angle, w->frequency, first, 160);
         arb_add(angle, angle, w->shift, 160);
         double s, c;

@@ -22,16 +22,17 @@ static int choose_cells(const struct series_summand *f)
 }
 
 /* So many shares may be worked out, of single distances or of cells, if each takes what one half way to `yes` does. */
-static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int single)
+static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int layers, slong prec, int single)
 {
     double before = work_done, left = fmax(search_left(f), 0);
+    double products = DEPTH_WORK * (double)prec * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
     LOCAL(fmpz, j);
     fmpz_fdiv_q_2exp(j, yes, 1);
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
     (single ? shares_term : shares_below)(share, m, j);
-    return (ulong)fmin(left / 2 / (1 + work_done - before), EXACT_LENGTH);
+    return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
@@ -62,7 +63,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             return -1;
         struct shares *m = sums->shares;
         exhausted = sums->exhausted;
-        ulong most = affordable(summand[0], m, f->yes, attempt >= 0);
+        ulong most = affordable(summand[0], m, f->yes, layers, prec, attempt >= 0);
         if ((ulong)cells > most && attempt < 0) {
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
             fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
