@@ -40,7 +40,9 @@ struct series *series_open(const struct formula *f, const struct formula_point *
  * one needs no more, those after it have. */
 struct series_share {
     int heads; /* that are not opened yet */
-    double end; /* 0 at first */
+    int questions; /* that are asked of each, at most */
+    int asked; /* of the one opened last; 0 at first */
+    double end, least; /* of the work, and of a question's; 0 at first */
 };
 /* The same with so many seconds of processor time for this and for each question later (INFINITY: bounded effort). What is found
  * by then is the answer: an interval, `undecided`. It may differ from machine to machine; all of it is true. share: with the

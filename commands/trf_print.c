@@ -157,6 +157,19 @@ static void print_proofs(const struct trf_run *r, int first, int last)
     }
 }
 
+/* 1 if some answer of the head could be narrower. */
+static int is_open(const struct trf_head *head, int numbers)
+{
+    int open = 0;
+
+    for (int i = 0; i < numbers; i++) {
+        const struct trf_value *v = &head->values[i];
+
+        open |= v->verdict == SERIES_UNDECIDED || (!isnan(v->count.log10_lo) && !series_count_exact(&v->count));
+    }
+    return open;
+}
+
 /* The table of heads first .. last-1, which share a bias. */
 static int print_bias(const struct trf_run *r, int first, int last, struct error *e)
 {
@@ -198,7 +211,7 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     if (has.closed_form)
         printf("closed form [B], eps %s: %s\n", o->epsilons[0], formula);
     for (int i = first; i < last; i++)
-        if (r->heads[i].series && series_spent(r->heads[i].series)) {
+        if (r->heads[i].series && series_spent(r->heads[i].series) && is_open(&r->heads[i], numbers)) {
             if (o->effort > 0)
                 printf("the effort of %g s was spent while %s\n", o->effort, series_spent(r->heads[i].series));
             else

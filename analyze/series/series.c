@@ -97,9 +97,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     if (summand) {
         summand->effort = seconds;
         summand->share = share;
-        search_begin(s->summand, 1, 0);
-        if (share)
-            share->heads--;
+        search_begin(s->summand, 1, SEARCH_VERDICT);
     }
     if (summand && search_pieces(summand, peak, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
@@ -210,7 +208,7 @@ static int ask_of_all(struct field *out, const struct series *s, const fmpz_t li
     if (fmpz_is_one(span) || s->count > 1 || s->verdict != SERIES_CONVERGES || !s->kept->of_all[KEPT_FIRST].shares ||
         !field_epsilons_within(more, less, s->kept->of_all[KEPT_FIRST].shares, limit, epsilon))
         return 0;
-    search_begin(s->summand, s->count, 1); /* these sums are there */
+    search_begin(s->summand, s->count, SEARCH_AGAIN); /* these sums are there */
     for (int end = 0; end < 2 && !failed; end++) {
         struct field f;
         field_init(&f, NULL);
@@ -239,10 +237,10 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     arb_indeterminate(total);
     if (field_epsilon(q, epsilon, e))
         return -1;
+    search_begin(s->summand, s->count, SEARCH_QUESTION);
     if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
     const fmpz *most = length ? limit : NULL;
-    search_begin(s->summand, s->count, 1);
     if (layers > 1)
         return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);

@@ -36,29 +36,24 @@ static int fill_length(struct trf_head *head, const struct trf_run *r, const str
 {
     const struct trf_options *o = r->options;
     uint64_t keys = length ? o->lengths[length - 1] : 0;
+    int failed = 0;
 
     for (int depth = 0; depth < r->depths; depth++)
-        for (int i = 0; i < o->epsilon_count; i++) {
+        for (int i = 0; i < o->epsilon_count && !failed; i++) {
             struct trf_value *v = &head->values[trf_index(r, length, depth, i)];
             const char *epsilon = o->epsilons[i];
 
             v->verdict = series_verdict(s);
             series_sum(s, &v->sum_lo, &v->sum_hi);
-            v->count.log10_lo = v->count.log10_hi = NAN;
-            if (length && series_trf_finite(s, epsilon, keys, &v->count, &v->sum_lo, &v->sum_hi, problem) != 0)
-                return -1;
-            if (depth > 0) {
-                series_count_free(&v->count);
-                memset(&v->count, 0, sizeof v->count);
-                v->count.log10_lo = v->count.log10_hi = NAN;
-                if ((length || v->verdict == SERIES_CONVERGES) &&
-                    series_trf_depth(s, epsilon, (int)o->layers, keys, &v->count, problem) != 0)
-                    return -1;
-            } else if (!length && series_trf(s, epsilon, &v->count, problem) != 0) {
-                return -1;
+            if (depth > 0 && length) {
+                v->sum_lo = head->values[trf_index(r, length, 0, i)].sum_lo;
+                v->sum_hi = head->values[trf_index(r, length, 0, i)].sum_hi;
             }
+            failed = depth > 0 ? series_trf_depth(s, epsilon, (int)o->layers, keys, &v->count, problem)
+                     : length  ? series_trf_finite(s, epsilon, keys, &v->count, &v->sum_lo, &v->sum_hi, problem)
+                               : series_trf(s, epsilon, &v->count, problem);
         }
-    return 0;
+    return failed;
 }
 
 /* A formula with L in it is another one for every length, and has no infinite series. */
@@ -135,7 +130,8 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
             share = head->share = calloc(1, sizeof *share);
             if (!share)
                 return fail_memory(e, sizeof *share, "the effort of a bias");
-            share->heads = rows;
+            share->heads = rows * (a->set.uses_length ? r->options->length_count : 1);
+            share->questions = (a->set.uses_length ? 1 : 1 + r->options->length_count) * r->depths * r->options->epsilon_count;
         }
         if (a->set.uses_length) {
             rc = fill_by_length(head, r, f, at, share, &problem);

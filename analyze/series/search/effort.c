@@ -5,8 +5,10 @@
 #include <time.h>
 
 /* Of a verdict with its sum, and of each question behind it, for each of its heads: some four seconds and three; of all heads
- * that share it, and a question of one of them at least. */
-static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2.2e8, WORK_LEAST = 2e6;
+ * that share it. */
+static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2.2e8;
+/* Of each question at least, and of all of them. */
+static const double WORK_LEAST = 2e6, WORK_LEAST_ALL = 1e8;
 static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
 
 static double now(void)
@@ -14,14 +16,29 @@ static double now(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-void search_begin(struct series_summand *const *summand, int count, int behind)
+/* What of the shared work is for this: a head has as much as any other, its verdict two thirds of that, a question half of what
+ * is left to it, for those behind it find much of what they need; the last one has it all. */
+static double part_of(struct series_share *share, enum search_phase phase)
+{
+    if (!share->end) {
+        share->end = work_done + WORK_SHARED;
+        share->least = fmin(WORK_LEAST, WORK_LEAST_ALL / ((double)share->heads * share->questions));
+    }
+    if (phase == SEARCH_VERDICT) {
+        share->heads--;
+        share->asked = 0;
+    }
+    share->asked += phase == SEARCH_QUESTION;
+    double head = (share->end - work_done) / (share->heads + 1), part = phase == SEARCH_VERDICT ? 2. / 3 : 1. / 2;
+    return fmax(share->asked == share->questions ? head : head * part, share->least);
+}
+
+void search_begin(struct series_summand *const *summand, int count, enum search_phase phase)
 {
     struct series_share *share = summand[0]->share;
-    double work = count * (behind ? WORK_BEHIND : WORK_MOST);
-    if (share && !share->end)
-        share->end = work_done + WORK_SHARED;
-    if (share) /* a head's part, or half of what is left of it */
-        work = fmin(work, fmax((share->end - work_done) / ((1 + behind) * (share->heads + behind)), WORK_LEAST));
+    double work = count * (share || phase == SEARCH_VERDICT ? WORK_MOST : WORK_BEHIND);
+    if (share)
+        work = fmin(work, part_of(share, phase));
     for (int i = 0; i < count; i++)
         summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort : work_done + work;
 }
@@ -31,11 +48,16 @@ double search_left(const struct series_summand *f)
     return fmin(isfinite(f->effort) ? (f->end - now()) * WORK_A_SECOND : f->end - work_done, NO_END);
 }
 
+void search_stopped(struct series_summand *f, const char *doing)
+{
+    if (!f->spent)
+        f->spent = doing;
+}
+
 int search_spent(struct series_summand *f, const char *doing)
 {
     if (search_left(f) > 0)
         return 0;
-    if (!f->spent)
-        f->spent = doing;
+    search_stopped(f, doing);
     return 1;
 }

@@ -16,13 +16,16 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* A question begins, behind the verdict or it itself: each of the summands has its seconds of processor time from now on, or else
- * a count of work (work.h). */
-void search_begin(struct series_summand *const *summand, int count, int behind);
+/* The verdict is looked for, or a question behind it begins, or what is known is used for it once more: each of the summands has
+ * its seconds of processor time from now on, or else a count of work (work.h). */
+enum search_phase { SEARCH_VERDICT, SEARCH_QUESTION, SEARCH_AGAIN };
+void search_begin(struct series_summand *const *summand, int count, enum search_phase phase);
 /* How much work may still be done, about. */
 double search_left(const struct series_summand *f);
 /* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */
 int search_spent(struct series_summand *f, const char *doing);
+/* It would not have been enough for this. */
+void search_stopped(struct series_summand *f, const char *doing);
 
 /* ---- cuts.c ---- */
 

@@ -22,11 +22,13 @@ enum {
     FLANK_BITS = 5, /* a peak is about so many times narrower than what is between its flanks */
     STEP_BITS = 16, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
-    FAR_BITS = 40000
+    FAR_BITS = 40000,
+    PAYABLE = 1000000000 /* points that somebody may want to wait for */
 };
 
-/* Of summing point by point. */
-static const double POINT_WORK = 8e7;
+static const char ADDING[] = "terms were added";
+/* Of summing point by point, in any case. */
+static const double POINTS_LEAST = 8e4;
 /* Of choosing panels for a strand. */
 static const double PANELS_WORK = 1e7;
 
@@ -187,11 +189,10 @@ static int bound_flank(struct plan *plan, const struct piece *piece, const fmpz_
     return taken < 0 ? -1 : 0;
 }
 
-/* Distances that may be summed one by one, of so many. */
-static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length)
+/* Distances that may be summed one by one, of so many; waves in double have no other way. */
+static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length, int waves)
 {
-    double work = search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : fmin(POINT_WORK, search_left(plan->f) / 2),
-           cost;
+    double work = fmax(search_left(plan->f) * (waves ? 0.9 : 0.5), POINTS_LEAST), cost;
     LOCAL(fmpz, t);
     ulong points = 8;
     do { /* far out a term of sums is dearer */
@@ -284,7 +285,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     if (waves < 0)
         return -1;
     fmpz_sub(length, end, piece->first);
-    ulong most = affordable(plan, piece, length), points;
+    ulong most = affordable(plan, piece, length, waves), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
     int powers = piece->unbounded && strands_are_powers(&plan->f->strands);
     int euler = piece->unbounded ? !plan->f->wild || powers : piece->kind == PIECE_SMOOTH;
@@ -305,6 +306,8 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     if (fits || sums_unknown(plan->sums))
         return 0;
     fmpz_add_ui(N, piece->first, points);
+    if (fmpz_cmp_ui(length, PAYABLE) < 0) /* with more effort they are */
+        search_stopped(plan->f, ADDING);
     return bound(plan, piece, N, end);
 }
 
