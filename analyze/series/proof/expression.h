@@ -108,6 +108,8 @@ int expression_expand(struct expression_pool *p, int n);
 
 /* 1 if a node is q + w t, w not 0. */
 int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
+/* The weight of t itself in n, a sum or t; 1 if nothing else there depends on it. */
+int expression_weight_of_t(fmpq_t w, const struct expression_pool *p, int n);
 /* 1 if a node is a whole number wherever it is a number, at whole t. */
 int expression_is_whole(struct expression_pool *p, int n);
 /* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what

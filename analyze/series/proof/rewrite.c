@@ -12,6 +12,19 @@ static enum expression_kind kind_of(const struct expression_pool *p, int n)
     return p->node[n].kind;
 }
 
+int expression_weight_of_t(fmpq_t w, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    int alone = 1;
+    fmpq_set_si(w, n == NODE_T_ITSELF, 1);
+    for (int i = 0; i < x->count && x->kind == X_LINEAR; i++)
+        if (x->child[i] == NODE_T_ITSELF)
+            fmpq_set(w, &x->weight[i]);
+        else
+            alone &= !p->node[x->child[i]].depends;
+    return alone && (x->kind == X_LINEAR || n == NODE_T_ITSELF);
+}
+
 int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];

@@ -13,25 +13,6 @@ enum {
     ALL = 101 /* more than 2 pi of that */
 };
 
-/* The slope w of a wave's argument q + w t, w a rational number; 1, or 0: it has another. */
-static int slope_of(fmpq_t w, const struct expression_pool *p, const struct expression *wave)
-{
-    const struct expression *u = &p->node[wave->child[0]];
-    fmpq_one(w);
-    if (u->kind == X_T)
-        return 1;
-    int found = 0;
-    for (int i = 0; u->kind == X_LINEAR && i < u->count; i++) {
-        if (u->child[i] == NODE_T_ITSELF) {
-            fmpq_set(w, &u->weight[i]);
-            found = 1;
-        } else if (p->node[u->child[i]].depends) {
-            return 0;
-        }
-    }
-    return found;
-}
-
 /* The angle that all waves below node n are whole multiples of, where t is nowhere else; 0: not so, or no short arcs are needed.
  */
 static int one_angle(fmpq_t angle, const struct expression_pool *p, int n)
@@ -43,7 +24,8 @@ static int one_angle(fmpq_t angle, const struct expression_pool *p, int n)
     for (int round = 0; round < 2 && nodes && turning && count <= NODES && known; round++)
         for (int i = 0; i < count && known; i++) {
             const struct expression *x = &p->node[nodes[i]];
-            if (!x->depends || ((x->kind == X_SIN || x->kind == X_COS) && slope_of(w, p, x))) {
+            if (!x->depends ||
+                ((x->kind == X_SIN || x->kind == X_COS) && expression_weight_of_t(w, p, x->child[0]) && !fmpq_is_zero(w))) {
                 turning[nodes[i]] = 1;
                 waves += x->depends && round == 0;
                 if (x->depends && round == 0)

@@ -47,16 +47,6 @@ static int join(ulong *period, const fmpz *n)
     return *period <= PERIOD_MAX;
 }
 
-/* The weight of t in a sum. */
-static void weight_of_t(fmpq_t out, const struct expression_pool *p, int n)
-{
-    const struct expression *x = &p->node[n];
-    fmpq_set_si(out, n == NODE_T_ITSELF, 1);
-    for (int i = 0; i < x->count && x->kind == X_LINEAR; i++)
-        if (x->child[i] == NODE_T_ITSELF)
-            fmpq_set(out, &x->weight[i]);
-}
-
 /* A number of distances after which what jumps and turns may come back: 1: none is known. */
 int search_period(const struct expression_pool *p, int root)
 {
@@ -69,10 +59,10 @@ int search_period(const struct expression_pool *p, int root)
         if (!x->depends)
             continue;
         if (x->kind == X_FRACTION) {
-            weight_of_t(w, p, x->child[0]);
+            expression_weight_of_t(w, p, x->child[0]);
             known = join(&period, fmpq_denref(w));
         } else if (x->kind == X_POWER && inside->kind == X_NUMBER && fmpq_sgn(inside->q) < 0) { /* of 2 t it would be positive */
-            weight_of_t(w, p, x->child[1]);
+            expression_weight_of_t(w, p, x->child[1]);
             fmpq_div_2exp(w, w, 1);
             known = join(&period, fmpq_denref(w));
         }
@@ -82,7 +72,7 @@ int search_period(const struct expression_pool *p, int root)
             int first = turn->kind == X_MULTIPLY && p->node[turn->child[0]].kind == X_PI;
             if (!first && (turn->kind != X_MULTIPLY || p->node[turn->child[1]].kind != X_PI))
                 continue;
-            weight_of_t(w, p, turn->child[first]);
+            expression_weight_of_t(w, p, turn->child[first]);
             fmpq_div_2exp(w, w, 1);
             if (linear)
                 fmpq_mul(w, w, &inside->weight[i]);
