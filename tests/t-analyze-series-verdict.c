@@ -403,6 +403,39 @@ static void test_proofs(void **state)
     }
 }
 
+/* The multiples of a power that a proof says f to be between are those of f itself, from the distance that it names on. */
+static void test_multiples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *formula;
+        double power;
+        enum series_verdict verdict;
+    } table[] = {
+        {"2*ln(exp(1/(1+t))-1)", -2, SERIES_CONVERGES},
+        {"-1.5*ln(2+t)-exp(-sqrt(t))", -1.5, SERIES_CONVERGES},
+        {"(1+t)*ln((1+t)/(2+t))-1.5*ln(1+t)", -1.5, SERIES_CONVERGES},
+        {"40-1.5*ln(2+t)-exp(-sqrt(t))", -1.5, SERIES_CONVERGES},
+        {"t*ln(t+1)-(t+1)*ln(t+3)", -1, SERIES_DIVERGES},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct formula_error e;
+        const char *proof = check(table[i].formula, 1, table[i].verdict), *between = strstr(proof, "between ");
+        double least, greatest, from, at;
+        struct formula *f = formula_parse(table[i].formula, &e);
+        if (!between || sscanf(between, "between %lf and %lf times", &least, &greatest) != 2 ||
+            sscanf(strstr(between, "t >= "), "t >= %lf", &from) != 1)
+            fail_msg("%s: %s", table[i].formula, proof);
+        for (at = from; at < 1e12; at *= 3) {
+            double t = round(at),
+                   multiple = exp(formula_evaluate(f, &(struct formula_point){t, 1, 8, 64, 0})) / pow(t, table[i].power);
+            if (!(least <= multiple * (1 + 1e-4) && multiple * (1 - 1e-4) <= greatest && greatest < 200 * least))
+                fail_msg("%s: f is %.9g times the power at %.0f\n%s", table[i].formula, multiple, t, proof);
+        }
+        formula_free(f);
+    }
+}
+
 /* What is printed of a bound is one: its decimals, read exactly, lie on the right side, and read back as the same double where no
  * number of digits is given. */
 static void test_bound_text(void **state)
@@ -501,10 +534,10 @@ static void test_late_logarithm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_converges),      cmocka_unit_test(test_diverges),      cmocka_unit_test(test_undecided),
-        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_late_turn),     cmocka_unit_test(test_random),
-        cmocka_unit_test(test_proofs),         cmocka_unit_test(test_bound_text),    cmocka_unit_test(test_residues),
-        cmocka_unit_test(test_late_logarithm), cmocka_unit_test(test_blocks_within),
+        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),       cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_proofs),    cmocka_unit_test(test_bound_text),     cmocka_unit_test(test_residues),
+        cmocka_unit_test(test_multiples), cmocka_unit_test(test_late_logarithm), cmocka_unit_test(test_blocks_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

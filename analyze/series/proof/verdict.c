@@ -12,7 +12,8 @@
 
 enum {
     SCAN_MAX = 20000, /* distances that are looked at one by one */
-    RETURN = 32 /* at least 10 pi */
+    RETURN = 32, /* at least 10 pi */
+    READABLE = 50 /* exp of what is less has an exponent that can be read */
 };
 
 /* Adds a line to the proof, which is for people; the verdict holds without it. */
@@ -205,16 +206,36 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
     return claimed;
 }
 
+/* x on the scale of the bias as it is asked for: the shift was taken off it. */
+static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x, mpfr_rnd_t round)
+{
+    fmpz_get_mpfr(out, f->shift, round);
+    mpfr_add(out, out, x, round);
+}
+
+/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits worth reading, as exp(...). */
+static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x, int up)
+{
+    char digits[56];
+    mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
+    LOCAL_REAL(96, y);
+    unshifted(y, f, x, round);
+    if (mpfr_cmpabs_ui(y, READABLE) < 0) {
+        mpfr_exp(y, y, round);
+        return bound_text(out, y, 6, up);
+    }
+    mpfr_snprintf(digits, sizeof digits, up ? "%.6RUg" : "%.6RDg", y);
+    snprintf(out, 64, "exp(%s)", digits);
+    return out;
+}
+
 /* Of all distances from X on: between which multiples of a growth f is. */
 static void prove_growth(struct series_summand *f, const struct growth *g, const char *from)
 {
     char growth[256], least[64], greatest[64];
-    LOCAL_REAL(64, factor);
     int below = mpfr_number_p(&g->rest->left) && !g->apart, above = mpfr_number_p(&g->rest->right) != 0;
-    mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
-    bound_text(least, factor, 6, 0);
-    mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
-    bound_text(greatest, factor, 6, 1);
+    multiple_text(least, f, &g->rest->left, 0);
+    multiple_text(greatest, f, &g->rest->right, 1);
     growth_text(growth, sizeof growth, g);
     prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(f->claim),
           below && above ? "between "
@@ -314,9 +335,7 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     if (arc_returns(within, f->pool, &arc))
         g = growth_new(f->pool, f->piece[f->pieces - 1].root, X, &arc);
     if (g && g->verdict > 0) {
-        LOCAL_REAL(64, factor);
-        mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
-        bound_text(least, factor, 6, 0);
+        multiple_text(least, f, &g->rest->left, 0);
         growth_text(growth, sizeof growth, g);
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
@@ -355,6 +374,10 @@ static int turns_as_t(const struct arc *arc)
     return arc->turning == 1 && fmpq_is_one(arc->turning_power);
 }
 
+/* Multiples of pi/6, for people. */
+static const char *const sixths[] = {"0",  "pi/6",   "pi/3",   "pi/2",   "2 pi/3", "5 pi/6",
+                                     "pi", "7 pi/6", "4 pi/3", "3 pi/2", "5 pi/3", "11 pi/6"};
+
 /* [4.13] */
 int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int sixth, int logs, const fmpq_t power)
 {
@@ -378,10 +401,9 @@ int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int si
         certify_border(f, &arc, X, g);
         exponent = fmpq_get_str(NULL, 10, arc.power);
         prove(f,
-              "diverges: from t = %s on f(t) is at least a constant times %s over w wherever a wave's angle is within w = (%sln "
-              "t)^%s of %d pi/6, as a "
-              "share of the distances is that is at least a constant times w%s",
-              distance_text(from, X), growth, logs == 1 ? "" : "ln ", exponent, sixth,
+              "diverges: from t = %s on, wherever a wave's angle is within w = (%sln t)^(%s) of %s, f(t) is at least a constant "
+              "times %s / w, and that is so at a share of the distances of at least a constant times w%s",
+              distance_text(from, X), logs == 1 ? "" : "ln ", exponent, sixths[sixth], growth,
               turns_as_t(&arc) ? " (Mahler's measure of the irrationality of pi)" : ", for it turns ever slower");
         flint_free(exponent);
     }
@@ -396,6 +418,7 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
     struct arc arc;
     char from[64], least[64];
     LOCAL_INTERVAL(SCALE_PREC, b);
+    LOCAL_REAL(96, bound);
     if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth, NULL))
         return 0;
     mpfi_interv_si(arc.angle, -RETURN, RETURN);
@@ -405,11 +428,11 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
         certify_returns(f, &arc, X, b);
+        unshifted(bound, f, &b->left, MPFR_RNDD);
         prove(f,
-              "diverges: b(t) is at least %s at infinitely many t >= %s, where a wave's angle is within %d/t of %d pi/6: "
-              "multiples of "
-              "a number that pi is no rational multiple of come that near to any angle",
-              bound_text(least, &b->left, 6, 0), distance_text(from, X), RETURN, sixth);
+              "diverges: b(t) is at least %s at infinitely many t >= %s, where a wave's angle is within %d/t of %s: "
+              "multiples of a number that pi is no rational multiple of come that near to any angle",
+              bound_text(least, bound, 6, 0), distance_text(from, X), RETURN, sixths[sixth]);
     }
     arc_clear(&arc);
     return f->claim != SERIES_UNDECIDED;
@@ -460,6 +483,10 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
             prove(f, "undecided: the search ended while %s", f->spent);
         return 0;
     }
+    if (f->claim == SERIES_UNDECIDED && f->pool->node[last->root].opaque) {
+        prove(f, "undecided: t (b(t) - b(t-1)) is not proved to stay on one side of -1, which is how a sum to t is decided");
+        return 0;
+    }
     if (f->claim == SERIES_UNDECIDED) {
         prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is b(t) told from -ln t, -ln t - ln ln t, ...");
         return 0;
@@ -469,9 +496,14 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     if (known > 0) {
         f->verdict = f->claim;
     } else {
+        char *claimed = f->proof;
         f->tail = TAIL_NONE;
+        f->proof = NULL;
         if (known == 0)
-            prove_unknown(f, "undecided all the same", unknown);
+            prove_unknown(f, "undecided", unknown);
+        if (known == 0 && claimed)
+            prove(f, "but for that it %s", claimed);
+        free(claimed);
     }
     return known < 0 ? -1 : 0;
 }
