@@ -5,24 +5,31 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIGITS_SHOWN = 15 };
+enum { DIGITS_SHOWN = 15, LEADING_LEAST = 3, LEADING_MOST = 12 };
 
-/* One end of a count: all digits of a short one, three of a long one, and then rounded down (up 0) or up (1), so that the count
- * lies between the ends that are printed. NULL digits: by the logarithm. */
-static void end_text(char out[48], const char *digits, double log10, int up)
+/* One end of a count: all digits of a short one, `leading` of a long one, and then rounded down (up 0) or up (1), so that the
+ * count lies between the ends that are printed. NULL digits: by the logarithm. */
+static void end_text(char out[48], const char *digits, double log10, int leading, int up)
 {
     size_t length = digits ? strlen(digits) : 0;
 
     if (digits && length <= DIGITS_SHOWN) {
         snprintf(out, 48, "%s", digits);
     } else if (digits) {
-        int leading = 100 * (digits[0] - '0') + 10 * (digits[1] - '0') + digits[2] - '0';
+        char first[LEADING_MOST + 1];
 
-        leading += up && strspn(digits + 3, "0") < length - 3;
-        if (leading == 1000)
-            snprintf(out, 48, "1.00e%zu", length);
-        else
-            snprintf(out, 48, "%d.%02de%zu", leading / 100, leading % 100, length - 1);
+        int carry = up && strspn(digits + leading, "0") < length - (size_t)leading;
+
+        snprintf(first, sizeof first, "%.*s", leading, digits);
+        for (int i = leading - 1; carry && i >= 0; i--) {
+            carry = first[i] == '9';
+            first[i] = carry ? '0' : (char)(first[i] + 1);
+        }
+        if (carry) {
+            first[0] = '1';
+            length++;
+        }
+        snprintf(out, 48, "%c.%se%zu", first[0], first + 1, length - 1);
     } else if (log10 == INFINITY) {
         snprintf(out, 48, "inf");
     } else {
@@ -30,6 +37,17 @@ static void end_text(char out[48], const char *digits, double log10, int up)
 
         snprintf(out, 48, "10^%.40s", series_bound_text(exponent, log10, up, 10));
     }
+}
+
+/* Digits of two long counts that tell them apart. */
+static int leading_digits(const struct series_count *c)
+{
+    int leading = LEADING_LEAST;
+
+    if (c->lo && c->hi && !series_count_exact(c) && strlen(c->lo) == strlen(c->hi))
+        while (leading < LEADING_MOST && strncmp(c->lo, c->hi, (size_t)leading) == 0)
+            leading++;
+    return leading;
 }
 
 void trf_count_text(char out[128], const struct series_count *c)
@@ -40,8 +58,9 @@ void trf_count_text(char out[128], const struct series_count *c)
         snprintf(out, 128, "-");
         return;
     }
-    end_text(lo, c->lo, c->log10_lo, 0);
-    end_text(hi, c->hi, c->log10_hi, 1);
+    int leading = leading_digits(c);
+    end_text(lo, c->lo, c->log10_lo, leading, 0);
+    end_text(hi, c->hi, c->log10_hi, leading, 1);
     if (series_count_exact(c)) {
         size_t length = strlen(c->lo);
 
