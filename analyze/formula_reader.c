@@ -158,6 +158,8 @@ int reader_refuse_rest(struct reader *r, const char *expected)
         return reader_refuse(r, r->at, "expected %s, found %s (a product is written a*b)", expected, text);
     if (c == '=')
         return reader_refuse(r, r->at, "expected %s, found '=' (equality is written a == b)", expected);
+    if (c == '%')
+        return reader_refuse(r, r->at, "expected %s, found '%%' (a remainder is written x - n*floor(x/n))", expected);
     if (c == ')')
         return reader_refuse(r, r->at, "')' without a '(' before it");
     if (c == ':')
@@ -202,9 +204,25 @@ static int edit_distance(const char *a, size_t length, const char *b)
     return row[other];
 }
 
+/* Functions that formulas have no name for, and how they are written. */
+static const struct {
+    const char *name, *call, *written;
+} elsewhere[] = {
+    {"tan", "tan(x)", "sin(x)/cos(x)"},           {"sinh", "sinh(x)", "(exp(x) - exp(-x))/2"},
+    {"cosh", "cosh(x)", "(exp(x) + exp(-x))/2"},  {"tanh", "tanh(x)", "1 - 2/(1 + exp(2*x))"},
+    {"sigmoid", "sigmoid(x)", "1/(1 + exp(-x))"}, {"log2", "log2(x)", "ln(x)/ln(2)"},
+    {"log10", "log10(x)", "ln(x)/ln(10)"},        {"ceil", "ceil(x)", "-floor(-x)"},
+    {"round", "round(x)", "floor(x + 1/2)"},      {"mod", "mod(x, n)", "x - n*floor(x/n)"},
+    {"sign", "sign(x)", "(x > 0) - (x < 0)"},
+};
+
 int reader_refuse_function(struct reader *r, const char *name, size_t length, size_t at)
 {
     char list[200] = "";
+    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+        if (name_is(name, length, elsewhere[i].name))
+            return reader_refuse(r, at, "unknown function '%s'; %s is written %s", elsewhere[i].name, elsewhere[i].call,
+                                 elsewhere[i].written);
     size_t used = 0;
     int near = 1;
     for (int pass = 0; pass < 2 && used == 0; pass++) {

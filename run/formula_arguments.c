@@ -122,8 +122,8 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
         }
     }
     if (!f) {
-        fail(e, "%s: is no preset and no path, and as a formula wrong at character %zu: %s", text, problem.at + 1,
-             problem.message);
+        fail(e, "%s: %swrong at character %zu: %s", text,
+             strpbrk(text, "(+*^?<>,") ? "" : "is no preset and no path, and as a formula ", problem.at + 1, problem.message);
         return RUN_USAGE;
     }
     if (apply_sets(f, text, o, e) != 0)

@@ -103,6 +103,8 @@ static void test_refusals(void **state)
         {".", 0, "expected a value, found '.'"},
         {"foo(3)", 0, "unknown function 'foo'; known are: ln log"},
         {"1+flor(t)", 2, "unknown function 'flor'; did you mean: log floor"},
+        {"2-tanh(t)", 2, "unknown function 'tanh'; tanh(x) is written 1 - 2/(1 + exp(2*x))"},
+        {"t%8", 1, "found '%' (a remainder is written x - n*floor(x/n))"},
         {"sandwhich(2)", 0, "did you mean: sandwich"},
         {"ln t", 3, "expected '(' after the function 'ln'"},
         {"ln(", 3, "expected a value after '(', found the end"},
