@@ -261,7 +261,7 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         return -1;
     }
     LOCAL_INTERVAL(prec, t, start, turn);
-    double least, most;
+    double least, most, elementary = 300 + 12 * work_elementary(prec);
     interval_set_fmpz(start, lo);
     mpfr_set(&t->left, &start->left, MPFR_RNDD);
     if (hi)
@@ -275,9 +275,9 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         mpfi_init2(x->start, prec);
         mpfi_init2(x->rate, prec);
         mpfi_init2(x->elasticity, prec);
-        work_done += p->node[n].kind == X_POWER                  ? 600
-                     : expression_is_elementary(p->node[n].kind) ? 300
-                                                                 : 30 + 10 * p->node[n].count;
+        work_done += p->node[n].kind == X_POWER                  ? 2 * elementary
+                     : expression_is_elementary(p->node[n].kind) ? elementary
+                                                                 : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
         range_mend(x);
         rule(x, p, n, r->node, t, start);
         if (x->defined && p->node[n].depends && expression_turns(&least, &most, p, n)) {
