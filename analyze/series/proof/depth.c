@@ -10,7 +10,8 @@ enum {
     EXACT_LENGTH = 4096 /* from 0 on */
 };
 
-static const double EXACT_WORK = 1e8; /* bits of all numbers in the convolution */
+/* About the work of a bit of all numbers in an exact convolution, and the most of one. */
+static const double EXACT_WORK = 0.14, EXACT_MOST = 1.4e7;
 
 /* A share lies between 0 and 1. */
 static void clip(arb_t x)
@@ -144,7 +145,7 @@ void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, i
 }
 
 /* [7.4] */
-void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers)
+void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers, double most_work)
 {
     LOCAL(fmpz, span, all, sum, none);
     LOCAL(fmpz_poly, kernel, power);
@@ -158,11 +159,14 @@ void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsil
     for (int k = 0; below && k < count; k++)
         fmpq_init(&below[k]);
     int known = below && shares_exact(below, m, none, count);
+    double work = 0;
     fmpz_one(all);
     for (int k = 0; k < count && known; k++) {
         fmpz_lcm(all, all, fmpq_denref(&below[k]));
-        known = (double)fmpz_bits(all) * layers * count <= EXACT_WORK;
+        work = EXACT_WORK * (double)fmpz_bits(all) * layers * count;
+        known = work <= EXACT_MOST && work <= most_work;
     }
+    work_done += known ? work : 0;
     for (int k = 0; k + 1 < count && known; k++) { /* of one distance, times all */
         fmpq_sub(share, &below[k + 1], &below[k]);
         fmpq_mul_fmpz(share, share, all);

@@ -39,7 +39,7 @@ void depth_report_far(struct series_count *out, const struct series_count *least
 /* Narrows the field of `layers` layers by a convolution of so many cells; width 1: of single distances. */
 void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
                     slong prec);
-/* The same where all is known but a few distances, and all shares are rational numbers that are not too long. */
-void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers);
+/* The same where all is known but a few distances, and all shares are rational numbers that are not too long for the work. */
+void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers, double most_work);
 
 #endif

@@ -8,16 +8,19 @@ struct shares {
     slong prec;
     int count;
     struct sums **sums; /* [count] */
+    struct closed **closed; /* [count] of these, found when they are first asked for; NULL: none */
+    char *asked; /* [count] */
 };
 
 struct shares *shares_new(int count, slong prec)
 {
     struct shares *m = calloc(1, sizeof *m);
     if (m)
-        *m = (struct shares){prec, count, calloc((size_t)count, sizeof *m->sums)};
-    if (m && m->sums)
+        *m = (struct shares){prec, count, calloc((size_t)count, sizeof *m->sums), calloc((size_t)count, sizeof *m->closed),
+                             calloc((size_t)count, 1)};
+    if (m && m->sums && m->closed && m->asked)
         return m;
-    free(m);
+    shares_free(m);
     return NULL;
 }
 
@@ -28,10 +31,17 @@ void shares_put(struct shares *m, int i, struct sums *s)
 
 void shares_free(struct shares *m)
 {
-    for (int i = 0; m && i < m->count; i++)
-        sums_free(m->sums[i]);
-    if (m)
-        free(m->sums);
+    if (!m)
+        return;
+    for (int i = 0; i < m->count; i++) {
+        if (m->sums)
+            sums_free(m->sums[i]);
+        if (m->closed)
+            closed_free(m->closed[i]);
+    }
+    free(m->sums);
+    free(m->closed);
+    free(m->asked);
     free(m);
 }
 
@@ -104,15 +114,16 @@ int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int co
     for (int k = 0; k < count; k++)
         fmpq_zero(&share[k]);
     for (int i = 0; i < m->count && exact; i++) {
-        struct closed *c = closed_new(sums_summand(m->sums[i]), sums_limit(m->sums[i]));
-        exact = c != NULL;
+        if (!m->asked[i])
+            m->closed[i] = closed_new(sums_summand(m->sums[i]), sums_limit(m->sums[i]));
+        m->asked[i] = 1;
+        exact = m->closed[i] != NULL;
         for (int k = 0; k < count && exact; k++) {
             fmpz_add_ui(j, first, (ulong)k);
-            exact = closed_share(one, c, j);
+            exact = closed_share(one, m->closed[i], j);
             fmpq_div(one, one, number);
             fmpq_add(&share[k], &share[k], one);
         }
-        closed_free(c);
     }
     return exact;
 }

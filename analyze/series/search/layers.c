@@ -71,7 +71,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         int dear = (ulong)cells > most && attempt >= 0;
         if (!dear) {
             depth_by_cells(f, m, epsilon, layers, width, cells, prec);
-            depth_exactly(f, m, epsilon, layers);
+            depth_exactly(f, m, epsilon, layers, search_left(summand[0]));
         }
         if (dear)
             break;
