@@ -9,6 +9,9 @@ enum {
     EXPONENT_BITS = 40 /* constants from 2^this on are left to other means */
 };
 
+/* Elementary functions in one of the gamma function's family, for each bit. */
+static const double GAMMA_WORK = 1. / 256;
+
 struct taken {
     const struct expression_pool *p;
     slong prec;
@@ -108,6 +111,7 @@ int integrate_power(arb_t out, const arb_t a, const arb_t weight, const arb_t po
     arb_div(s, s, power, prec);
     arb_pow(x, y, power, prec);
     arb_mul(x, x, w, prec);
+    work_done += GAMMA_WORK * (double)prec * work_elementary(prec);
     arb_hypgeom_gamma_upper(out, s, x, 0, prec);
     arb_pow(x, w, s, prec);
     arb_mul(x, x, power, prec);
@@ -127,6 +131,7 @@ static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, c
     arb_sub(x, y, b, prec);
     arb_sqrt(out, w, prec);
     arb_mul(x, x, out, prec);
+    work_done += GAMMA_WORK * (double)prec * work_elementary(prec);
     arb_hypgeom_erfc(out, x, prec);
     arb_sqr(b, b, prec);
     arb_mul(b, b, w, prec);

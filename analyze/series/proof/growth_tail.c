@@ -121,11 +121,15 @@ static int integral_of(arb_t out, arb_t with_first, const struct growth *g, int 
     return 1;
 }
 
+/* Elementary functions in a tail, about. */
+static const double TAIL_WORK = 20;
+
 /* [4.8] */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec)
 {
     arb_ptr level = _arb_vec_init(GROWTH_LEVELS + 1);
     LOCAL(arb, least, greatest, other);
+    work_done += TAIL_WORK * work_elementary(prec);
     arb_indeterminate(out);
     arb_set(level, from);
     for (int i = 1; i <= GROWTH_LEVELS; i++)

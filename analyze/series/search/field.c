@@ -184,7 +184,8 @@ static void far_boundary(struct search *s, int want)
         found = stops_at(s, want, 1, y);
         fmpz_set(found ? outside : inside, y);
     }
-    for (fmpz_sub(difference, outside, inside); found; fmpz_sub(difference, outside, inside)) {
+    for (fmpz_sub(difference, outside, inside); found && !search_spent(s->first, NARROWING);
+         fmpz_sub(difference, outside, inside)) {
         fmpz_mul_2exp(y, difference, 55);
         if (fmpz_is_one(difference) || fmpz_cmp(y, inside) <= 0)
             break;
@@ -196,7 +197,7 @@ static void far_boundary(struct search *s, int want)
         return;
     ulong low = (ulong)1 << 60, high = (ulong)1 << 61;
     fmpz_sub_ui(y, inside, 60);
-    while (high - low > 1) {
+    while (high - low > 1 && !search_spent(s->first, NARROWING)) {
         ulong half = low + (high - low) / 2;
         if (stops_at(s, want, half, y))
             high = half;
