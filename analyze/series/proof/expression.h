@@ -71,6 +71,7 @@ struct expression_pool {
     struct turn_bounds *turn; /* [capacity] found so far */
     int whole_turns; /* none are to be found */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
+    double end; /* of the work: behind it nothing is made (work.h) */
 };
 
 enum { POOL_NODES_MAX = 400000 };

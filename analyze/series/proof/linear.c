@@ -17,9 +17,16 @@ struct terms {
     int infinity; /* sign of an infinite term, 2: not a number */
 };
 
+/* Of adding to a number with so many bits, squared. */
+static const double LONG_WORK = 5e-8;
+
 static void terms_add(struct expression_pool *p, struct terms *s, int n, const fmpq *weight)
 {
     const struct expression *x = &p->node[n];
+    double bits = (double)fmpz_bits(fmpq_denref(s->q));
+    work_done += LONG_WORK * bits * bits;
+    if (p->failed |= work_done > p->end)
+        return;
     if (x->kind == X_NAN) {
         s->infinity = 2;
     } else if (x->kind == X_NUMBER) {

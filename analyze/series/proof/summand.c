@@ -40,6 +40,7 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         summand_release(f);
         return NULL;
     }
+    f->pool->end = HUGE_VAL; /* it is written out; from now on the search ends by itself */
     for (int k = 0; k < STARTS && f->starts; k++) {
         arb_init(f->starts->f + k);
         arb_indeterminate(f->starts->f + k);
