@@ -25,7 +25,8 @@ static void terms_add(struct expression_pool *p, struct terms *s, int n, const f
     const struct expression *x = &p->node[n];
     double bits = (double)fmpz_bits(fmpq_denref(s->q));
     work_done += LONG_WORK * bits * bits;
-    if (p->failed |= work_done > p->end)
+    p->failed |= work_done > p->end;
+    if (p->failed)
         return;
     if (x->kind == X_NAN) {
         s->infinity = 2;
