@@ -216,7 +216,7 @@ static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x
 /* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits worth reading, as exp(...). */
 static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x, int up)
 {
-    char digits[56];
+    char digits[64];
     mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
     LOCAL_REAL(96, y);
     unshifted(y, f, x, round);
@@ -224,8 +224,7 @@ static const char *multiple_text(char out[64], const struct series_summand *f, c
         mpfr_exp(y, y, round);
         return bound_text(out, y, 6, up);
     }
-    mpfr_snprintf(digits, sizeof digits, up ? "%.6RUg" : "%.6RDg", y);
-    snprintf(out, 64, "exp(%s)", digits);
+    snprintf(out, 64, "exp(%.58s)", bound_text(digits, y, 6, up));
     return out;
 }
 

@@ -57,8 +57,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         } else {
             break;
         }
-        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, prec + SERIES_PREC, waves && attempt <= 0,
-                                                   e);
+        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, WORD_MAX, waves && attempt <= 0, e);
         if (!sums)
             return -1;
         struct shares *m = sums->shares;
