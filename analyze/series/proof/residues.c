@@ -9,7 +9,8 @@ void residues_free(struct series_summand *f)
 {
     for (int r = 0; f->residue && r < f->residues.count; r++) {
         growth_free(f->residue[r].growth);
-        growth_free(f->residue[r].closer);
+        for (int k = 0; k < CLOSERS; k++)
+            growth_free(f->residue[r].closer[k]);
     }
     free(f->residue);
     f->residue = NULL;
@@ -51,7 +52,7 @@ int residues_diverge(const struct series_summand *f)
     return diverge;
 }
 
-/* The growth from N or a little before on: kept, as the next question is often near. */
+/* The growth from N or a little before on: kept, as the next question is often near, and the same is asked for each epsilon. */
 static const struct growth *closer_growth(struct residue *x, struct expression_pool *p, const fmpz_t N)
 {
     LOCAL(fmpz, near);
@@ -60,11 +61,12 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
     fmpz_mul_2exp(near, near, low);
     if (fmpz_cmp(near, x->growth->from) <= 0)
         return x->growth;
-    if (!x->closer || !fmpz_equal(near, x->closer->from)) {
-        growth_free(x->closer);
-        x->closer = growth_new(p, x->node, near, NULL);
+    struct growth **closer = &x->closer[fmpz_bits(near) % CLOSERS];
+    if (!*closer || !fmpz_equal(near, (*closer)->from)) {
+        growth_free(*closer);
+        *closer = growth_new(p, x->node, near, NULL);
     }
-    return x->closer ? x->closer : x->growth;
+    return *closer ? *closer : x->growth;
 }
 
 /* [4.10, 4.15] */

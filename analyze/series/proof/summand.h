@@ -40,10 +40,11 @@ static inline int strands_are_powers(const struct strands *s)
 }
 
 /* b at the distances of one strand as an expression in n, from some n on. */
+enum { CLOSERS = 61 };
 struct residue {
     int node, first; /* the first with this node, which alone has growths */
     struct growth *growth; /* NULL: f is 0 there */
-    struct growth *closer; /* the same from a later n on, for tails; NULL: none yet */
+    struct growth *closer[CLOSERS]; /* the same from later n on, for tails, by the bits of n modulo CLOSERS */
 };
 
 /* f(2^k), k < count, where the bias has a sum to t. */
