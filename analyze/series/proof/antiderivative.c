@@ -9,8 +9,8 @@ enum {
     EXPONENT_BITS = 40 /* constants from 2^this on are left to other means */
 };
 
-/* Elementary functions in one of the gamma function's family, for each bit. */
-static const double GAMMA_WORK = 1. / 256;
+/* One of the gamma function's family takes as long as so many elementary functions. */
+static const double GAMMA_WORK = 60;
 
 struct taken {
     const struct expression_pool *p;
@@ -111,7 +111,7 @@ int integrate_power(arb_t out, const arb_t a, const arb_t weight, const arb_t po
     arb_div(s, s, power, prec);
     arb_pow(x, y, power, prec);
     arb_mul(x, x, w, prec);
-    work_done += GAMMA_WORK * (double)prec * work_elementary(prec);
+    work_done += GAMMA_WORK * work_elementary(prec);
     arb_hypgeom_gamma_upper(out, s, x, 0, prec);
     arb_pow(x, w, s, prec);
     arb_mul(x, x, power, prec);
@@ -131,7 +131,7 @@ static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, c
     arb_sub(x, y, b, prec);
     arb_sqrt(out, w, prec);
     arb_mul(x, x, out, prec);
-    work_done += GAMMA_WORK * (double)prec * work_elementary(prec);
+    work_done += GAMMA_WORK * work_elementary(prec);
     arb_hypgeom_erfc(out, x, prec);
     arb_sqr(b, b, prec);
     arb_mul(b, b, w, prec);

@@ -9,7 +9,8 @@ enum {
     TERMS_MAX = 64, /* of b: more take long to be parted */
     MULTIPLES_MAX = 64, /* of the frequency, for one wave */
     WIDTHS = 24, /* of strips that are tried, each sqrt(2) times the one before */
-    RECTANGLES = 64 /* that cover one */
+    RECTANGLES = 64, /* that cover one */
+    PRODUCT_BITS = 280 /* a complex product takes as long as this says, squared */
 };
 
 /* ---- g and V ---- */
@@ -212,6 +213,7 @@ static void find_weights(struct modes *m, struct evaluator *v, const arb_t perio
     int samples = 2 * m->count + 2;
     LOCAL(acb, z);
     LOCAL(fmpq, angle);
+    work_done += (double)samples * m->count * (3 + pow((double)prec / PRODUCT_BITS, 2));
     acb_ptr root = _acb_vec_init(samples), value = _acb_vec_init(samples);
     m->weight = _acb_vec_init(m->count + 1);
     for (int j = 0; j < samples; j++) {

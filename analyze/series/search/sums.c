@@ -258,7 +258,7 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     int waves = 0, known = 0, node[PERIOD_MAX];
     for (int r = 0; r < strands.count; r++) {
         node[r] = strand_node(plan->f->pool, piece->root, r, &strands);
-        if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
+        if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r || search_spent(plan->f, "waves were taken apart"))
             continue;
         modes[r] = plan->f->modes && plan->f->modes->root == node[r]
                        ? modes_hold(plan->f->modes)
