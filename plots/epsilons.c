@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { MARKED = 40 /* points of a line that all have marks; of more, those that are apart */ };
+static const double APART = 1.2; /* a factor between their epsilons */
+
 struct epsilons_figure {
     const struct epsilon_line *lines;
     size_t count;
@@ -47,11 +50,15 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
 
         script_text(s, "label", i + 1, line->label);
         key_add(&key, s, line->label, "");
+        double marked = 0;
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t k = 0; k < line->count; k++) {
             const struct epsilon_point *p = &line->points[k];
 
-            fprintf(s->data, "%.10g %.10g %.10g %.10g\n", p->epsilon, sqrt(p->lo) * sqrt(p->hi), p->lo, p->hi);
+            int mark = line->count <= MARKED || p->epsilon >= APART * marked || p->epsilon <= marked / APART;
+
+            marked = mark ? p->epsilon : marked;
+            fprintf(s->data, "%.10g %.10g %.10g %.10g %d\n", p->epsilon, sqrt(p->lo) * sqrt(p->hi), p->lo, p->hi, mark);
             widen(&x, p->epsilon, p->epsilon);
             widen(&y, p->lo, p->hi);
         }
@@ -75,7 +82,11 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
         fprintf(f, "%s $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 noborder notitle", joint, i + 1,
                 i + 1);
     for (size_t i = 0; i < u->count; i++)
-        fprintf(f, "%s $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", joint, i + 1, i + 1, i + 1);
+        fprintf(
+            f,
+            "%s $line%zu using 1:2 with lines ls %zu notitle, $line%zu using 1:($5 > 0 ? $2 : NaN) with points ls %zu notitle, "
+            "keyentry with linespoints ls %zu title t(label%zu)",
+            joint, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
     fputs("\n", f);
     layout_end(s);
     return 0;

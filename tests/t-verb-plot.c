@@ -182,6 +182,9 @@ static void options_are_refused(void **state)
     expect("plot all/ppl.csv all/fit.csv -o refused", 1, "another kind of table");
     expect("plot all/fit.csv all/erf.h5 -o refused", 1, "cannot be drawn with curves");
     expect("plot targets.csv -o refused", 1, "expected ppl.csv");
+    succeed("plot many -o drawn-many --figure epsilon");
+    assert_has("drawn-many/epsilon.gp", "\n0.01 5 5 5 1\n0.02 5 5 5 1\n"); /* of 90 points those that are apart have marks */
+    assert_has("drawn-many/epsilon.gp", "\n0.9 1 1 1 0\n");
     expect("plot epsilons -o refused --figure epsilon --xlog", 1, "--xlog: is not for epsilon.gp");
     expect("plot epsilons -o refused --figure epsilon --panels head", 1, "--panels: epsilon.gp has no panels");
     expect("plot held --figure erf --train-length 9 -o refused", 1, "--train-length: the results say the training lengths");
@@ -337,6 +340,7 @@ static int make_inputs(void **state)
         "erf window --text text --length 32 --segments 3 --validate 3 --quiet -o held",
         "trf window=./window -o all",
         "trf window=./window --epsilon 0.1 --epsilon 0.01 -o epsilons",
+        "trf window=./window --epsilon 0.01:0.9:0.01 -o many",
         "bias alibi --heads 2 --length 32 -o all",
         "fit alibi --heads 2 --form a+b*t --range 0:20 -o all",
     };

@@ -338,8 +338,8 @@ static void plot_draws_fields_over_epsilon(void **state)
     expect("plot eps/trf.csv -o over --figure epsilon", 0, "over/epsilon.png");
     script = slurp(at("over/epsilon.gp"), NULL);
     assert_non_null(script);
-    assert_non_null(strstr(script, "$line1 << EOD\n0.01 61 61 61\n0.1 6 6 6\nEOD\n")); /* ascending */
-    assert_non_null(strstr(script, "\n0.01 40 40 40\n0.1 37 37 37\nEOD\n"));
+    assert_non_null(strstr(script, "$line1 << EOD\n0.01 61 61 61 1\n0.1 6 6 6 1\nEOD\n")); /* ascending */
+    assert_non_null(strstr(script, "\n0.01 40 40 40 1\n0.1 37 37 37 1\nEOD\n"));
     assert_non_null(strstr(script, "'-ln(1+t), L = 100'"));
     assert_null(strstr(script, "'-ln(1+t)'")); /* it diverges */
     free(script);
