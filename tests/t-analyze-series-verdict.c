@@ -421,7 +421,7 @@ static void test_multiples(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct formula_error e;
         const char *proof = check(table[i].formula, 1, table[i].verdict), *between = strstr(proof, "between ");
-        double least, greatest, from, at;
+        double least, greatest, from = 0, at;
         struct formula *f = formula_parse(table[i].formula, &e);
         if (!between || sscanf(between, "between %lf and %lf times", &least, &greatest) != 2 ||
             sscanf(strstr(between, "t >= "), "t >= %lf", &from) != 1)
