@@ -1,30 +1,17 @@
 /* Closed forms of sums of R(t) rho^t: a rational G with R(t) = G(t) - rho G(t + 1), so that the sum from t = a to b - 1 is
  * G(a) rho^a - G(b) rho^b; and of sums that telescope as they are written. */
 #include "analyze/series/proof/closed.h"
+#include "analyze/series/proof/quotient.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/scale.h"
 
-#include <flint/fmpq_mat.h>
-#include <flint/fmpq_poly.h>
-#include <flint/fmpz_poly_q.h>
 #include <stdlib.h>
 
 enum {
-    DEGREE_MAX = 64, /* of R and of the denominator of G */
-    SHIFT_MAX = 64, /* between two poles of R that are whole numbers apart */
+    RATIO_MAX = 64, /* power of a rational number in rho */
     BITS_MAX = 1 << 20, /* of rho^t */
     FADES_BITS = 64 /* G is shown to fade from 2^this on */
 };
-
-static inline void fmpz_poly_q_leave(fmpz_poly_q_t *x)
-{
-    fmpz_poly_q_clear(*x);
-}
-
-static inline void fmpq_mat_leave(fmpq_mat_t *x)
-{
-    fmpq_mat_clear(*x);
-}
 
 /* One piece, or one of its strands: first, end and R are of n. */
 struct form {
@@ -50,81 +37,6 @@ struct closed {
 
 /* ---- R and rho ---- */
 
-static int is_small(const fmpz_poly_q_t x)
-{
-    return fmpz_poly_length(fmpz_poly_q_numref(x)) <= DEGREE_MAX && fmpz_poly_length(fmpz_poly_q_denref(x)) <= DEGREE_MAX;
-}
-
-static void set_rational(fmpz_poly_q_t out, const fmpq *q)
-{
-    fmpz_poly_set_fmpz(fmpz_poly_q_numref(out), fmpq_numref(q));
-    fmpz_poly_set_fmpz(fmpz_poly_q_denref(out), fmpq_denref(q));
-}
-
-/* out *= x^power, a small whole number. */
-static int multiply_power(fmpz_poly_q_t out, const fmpz_poly_q_t x, const fmpq *power)
-{
-    LOCAL(fmpz_poly_q, y);
-    if (!fmpz_is_one(fmpq_denref(power)) || fmpz_cmpabs(fmpq_numref(power), (const fmpz[]){DEGREE_MAX}) > 0 ||
-        fmpz_poly_q_is_zero(x))
-        return 0;
-    slong n = fmpz_get_si(fmpq_numref(power)),
-          length = fmpz_poly_length(fmpz_poly_q_numref(x)) + fmpz_poly_length(fmpz_poly_q_denref(x));
-    if (labs(n) * length > 2 * DEGREE_MAX)
-        return 0;
-    fmpz_poly_q_pow(y, x, (ulong)labs(n));
-    if (n < 0)
-        fmpz_poly_q_inv(y, y);
-    fmpz_poly_q_mul(out, out, y);
-    return is_small(out);
-}
-
-/* 1 if a polynomial is not 0 at any real t >= first: its coefficients around there have one sign. */
-static int stays_apart(const fmpz_poly_t x, const fmpz_t first)
-{
-    int sign = 0, apart = 1;
-    LOCAL(fmpz_poly, around);
-    fmpz_poly_taylor_shift(around, x, first);
-    for (slong i = 0; i < fmpz_poly_length(around) && apart; i++) {
-        int s = fmpz_sgn(fmpz_poly_get_coeff_ptr(around, i));
-        apart = i ? s == 0 || s == sign : s != 0;
-        sign = i ? sign : s;
-    }
-    return apart;
-}
-
-/* A node as a quotient of polynomials in t that has no pole at t >= first, nor has a part of it: 1/0 has no sign. */
-static int quotient_of(fmpz_poly_q_t out, const struct expression_pool *p, int n, const fmpz_t first)
-{
-    const struct expression *x = &p->node[n];
-    LOCAL(fmpz_poly_q, y, w);
-    int known = 1;
-    if (x->kind == X_NUMBER) {
-        set_rational(out, x->q);
-    } else if (x->kind == X_T) {
-        fmpz_poly_set_coeff_ui(fmpz_poly_q_numref(y), 1, 1);
-        fmpz_poly_q_set(out, y);
-    } else if (x->kind == X_LINEAR) {
-        set_rational(out, x->q);
-        for (int i = 0; i < x->count && known; i++) {
-            known = quotient_of(y, p, x->child[i], first);
-            set_rational(w, &x->weight[i]);
-            fmpz_poly_q_mul(y, y, w);
-            fmpz_poly_q_add(out, out, y);
-        }
-    } else if (x->kind == X_MULTIPLY) {
-        known = quotient_of(out, p, x->child[0], first) && quotient_of(y, p, x->child[1], first);
-        fmpz_poly_q_mul(out, out, y);
-    } else if (x->kind == X_POWER && p->node[x->child[1]].kind == X_NUMBER) {
-        fmpz_poly_q_one(out);
-        known = quotient_of(y, p, x->child[0], first) && multiply_power(out, y, p->node[x->child[1]].q) &&
-                (fmpq_sgn(p->node[x->child[1]].q) > 0 || stays_apart(fmpz_poly_q_numref(y), first));
-    } else {
-        known = 0;
-    }
-    return known && is_small(out);
-}
-
 /* ratio *= exp(weight n), n a sum of logarithms of rational numbers with whole weights. */
 static int take_ratio(fmpq *ratio, const struct expression_pool *p, int n, const fmpq *weight)
 {
@@ -138,7 +50,7 @@ static int take_ratio(fmpq *ratio, const struct expression_pool *p, int n, const
             known = take_ratio(ratio, p, x->child[i], w);
         }
     } else if (x->kind == X_LN && p->node[x->child[0]].kind == X_NUMBER && fmpz_is_one(fmpq_denref(weight)) &&
-               fmpz_cmpabs(fmpq_numref(weight), (const fmpz[]){DEGREE_MAX}) <= 0) {
+               fmpz_cmpabs(fmpq_numref(weight), (const fmpz[]){RATIO_MAX}) <= 0) {
         fmpq_pow_si(w, p->node[x->child[0]].q, fmpz_get_si(fmpq_numref(weight)));
         fmpq_mul(ratio, ratio, w);
     } else {
@@ -162,7 +74,7 @@ static int take_line(struct form *form, const struct expression_pool *p, int n, 
     fmpq_set(ratio, form->ratio);
     int known = take_ratio(ratio, p, x->child[u], w) && take_ratio(factor, p, x->child[u], q);
     fmpq_set(form->ratio, ratio);
-    set_rational(y, factor);
+    quotient_set_rational(y, factor);
     fmpz_poly_q_mul(form->term, form->term, y);
     return known;
 }
@@ -182,7 +94,7 @@ static int form_of(struct form *form, int *common, struct expression_pool *p, in
         int n = linear ? x.child[i] : root;
         const fmpq *weight = linear ? &x.weight[i] : one;
         if (p->node[n].kind == X_LN && fmpz_is_one(fmpq_denref(weight)))
-            known = quotient_of(y, p, p->node[n].child[0], form->first) && multiply_power(form->term, y, weight);
+            known = quotient_of(y, p, p->node[n].child[0], form->first) && quotient_multiply_power(form->term, y, weight);
         else if (!p->node[n].depends)
             rest = expression_add(p, rest, expression_scale(p, n, weight));
         else
@@ -191,84 +103,6 @@ static int form_of(struct form *form, int *common, struct expression_pool *p, in
     known &= !p->failed && (*common < 0 || *common == rest);
     *common = rest;
     return known;
-}
-
-/* ---- G ---- */
-
-/* The denominator of G: poles of R lie between those of G and the same shifted by 1. bottom = cofactor times R's. */
-static int find_bottom(fmpz_poly_t bottom, fmpz_poly_t cofactor, const fmpz_poly_t poles)
-{
-    slong last = 0;
-    LOCAL(fmpz_poly, shifted, common);
-    LOCAL(fmpz, h);
-    fmpz_poly_set(bottom, poles);
-    fmpz_poly_one(cofactor);
-    for (slong i = 1; i <= SHIFT_MAX && fmpz_poly_degree(poles) > 0; i++) {
-        fmpz_set_si(h, i);
-        fmpz_poly_taylor_shift(shifted, poles, h);
-        fmpz_poly_gcd(common, poles, shifted);
-        if (fmpz_poly_degree(common) > 0)
-            last = i;
-    }
-    if (fmpz_poly_degree(poles) > 0 && last == 0)
-        return 0;
-    for (slong i = 1; i < last && fmpz_poly_length(bottom) <= DEGREE_MAX; i++) {
-        fmpz_set_si(h, i);
-        fmpz_poly_taylor_shift(shifted, poles, h);
-        fmpz_poly_gcd(common, bottom, shifted);
-        fmpz_poly_div(shifted, shifted, common);
-        fmpz_poly_mul(bottom, bottom, shifted);
-        fmpz_poly_mul(cofactor, cofactor, shifted);
-    }
-    return fmpz_poly_length(bottom) <= DEGREE_MAX;
-}
-
-/* Solves top(t) bottom(t+1) - rho top(t+1) bottom(t) = R's numerator, times the cofactor and bottom(t+1). */
-static int find_top(struct form *form, const fmpz_poly_t cofactor)
-{
-    LOCAL(fmpz, one);
-    LOCAL(fmpz_poly, next, right, left, along, x);
-    LOCAL(fmpq, value);
-    int constant = fmpq_is_one(form->ratio);
-    fmpz_one(one);
-    fmpz_poly_taylor_shift(next, form->bottom, one);
-    fmpz_poly_mul(right, fmpz_poly_q_numref(form->term), cofactor);
-    fmpz_poly_mul(right, right, next);
-    fmpz_poly_scalar_mul_fmpz(right, right, fmpq_denref(form->ratio));
-    slong poles = fmpz_poly_degree(form->bottom), degree = fmpz_poly_degree(right) - poles + constant;
-    if (constant && degree < poles)
-        degree = poles;
-    if (degree < 0)
-        return 0;
-    slong rows = degree + poles + 1 > fmpz_poly_length(right) ? degree + poles + 1 : fmpz_poly_length(right);
-    fmpq_mat_t m __attribute__((cleanup(fmpq_mat_leave)));
-    fmpq_mat_init(m, rows, degree + 2);
-    fmpz_poly_one(along); /* (t + 1)^i */
-    fmpz_poly_set_coeff_ui(x, 1, 1);
-    fmpz_poly_set_coeff_ui(x, 0, 1);
-    for (slong i = 0; i <= degree; i++) {
-        fmpz_poly_mul(left, along, form->bottom);
-        fmpz_poly_scalar_mul_fmpz(left, left, fmpq_numref(form->ratio));
-        for (slong row = 0; row < fmpz_poly_length(left); row++)
-            fmpz_neg(fmpq_numref(fmpq_mat_entry(m, row, i)), fmpz_poly_get_coeff_ptr(left, row));
-        for (slong row = 0; row < fmpz_poly_length(next); row++)
-            fmpz_addmul(fmpq_numref(fmpq_mat_entry(m, row + i, i)), fmpz_poly_get_coeff_ptr(next, row), fmpq_denref(form->ratio));
-        for (slong row = 0; row < rows && constant && i == poles; row++) /* a constant in G is for nothing: without t^poles */
-            fmpz_zero(fmpq_numref(fmpq_mat_entry(m, row, i)));
-        fmpz_poly_mul(along, along, x);
-    }
-    for (slong row = 0; row < fmpz_poly_length(right); row++)
-        fmpz_set(fmpq_numref(fmpq_mat_entry(m, row, degree + 1)), fmpz_poly_get_coeff_ptr(right, row));
-    slong rank = fmpq_mat_rref(m, m), column = 0;
-    for (slong row = 0; row < rank; row++, column++) {
-        while (column <= degree && fmpq_is_zero(fmpq_mat_entry(m, row, column)))
-            column++;
-        if (column > degree) /* 0 = 1 */
-            return 0;
-        fmpq_set(value, fmpq_mat_entry(m, row, degree + 1));
-        fmpq_poly_set_coeff_fmpq(form->top, column, value);
-    }
-    return 1;
 }
 
 /* ---- sums ---- */
@@ -392,7 +226,6 @@ static int add_form(struct closed *c, const struct series_summand *f, const stru
                     const struct strands *strands)
 {
     int root = strand_node(f->pool, piece->root, r, strands);
-    LOCAL(fmpz_poly, cofactor);
     if (root == NODE_MINUS_INFINITY)
         return 1;
     struct form *form = &c->form[c->count++];
@@ -405,8 +238,8 @@ static int add_form(struct closed *c, const struct series_summand *f, const stru
     fmpq_init(form->ratio);
     fmpq_poly_init(form->top);
     fmpz_poly_init(form->bottom);
-    return form_of(form, &c->common, f->pool, root) && find_bottom(form->bottom, cofactor, fmpz_poly_q_denref(form->term)) &&
-           find_top(form, cofactor) && stays_apart(form->bottom, form->first);
+    return form_of(form, &c->common, f->pool, root) && quotient_difference(form->top, form->bottom, form->term, form->ratio) &&
+           polynomial_stays_apart(form->bottom, form->first);
 }
 
 /* [6.2] */
