@@ -149,6 +149,23 @@ static void test_values(void **state)
     assert_true(compared > 5000);
 }
 
+static void check_sum(const char *text)
+{
+    struct built b = build(text);
+    LOCAL(fmpz, n);
+    LOCAL(arb, value);
+    if (b.pool->node[b.root].opaque)
+        fail_msg("'%s' has no closed form", text);
+    for (long t = 0; t <= 40; t++) {
+        fmpz_set_si(n, t);
+        ball_at(value, &b, n);
+        double exact = arf_get_d(arb_midref(value), ARF_RND_NEAR), expected = value_at(&b, (double)t);
+        if (!arb_is_finite(value) || !close_to(exact, expected))
+            fail_msg("'%s' at %ld: %.17g, not %.17g", text, t, exact, expected);
+    }
+    demolish(&b);
+}
+
 /* Sums to t in closed form are what they are term by term, also where they are empty. */
 static void test_sums(void **state)
 {
@@ -176,25 +193,41 @@ static void test_sums(void **state)
         "sum(i,1,3*t,exp(1-i)*2+i)",
         "sum(i,0,t,2^-i+0.5^(i+1))",
         "2^sum(i,1,t,1/7)-sum(i,0,t,exp(t-i))",
+        "sum(i,0,t,i^9)",
+        "sum(i,1,t,ln(1+1/i))",
+        "sum(i,1,t-3,ln(i)-ln(i+2)+1/i-1/(i+1)+i+sin(i))",
+        "sum(i,2,sqrt(t),ln(1-1/i^2))",
+        "sum(i,1,t,ln((i^2+2*i+2)/(9*i^2+9)))",
+        "sum(i,3,t+4,2*ln(2*i-5)-ln((2*i+1)*(4*i-2)))",
+        "sum(i,1,7-t,(2*i+1)/(i^2*(i+1)^2))",
+        "t*sum(i,5,t,h/((i-4)*(i+4))-ln(i/3)/3+ln(3*i+21)/3)",
     };
-    LOCAL(fmpz, n);
-    LOCAL(arb, value);
-    for (size_t k = 0; k < sizeof sums / sizeof sums[0]; k++) {
-        struct built b = build(sums[k]);
-        if (b.pool->node[b.root].opaque)
-            fail_msg("'%s' has no closed form", sums[k]);
-        for (long t = 0; t <= 40; t++) {
-            fmpz_set_si(n, t);
-            ball_at(value, &b, n);
-            double exact = arf_get_d(arb_midref(value), ARF_RND_NEAR), expected = value_at(&b, (double)t);
-            if (!arb_is_finite(value) || !close_to(exact, expected))
-                fail_msg("'%s' at %ld: %.17g, not %.17g", sums[k], t, exact, expected);
+    for (size_t k = 0; k < sizeof sums / sizeof sums[0]; k++)
+        check_sum(sums[k]);
+    srand(17);
+    for (int k = 0; k < 300; k++) { /* quotients whose factors are whole numbers apart */
+        char text[400];
+        int first = rand() % 4, used = snprintf(text, sizeof text, "sum(i,%d,t%+d,0", first, rand() % 7 - 2);
+        int times = 1 + rand() % 3, logarithm = rand() % 2;
+        for (int j = 0; j < times; j++) {
+            int a = 1 + rand() % 3, b = 1 + rand() % 9, c = b + a * (1 + rand() % 6), q = 1 + rand() % 5, flip = rand() % 2;
+            const char *pattern = logarithm ? "%+d*ln((%d*i+%d)/(%d*i+%d))" : "%+d/((%d*i+%d)*(%d*i+%d))";
+            used += snprintf(text + used, sizeof text - (size_t)used, pattern, rand() % 2 ? q : -q, a, flip ? b : c, a,
+                             flip ? c : b);
         }
-        demolish(&b);
+        snprintf(text + used, sizeof text - (size_t)used, ")");
+        check_sum(text);
     }
     static const char *const others[] = {"sum(i,1,t,1/i)",
                                          "sum(i,1,t,ln(i))",
-                                         "sum(i,0,t,i^9)",
+                                         "sum(i,0,t,i^70)",
+                                         "sum(i,1,t,ln(i/(2*i+1)))",
+                                         "sum(i,1,t,ln(i/(i+70)))",
+                                         "sum(i,0,t,ln(i/(i+1)))",
+                                         "sum(i,0,t,ln((i-5/2)/(i-3/2)))",
+                                         "sum(i,0,t,1/(i-7)-1/(i-6))",
+                                         "sum(i,-3,t,1/((i+5)*(i+6)))",
+                                         "sum(i,1,t,ln((i+t)/(i+t+1)))",
                                          "sum(i,0,t,cos(i*t))",
                                          "sum(i,0,t,(-1)^i*i)",
                                          "sum(i,1,floor(ln(t)),1)",

@@ -143,6 +143,9 @@ static void test_converges(void **state)
         "-(1+1/ln(ln(30+t)))*ln(1+t)",
         /* sums to t */
         "-sum(i,1,t,ln(i))",
+        "-1.000001*sum(i,1,t,ln(1+1/i))",
+        "ln(sum(i,1,t+1,1/(i*(i+1))))-1.5*ln(1+t)",
+        "-sum(i,1,t,ln((i^2+2*i+2)/(i^2+1)))",
         "-1.01*sum(i,1,t,1/i)",
         "-sum(i,5,t+2,ln(i))/3",
         "sum(i,0,t,-1)",
@@ -180,6 +183,8 @@ static void test_diverges(void **state)
         "sin(t)>0?-2*ln(1+t):0",
         "sin(t)>0?0:-inf",
         "sin(t)*t^2",
+        "-sum(i,1,t,ln(1+1/i))",
+        "sum(i,1,t,ln((2*i-1)/(2*i+1))+1/i-1/(i+1))", /* ln(1/(2 t + 1)) and what tends */
         "-ln(1+t)*(1+0.2*sin(t))",
         "0",
         "5",
