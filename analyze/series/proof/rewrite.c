@@ -58,6 +58,17 @@ static int is_monomial(const struct expression *x) /* weight * child */
     return x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q);
 }
 
+/* Node n as u^e, e rational: u. */
+static int power_of(fmpq_t e, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n], *exponent = x->kind == X_POWER ? &p->node[x->child[1]] : NULL;
+    fmpq_one(e);
+    if (!exponent || exponent->kind != X_NUMBER)
+        return n;
+    fmpq_set(e, exponent->q);
+    return x->child[0];
+}
+
 /* [1.1] */
 int expression_multiply(struct expression_pool *p, int a, int b)
 {
@@ -87,12 +98,11 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         return expression_unary(p, X_EXP, expression_add(p, p->node[a].child[0], p->node[b].child[0]));
     if (a == b)
         return expression_power(p, a, expression_ratio(p, 2, 1));
-    for (int i = 0; i < 2; i++) { /* u u^e of a number u > 0 */
-        const struct expression *power = &p->node[i ? a : b];
-        int u = i ? b : a;
-        if (!p->node[u].depends && power->kind == X_POWER && power->child[0] == u && kind_of(p, power->child[1]) == X_NUMBER &&
-            p->node[u].total && expression_sign(p, u) == 1)
-            return expression_power(p, u, expression_add(p, p->node[i ? a : b].child[1], NODE_ONE));
+    LOCAL(fmpq, e, f);
+    int base = power_of(e, p, a);
+    if (base == power_of(f, p, b) && !p->node[base].depends && p->node[base].total && expression_sign(p, base) == 1) {
+        fmpq_add(e, e, f); /* u^e u^f of a number u > 0 */
+        return expression_power(p, base, expression_number(p, e));
     }
     for (int i = 0; i < 2; i++) { /* u (v x) of numbers u and v without t, u v rational */
         int u = i ? b : a, product = i ? a : b;
