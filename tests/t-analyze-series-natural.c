@@ -16,8 +16,6 @@
 /* With an interval for a field. */
 static const char *const LOOSE[] = {
     "-(1+2*ln(ln(3+t))/ln(3+t))*ln(3+t)",
-    "-ln(1+t)*(2.5+sin(t))",
-    "-2*ln(1+t)*(1+sin(t)/4)",
     "-ln(3+t)-ln(ln(3+t))-ln(ln(3+t))^0.5",
     "-ln(1+t)-ln(1+t)^0.1",
     "-ln(2+t)-exp(sqrt(ln(ln(2+t)+3)))",

@@ -189,7 +189,12 @@ static void test_known(void **state)
         {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
         {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},
         {"sum(i,1,t,ln(i/(i+2)))", "-", 1, "0.01", 0, "100"}, /* 2 / ((t+1) (t+2)): 99 ties */
-        {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"}, /* direct sums in long double with the mean tail */
+        /* waves beside t, and frequencies that are not rational: direct sums in long double with the mean tail */
+        {"-(2.5+sin(t))*ln(1+t)", "-", 1, "0.01", 0, "414"},
+        {"-2*ln(1+t)*(1+sin(t)/4)", "-", 1, "0.01", 0, "584"},
+        {"-(1.5+0.3*cos(t))*ln(1+t)", "-", 1, "0.01", 0, "12186160"},
+        {"-(2.5+cos(t/3))*ln(1+t)", "-", 1, "0.01", 0, "426"},
+        {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
         {"-t*sum(i,1,t,1/(i*(i+1)))", "-", 1, "0.01", 0, "6"}, /* -t^2 / (t+1) */
         /* powers alone: by sums over n in mpmath; 2^(-n/2) by hand; by sums in numpy */
         {"floor(sqrt(t))^2==t?-0.8*ln(1+t):-inf", "-", 1, "0.01", 0, "842725"},

@@ -75,9 +75,8 @@ static int take(struct taken *k, int n, const fmpq *weight)
         return 1;
     }
     if ((depth = log_depth(k, inner)) > 0) {
-        int first = arb_is_zero(k->log[depth - 1]);
-        arb_set(k->log[depth - 1], factor);
-        return first;
+        arb_add(k->log[depth - 1], k->log[depth - 1], factor, k->prec);
+        return 1;
     }
     if (x->kind != X_POWER || k->p->node[x->child[1]].depends || k->level >= 0)
         return 0;

@@ -1,5 +1,5 @@
 /* Waves beside what is smooth. */
-#include "analyze/series/proof/modes.h"
+#include "analyze/series/proof/modes_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,6 @@ enum {
 };
 
 /* ---- g and V ---- */
-
-enum { OUTSIDE = 1, WAVES = 2 }; /* where t stands */
 
 /* For every node up to `last`, where t stands in it: outside of waves, in waves. NULL: memory. */
 static unsigned char *places_of_t(const struct expression_pool *p, int last)
@@ -105,8 +103,8 @@ static int part_waves(int *smooth, int *waves, struct expression_pool *p, const 
     return !p->failed;
 }
 
-/* A frequency of which that of every wave in node `v` is a whole multiple, up to MULTIPLES_MAX. -1: there is none. */
-static int common_frequency(struct expression_pool *p, int v)
+/* Multiples are up to MULTIPLES_MAX. */
+int modes_frequency(struct expression_pool *p, int v)
 {
     int first = -1, result = -1, known = 1;
     LOCAL(fmpq, divisor);
@@ -147,12 +145,26 @@ static int common_frequency(struct expression_pool *p, int v)
 
 /* ---- the modes ---- */
 
-/* Not below log2 of x. */
-static double log2_bound(const mag_t x)
+double modes_log2(const mag_t x)
 {
     return mag_is_zero(x) || fmpz_cmp_si(MAG_EXPREF(x), -1000000) < 0 ? -1e6
            : fmpz_cmp_si(MAG_EXPREF(x), 1000000) > 0                  ? INFINITY
                                                                       : (double)fmpz_get_si(MAG_EXPREF(x));
+}
+
+void modes_arc(acb_t out, const arb_t period, int i, int count, double width)
+{
+    LOCAL(arb, step, height);
+    arb_const_pi(height, 64);
+    arb_mul_2exp_si(height, height, 1);
+    arb_div(height, period, height, 64);
+    arb_set_d(step, width);
+    arb_mul(height, height, step, 64);
+    arb_div_ui(step, period, 2 * (ulong)count, 64);
+    acb_zero(out);
+    arb_mul_ui(acb_realref(out), step, 2 * (ulong)i + 1, 64);
+    arb_add_error(acb_realref(out), step);
+    arb_add_error(acb_imagref(out), height);
 }
 
 /* log2 of a bound of |V| where the imaginary part of w t is up to `width`; INFINITY: none. */
@@ -160,22 +172,12 @@ static double strip_bound(struct evaluator *v, const arb_t period, double width)
 {
     double most = -INFINITY;
     LOCAL(acb, z);
-    LOCAL(arb, step, height);
     LOCAL(mag, bound);
-    arb_const_pi(height, 64);
-    arb_mul_2exp_si(height, height, 1);
-    arb_div(height, period, height, 64);
-    arb_set_d(step, width);
-    arb_mul(height, height, step, 64);
-    arb_div_ui(step, period, 2 * RECTANGLES, 64);
     for (int i = 0; i < RECTANGLES; i++) {
-        acb_zero(z);
-        arb_mul_ui(acb_realref(z), step, 2 * (ulong)i + 1, 64);
-        arb_add_error(acb_realref(z), step);
-        arb_add_error(acb_imagref(z), height);
+        modes_arc(z, period, i, RECTANGLES, width);
         evaluator_complex(z, v, z);
         acb_get_mag(bound, z);
-        double size = acb_is_finite(z) ? log2_bound(bound) : INFINITY;
+        double size = acb_is_finite(z) ? modes_log2(bound) : INFINITY;
         most = size > most ? size : most;
     }
     return most;
@@ -264,7 +266,7 @@ static int find_distances(struct modes *m, slong prec)
 }
 
 /* What bounds of remainders and of tails need, as numbers that are not too small. 0 or -1: memory. */
-static int find_sizes(struct modes *m)
+static int find_sizes(struct modes *m, double width)
 {
     LOCAL(mag, size, sine);
     LOCAL(arf, least);
@@ -274,8 +276,10 @@ static int find_sizes(struct modes *m)
     if (!m->log2_size || !m->log2_wave)
         return -1;
     for (int k = 0; k <= m->count; k++) {
-        acb_get_mag(size, m->weight + k);
-        m->log2_size[k] = log2_bound(size) + (k > 0);
+        if (m->weight)
+            acb_get_mag(size, m->weight + k);
+        /* |V_k| <= 4 exp(-width k) max |F|: its own mode, and those k + j samples */
+        m->log2_size[k] = m->weight ? modes_log2(size) + (k > 0) : k ? 3.01 - width * 0.999999 * k / M_LN2 : 0;
         if (k) {
             arb_get_lbound_arf(least, m->distance + k, 53);
             m->log2_wave[k] = log2(2 * M_PI / arf_get_d(least, ARF_RND_DOWN)) + 1e-9;
@@ -290,41 +294,54 @@ static int find_sizes(struct modes *m)
     return 0;
 }
 
+/* V is the same at all t: how many modes it has, and these. 1, or 0. */
+static int find_fixed(struct modes *m, int waves, const arb_t period, slong prec)
+{
+    struct evaluator *rough = evaluator_new(m->p, waves, 64, NULL), *v = evaluator_new(m->p, waves, prec + 32, NULL);
+    m->count = rough && v ? choose_count(m->rest, rough, period, prec) : -1;
+    if (m->count > 0)
+        find_weights(m, v, period, prec + 32);
+    evaluator_free(rough);
+    evaluator_free(v);
+    return m->count > 0;
+}
+
 /* [5.10] */
 struct modes *modes_new(struct expression_pool *p, int root, slong prec)
 {
-    int waves, smooth, known;
+    int waves, smooth, fixed, known;
+    double width = 0;
     unsigned char *place = places_of_t(p, root);
     struct modes *m = calloc(1, sizeof *m);
     LOCAL(arb, period, w);
-    known = place && m && part_waves(&smooth, &waves, p, place, root) && p->node[waves].depends;
-    free(place);
-    if (!m)
+    known = place && m && place[root] & WAVES;
+    if (!m) {
+        free(place);
         return NULL;
-    *m = (struct modes){.p = p, .root = root, .references = 1};
+    }
+    *m = (struct modes){.p = p, .root = root, .smooth = -1, .references = 1};
     mag_init(m->rest);
     mag_init(m->turn);
     if (known) {
-        m->smooth = smooth;
-        m->frequency = common_frequency(p, waves);
-        known = m->frequency >= 0;
+        fixed = part_waves(&smooth, &waves, p, place, root) && p->node[waves].depends;
+        if (!fixed) {
+            waves = modes_without_squares(p, root);
+            free(place);
+            place = places_of_t(p, waves);
+        }
+        m->frequency = modes_frequency(p, waves);
+        known = place && m->frequency >= 0;
     }
-    struct evaluator *rough = known ? evaluator_new(p, waves, 64, NULL) : NULL,
-                     *v = known ? evaluator_new(p, waves, prec + 32, NULL) : NULL;
-    known &= rough && v;
     if (known) {
         arb_const_pi(period, prec + 64);
         arb_mul_2exp_si(period, period, 1);
         evaluate_constant(w, p, m->frequency, prec + 64);
         arb_div(period, period, w, prec + 64);
-        m->count = choose_count(m->rest, rough, period, prec);
-        known = m->count > 0;
-        if (known)
-            find_weights(m, v, period, prec + 32);
-        known = known && find_distances(m, prec + 64) && find_sizes(m) == 0;
+        known = fixed ? find_fixed(m, waves, period, prec) : modes_change(m, &width, waves, place, period, prec);
+        m->smooth = fixed ? smooth : -1;
+        known = known && find_distances(m, prec + 64) && find_sizes(m, width) == 0;
     }
-    evaluator_free(rough);
-    evaluator_free(v);
+    free(place);
     if (known)
         return m;
     modes_release(m);
@@ -348,6 +365,9 @@ void modes_release(struct modes *m)
         _arb_vec_clear(m->distance, m->count + 1);
     mag_clear(m->rest);
     mag_clear(m->turn);
+    if (m->arc)
+        _acb_vec_clear(m->arc, MODES_ARCS);
+    free(m->sample);
     free(m->log2_size);
     free(m->log2_wave);
     free(m);
@@ -401,14 +421,34 @@ acb_ptr modes_kernel(const struct modes *m, slong order, slong prec)
     return kernel;
 }
 
-void modes_correction(arb_t out, const struct modes *m, acb_srcptr kernel, const arb_poly_t g, slong order, const fmpz_t x,
-                      slong prec)
+/* Modes of the Taylor coefficients, from those of the samples: [used][samples]. Caller clears. */
+static acb_ptr modes_of_samples(const struct modes *m, const arb_poly_struct *g, slong used, slong prec)
+{
+    acb_ptr out = _acb_vec_init(used * m->samples), value = _acb_vec_init(m->samples);
+    acb_dft_pre_t transform;
+    acb_dft_precomp_init(transform, m->samples, prec);
+    work_done += (double)used * m->samples * 16;
+    for (slong n = 0; n < used; n++) {
+        for (int i = 0; i < m->samples; i++) {
+            arb_poly_get_coeff_arb(acb_realref(value + i), &g[i], n);
+            arb_div_si(acb_realref(value + i), acb_realref(value + i), m->samples, prec);
+        }
+        acb_dft_precomp(out + n * m->samples, value, transform, prec);
+    }
+    acb_dft_precomp_clear(transform);
+    _acb_vec_clear(value, m->samples);
+    return out;
+}
+
+void modes_correction(arb_t out, const struct modes *m, acb_srcptr kernel, slong order, const arb_poly_struct *g, slong used,
+                      const fmpz_t x, slong prec)
 {
     slong bits = prec + (slong)fmpz_bits(x);
+    acb_ptr changing = m->samples ? modes_of_samples(m, g, used, prec) : NULL;
     LOCAL(arb, angle, c);
     LOCAL(acb, turn, power, sum, term);
     arb_zero(out);
-    work_done += 3 * (double)(order * m->count);
+    work_done += 3 * (double)(used * m->count);
     evaluate_constant(angle, m->p, m->frequency, bits);
     arb_mul_fmpz(angle, angle, x, bits);
     arb_sin_cos(acb_imagref(turn), acb_realref(turn), angle, prec);
@@ -416,13 +456,21 @@ void modes_correction(arb_t out, const struct modes *m, acb_srcptr kernel, const
     for (int k = 1; k <= m->count; k++) {
         acb_mul(power, power, turn, prec);
         acb_zero(sum);
-        for (slong n = 0; n < order; n++) {
+        for (slong n = 0; n < used; n++) {
+            acb_srcptr factor = kernel + (k - 1) * order + n;
+            if (changing) {
+                acb_addmul(sum, factor, changing + n * m->samples + k, prec);
+                continue;
+            }
             arb_poly_get_coeff_arb(c, g, n);
-            acb_addmul_arb(sum, kernel + (k - 1) * order + n, c, prec);
+            acb_addmul_arb(sum, factor, c, prec);
         }
         acb_mul(term, sum, power, prec);
-        acb_mul(term, term, m->weight + k, prec);
+        if (!changing)
+            acb_mul(term, term, m->weight + k, prec);
         arb_mul_2exp_si(acb_realref(term), acb_realref(term), 1);
         arb_add(out, out, acb_realref(term), prec);
     }
+    if (changing)
+        _acb_vec_clear(changing, used * m->samples);
 }

@@ -10,6 +10,7 @@
 #if __has_include(<flint/arb.h>)
 #include <flint/acb.h>
 #include <flint/acb_calc.h>
+#include <flint/acb_dft.h>
 #include <flint/arb.h>
 #include <flint/arb_hypgeom.h>
 #include <flint/arb_poly.h>
@@ -17,6 +18,7 @@
 #else
 #include <acb.h>
 #include <acb_calc.h>
+#include <acb_dft.h>
 #include <arb.h>
 #include <arb_hypgeom.h>
 #include <arb_poly.h>

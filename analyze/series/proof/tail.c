@@ -179,7 +179,7 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         residues_tail(out, f, from, prec);
     else if (arb_ge(from, start))
         closer_tail(out, f->pool, last->root, X, from, prec);
-    if (f->modes && f->modes->p == f->pool && f->modes->root == last->root && arb_ge(from, start)) {
+    if (f->modes && f->modes->smooth >= 0 && f->modes->p == f->pool && f->modes->root == last->root && arb_ge(from, start)) {
         modes_tail(tail, f->modes, X, from, prec);
         take_closer(out, tail);
     }

@@ -233,7 +233,8 @@ static int is_closed(const struct series_summand *f)
             continue;
         arb_set_fmpz(t, piece->first);
         arb_add_ui(t, t, 64, 64);
-        closed &= antiderivative(x, &vanishes, f->pool, modes ? f->modes->smooth : piece->root, t, 64);
+        closed &= (!modes || f->modes->smooth >= 0) &&
+                  antiderivative(x, &vanishes, f->pool, modes ? f->modes->smooth : piece->root, t, 64);
     }
     return closed;
 }

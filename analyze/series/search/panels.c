@@ -3,7 +3,11 @@
 
 #include <math.h>
 
-enum { FAILURES = 12 /* of panels, until another order is looked for */ };
+enum {
+    FAILURES = 12, /* of panels, until another order is looked for */
+    GUARD = 8, /* bits */
+    CHANGING_GUARD = 40 /* with modes that change the first panel is the hardest by far */
+};
 
 /* With slow waves circles are tried so many times wider. */
 static const double MODES_WIDER = 1024;
@@ -107,16 +111,16 @@ struct euler *search_euler(const struct expression_pool *p, int root, struct mod
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64, order = 0;
+    slong most = prec / 2 + 64, order = 0, guard = modes && modes->samples ? CHANGING_GUARD : GUARD;
     for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && work_done < most_work;
          narrower++) { /* near a far peak */
-        order = choose_order(e, N, b, (double)target + 8, most, most_work);
+        order = choose_order(e, N, b, (double)(target + guard), most, most_work);
         fmpz_sub(b, b, N);
         fmpz_fdiv_q_2exp(b, b, 3);
         fmpz_add(b, b, N);
     }
     for (order = order ? order : -1; order > 0;)
-        order = cover(e, end, order, most, (double)target + 8, most_work);
+        order = cover(e, end, order, most, (double)(target + GUARD), most_work);
     if (order == 0)
         return e;
     euler_free(e);

@@ -202,7 +202,7 @@ static void find_strands(struct series_summand *f)
         if (search_first(nodes, r) < r)
             continue;
         struct modes *modes = node == NODE_MINUS_INFINITY || all ? NULL : modes_new(f->pool, node, MODES_PREC);
-        struct evaluator *v = evaluator_new(f->pool, modes ? modes->smooth : node, 64, NULL);
+        struct evaluator *v = evaluator_new(f->pool, modes && modes->smooth >= 0 ? modes->smooth : node, 64, NULL);
         LOCAL(acb, z);
         modes_release(modes);
         acb_set_ui(z, 1 << 20);

@@ -31,6 +31,8 @@ static const char ADDING[] = "terms were added";
 static const double POINTS_LEAST = 8e4;
 /* Of choosing panels for a strand. */
 static const double PANELS_WORK = 1e7;
+/* Sums that a question asks for, times what a power series takes in points: where modes change, for each of the samples. */
+static const double SAMPLES_WORK = 24 * 48;
 
 struct plan {
     struct series_summand *f;
@@ -113,9 +115,9 @@ static void find_far(struct plan *plan)
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
-    int closed = 0, vanishes, root = f->modes ? f->modes->smooth : last->root;
-    const fmpz *falls = f->modes ? f->tail_from : f->decreasing_from;
-    if (f->modes || (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing)) {
+    int fixed = f->modes && f->modes->smooth >= 0, closed = 0, vanishes, root = fixed ? f->modes->smooth : last->root;
+    const fmpz *falls = fixed ? f->tail_from : f->decreasing_from;
+    if (fixed || (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing)) {
         fmpz_set(far, fmpz_cmp(falls, last->first) > 0 ? falls : last->first);
         arb_set_fmpz(from, far);
         arb_add_ui(from, from, 64, 64);
@@ -250,6 +252,20 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     return 0;
 }
 
+/* Modes of waves for so many bits, NULL: there are none, or they change and take too long. */
+static struct modes *payable_modes(struct series_summand *f, int node, slong prec)
+{
+    struct modes *modes = modes_new(f->pool, node, prec + MODES_GUARD);
+    struct evaluator *v = modes && modes->samples ? evaluator_new(f->pool, modes->sample[0], prec, NULL) : NULL;
+    if (v && SAMPLES_WORK * modes->samples * evaluator_cost(v, 0) > search_left(f)) {
+        search_stopped(f, "waves were taken apart");
+        modes_release(modes);
+        modes = NULL;
+    }
+    evaluator_free(v);
+    return modes;
+}
+
 /* The same with the modes of waves where there are any, else (or if that will not do) without. */
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
@@ -260,9 +276,9 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
         node[r] = strand_node(plan->f->pool, piece->root, r, &strands);
         if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r || search_spent(plan->f, "waves were taken apart"))
             continue;
-        modes[r] = plan->f->modes && plan->f->modes->root == node[r]
+        modes[r] = plan->f->modes && plan->f->modes->smooth >= 0 && plan->f->modes->root == node[r]
                        ? modes_hold(plan->f->modes)
-                       : modes_new(plan->f->pool, node[r], plan->prec + MODES_GUARD);
+                       : payable_modes(plan->f, node[r], plan->prec);
         waves |= modes[r] != NULL;
     }
     if (waves)
@@ -314,7 +330,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
 /* The modes of its last piece to as many bits as the sums. */
 static void sharpen_modes(struct series_summand *f, slong prec)
 {
-    struct modes *sharper = f->modes ? modes_new(f->pool, f->modes->root, prec + MODES_GUARD) : NULL;
+    struct modes *sharper = f->modes && f->modes->smooth >= 0 ? modes_new(f->pool, f->modes->root, prec + MODES_GUARD) : NULL;
     if (!sharper)
         return;
     modes_release(f->modes);
