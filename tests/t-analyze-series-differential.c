@@ -77,11 +77,13 @@ static void random_formula(char *text, int depth)
                                          "sin(pi)",
                                          "(ln(8)-3*ln(2))",
                                          "(0.1+0.2)",
+                                         "(sin(pi*t/2)/cos(pi*t/2))^2",
+                                         "(cos(t)/sin(t))^2",
                                          "(pi-3)"};
-    static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)", "cos(%s)",      "abs(%s)",  "floor(%s)",
-                                        "sqrt(%s)", "-(%s)",   "(%s)^2",  "(%s)^-1",      "(%s)^0.5", "(%s)^0",
-                                        "0*(%s)",   "1/(%s)",  "(%s)^-3", "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
-                                        "(%s)-1",   "2^(%s)"};
+    static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)",  "cos(%s)",      "abs(%s)",  "floor(%s)",
+                                        "sqrt(%s)", "-(%s)",   "(%s)^2",   "(%s)^-1",      "(%s)^0.5", "(%s)^0",
+                                        "0*(%s)",   "1/(%s)",  "(%s)^-3",  "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
+                                        "(%s)-1",   "2^(%s)",  "1-cos(%s)"};
     static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",      "(%s)*(%s)",        "(%s)/(%s)",
                                          "min(%s,%s)",    "max(%s,%s)",     "(%s)<(%s)",        "(%s)<=(%s)",
                                          "(%s)>(%s)",     "(%s)==(%s)",     "(%s)!=(%s)",       "(%s)^(%s)",

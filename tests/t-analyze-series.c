@@ -195,6 +195,8 @@ static void test_known(void **state)
         {"-(1.5+0.3*cos(t))*ln(1+t)", "-", 1, "0.01", 0, "12186160"},
         {"-(2.5+cos(t/3))*ln(1+t)", "-", 1, "0.01", 0, "426"},
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
+        {"-2*ln(1+t)-(sin(t)/cos(t))^2", "-", 1, "0.01", 0, "36"},
+        {"-t^2*(1-cos(1/(1+t)))-1.2*ln(1+t)", "-", 1, "0.01", 0, "2298912445"}, /* Euler-Maclaurin in mpmath */
         {"-t*sum(i,1,t,1/(i*(i+1)))", "-", 1, "0.01", 0, "6"}, /* -t^2 / (t+1) */
         /* powers alone: by sums over n in mpmath; 2^(-n/2) by hand; by sums in numpy */
         {"floor(sqrt(t))^2==t?-0.8*ln(1+t):-inf", "-", 1, "0.01", 0, "842725"},
