@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
+/* What a label on the line of epsilon takes, and half a mark, as shares of the axis. */
+static const double LABEL_ROOM = 0.2, MARK_ROOM = 0.015;
+
 struct trf_figure {
     const struct trf_curve *curves;
     size_t count;
@@ -96,6 +99,25 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     ticks_round(s, &x, most);
 }
 
+/* Where on the line of epsilon its label stands, as a share of the axis: at the begin of the line if there is room, else behind
+ * the mark that is farthest from the next one. */
+static double label_place(const struct trf_figure *u, double most)
+{
+    double place = 0, room = 0;
+    for (size_t i = 0; i <= u->count; i++) { /* the begin, then each mark */
+        double from = i ? log(u->curves[i - 1].field) / log(most) : 0, to = 1;
+        for (size_t k = 0; k < u->count; k++) {
+            double at = log(u->curves[k].field) / log(most);
+            to = u->curves[k].field > 0 && at >= from && (i == 0 || at > from) ? fmin(to, at) : to;
+        }
+        if ((i == 0 || u->curves[i - 1].field > 0) && room < LABEL_ROOM && to - from > room) {
+            room = to - from;
+            place = i ? from + MARK_ROOM : from;
+        }
+    }
+    return place;
+}
+
 static int write_trf(struct script *s, const void *figure, struct error *e)
 {
     const struct trf_figure *u = figure;
@@ -137,8 +159,8 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
         fprintf(s->plot,
                 "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
                 u->epsilon, u->epsilon);
-        fprintf(s->plot, "set label \"eps = %.6g\" at graph 0.012, first %.10g left offset 0,0.55 textcolor rgb \"#333333\"\n",
-                u->epsilon, u->epsilon);
+        fprintf(s->plot, "set label \"eps = %.6g\" at graph %.4g, first %.10g left offset 0,0.55 textcolor rgb \"#333333\"\n",
+                u->epsilon, 0.012 + label_place(u, most), u->epsilon);
         write_lines(s, u, 1, most, !weight);
     }
     layout_end(s);
