@@ -39,6 +39,12 @@ struct part {
     int panels, capacity;
 };
 
+/* A sum that has been asked for. */
+struct asked {
+    fmpz_t j;
+    arb_t below;
+};
+
 struct sums {
     const struct series_summand *f;
     slong prec;
@@ -48,6 +54,8 @@ struct sums {
     arb_t total, tail;
     fmpz_t at; /* the last distance that was taken by a ratio, */
     arb_t last; /* and f there */
+    struct asked *asked; /* [asks], by j */
+    int asks;
     int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
     int refused; /* a term is not a number: */
     struct formula_error problem;

@@ -18,6 +18,7 @@ struct search {
     struct shares *m;
     const fmpq *epsilon;
     struct series_summand *first; /* its time is that of the question */
+    struct kept *kept;
     arb_t value; /* of the last comparison */
 };
 
@@ -37,7 +38,39 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near)
 
 static int test(struct search *s, const fmpz_t j)
 {
-    return field_test(s->f, s->value, s->m, j, s->epsilon);
+    double before = work_done;
+    int sign = field_test(s->f, s->value, s->m, j, s->epsilon);
+    if (work_done > before) /* what is kept costs nothing */
+        s->kept->asking = work_done - before;
+    return sign;
+}
+
+/* 1 if what is left is not enough for another test. */
+static int is_spent(const struct search *s)
+{
+    if (search_left(s->first) > s->kept->asking)
+        return 0;
+    search_stopped(s->first, NARROWING);
+    return 1;
+}
+
+/* What sums that were asked for before, for other epsilons, say of this one. *last: the last distance looked at. 1: it has a
+ * sign.
+ */
+static int recall(fmpz_t last, struct search *s)
+{
+    int lo = -1, hi = 0, sign = 0;
+    while (shares_asked(s->m, hi))
+        hi++;
+    while (hi - lo > 1) {
+        int middle = lo + (hi - lo) / 2;
+        fmpz_set(last, shares_asked(s->m, middle));
+        sign = test(s, last);
+        if (sign == 0)
+            break;
+        *(sign > 0 ? &hi : &lo) = middle;
+    }
+    return sign != 0;
 }
 
 /* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does there. 0 if there is none. */
@@ -74,7 +107,7 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
     fmpz_set(edge, unknown);
     fmpz_set(step, width);
     int decided = 0;
-    for (int tries = 0; tries < 500 && (down || s->f->bounded) && !search_spent(s->first, NARROWING); tries++) {
+    for (int tries = 0; tries < 500 && (down || s->f->bounded) && !is_spent(s); tries++) {
         fmpz_sub(span, edge, down ? s->f->no : s->f->yes);
         fmpz_abs(span, span);
         fmpz_mul_2exp(j, span, 6);
@@ -111,10 +144,11 @@ static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 /* Brings no and yes together as far as this precision allows. */
 static void narrow(struct search *s)
 {
-    int guessed = 0, steps = 0;
+    int steps = 0;
     LOCAL(fmpz, j, next);
+    int guessed = recall(next, s) && guess(j, s, next);
     if (!s->f->bounded) /* ever farther */
-        for (slong bits = 1; bits <= NEAR_BITS && !s->f->bounded && !search_spent(s->first, NARROWING);
+        for (slong bits = 1; bits <= NEAR_BITS && !s->f->bounded && !is_spent(s);
              bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
             fmpz_one_2exp(j, (ulong)bits);
             if (fmpz_cmp(j, s->f->no) <= 0)
@@ -125,7 +159,7 @@ static void narrow(struct search *s)
                 close_in(s, j, next, 1);
                 int late = 0; /* an end is worth a few more questions */
                 for (bits++; bits <= NEAR_BITS && !s->f->bounded && late < LATE; bits += 1 + bits / 4) {
-                    late += search_spent(s->first, NARROWING);
+                    late += is_spent(s);
                     fmpz_one_2exp(next, (ulong)bits);
                     test(s, next);
                 }
@@ -136,7 +170,7 @@ static void narrow(struct search *s)
             if (bits == NEAR_BITS)
                 break;
         }
-    while (s->f->bounded && !search_spent(s->first, NARROWING)) {
+    while (s->f->bounded && !is_spent(s)) {
         fmpz_sub(next, s->f->yes, s->f->no);
         if (fmpz_cmp_ui(next, 1) <= 0)
             break;
@@ -242,7 +276,7 @@ static int is_closed(const struct series_summand *f)
 int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e)
 {
-    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
+    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0], .kept = kept};
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);

@@ -80,6 +80,7 @@ enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
 struct kept {
     struct sums_kept of_all[KEPT_COUNT], of_limit[KEPT_COUNT];
     fmpz_t limit; /* the last one asked for */
+    double asking; /* work of the last comparison */
 };
 void kept_init(struct kept *kept);
 void kept_clear(struct kept *kept);
