@@ -187,11 +187,12 @@ static int class_of(struct classes *c, const fmpz_poly_t a, slong *shift)
         if (fmpz_is_zero(left) && fmpz_poly_equal(shifted, a))
             break;
     }
-    if (place == CLASSES || fmpz_cmpabs(d, (const fmpz[]){QUOTIENT_SHIFT}) > 0)
+    *shift = 0;
+    if (place == CLASSES || (place < c->count && fmpz_cmpabs(d, (const fmpz[]){QUOTIENT_SHIFT}) > 0))
         return -1;
-    *shift = fmpz_get_si(d);
-    if (place == c->count) {
-        *shift = 0;
+    if (place < c->count) {
+        *shift = fmpz_get_si(d);
+    } else {
         fmpz_poly_init(c->factor[place]);
         fmpz_poly_set(c->factor[place], a);
         fmpq_init(c->weight[c->count++]);
