@@ -195,6 +195,9 @@ static void test_known(void **state)
         {"-(1.5+0.3*cos(t))*ln(1+t)", "-", 1, "0.01", 0, "12186160"},
         {"-(2.5+cos(t/3))*ln(1+t)", "-", 1, "0.01", 0, "426"},
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
+        /* samples at angles with rational sines are those of the function between whole t as well: mpmath, 70 digits */
+        {"t<120?-t/2:-60-(t-120)/20+ln(1+10^-44*cos(2*pi*t*(1+(1-cos(2.48*t))/10^14)))", "-", 1,
+         "0.00000000206115362243855788964874895685364961881058893", 0, "41"},
         {"-2*ln(1+t)-(sin(t)/cos(t))^2", "-", 1, "0.01", 0, "36"},
         {"-t^2*(1-cos(1/(1+t)))-1.2*ln(1+t)", "-", 1, "0.01", 0, "2298912445"}, /* Euler-Maclaurin in mpmath */
         {"-t*sum(i,1,t,1/(i*(i+1)))", "-", 1, "0.01", 0, "6"}, /* -t^2 / (t+1) */

@@ -135,11 +135,13 @@ int modes_change(struct modes *m, double *width, int root, const unsigned char *
         modes_arc(m->arc + i, period, i, MODES_ARCS, *width);
     int leaf = expression_leaf(p, X_OPAQUE), turn = expression_power(p, m->frequency, expression_ratio(p, -1, 1));
     turn = expression_multiply(p, expression_leaf(p, X_PI), turn);
+    p->any_t = 1; /* bounds are of F between whole t, too */
     for (int i = 0; m->sample && i < m->samples; i++) {
         fmpq_set_si(share, 2 * i, (ulong)m->samples);
         int at = expression_scale(p, turn, share);
         m->sample[i] = expression_exchange(p, p, m->turned, 1, &leaf, &at);
     }
+    p->any_t = 0;
     arb_set_ui(far, 1 << NEAR_BITS);
     return m->sample && !p->failed &&
            (m->samples <= SAMPLES_INTEGRATED || antiderivative(integral, &vanishes, p, m->sample[1], far, 64));
