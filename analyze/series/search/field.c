@@ -54,9 +54,8 @@ static int is_spent(const struct search *s)
     return 1;
 }
 
-/* What sums that were asked for before, for other epsilons, say of this one. *last: the last distance looked at. 1: it has a
- * sign.
- */
+/* What sums that were asked for before, for other epsilons, say of this one. *last: the last distance looked at; 1: which has a
+ * sign. */
 static int recall(fmpz_t last, struct search *s)
 {
     int lo = -1, hi = 0, sign = 0;
