@@ -64,14 +64,20 @@ static int find_sum(struct series *s, struct formula_error *e)
     if (s->verdict == SERIES_DIVERGES)
         return 0;
     fmpz_set_ui(limit, PARTIAL_LENGTH);
-    const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, converges ? NULL : limit, SERIES_PREC, SERIES_PREC,
-                                               search_has_waves(s->summand, 1), e);
-    if (!sums)
-        return -1;
-    shares_total(total, sums->shares);
-    ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->shift);
-    if (!converges)
-        s->sum_hi = INFINITY;
+    /* of all terms; where nothing is known of these, or they need not have a sum, of the first */
+    for (int first = !converges; first < 2 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
+        double hi = s->sum_hi;
+        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL, SERIES_PREC, SERIES_PREC,
+                                                   search_has_waves(s->summand, 1), e);
+        if (!sums && first && converges) /* there may be no mass there */
+            break;
+        if (!sums)
+            return -1;
+        shares_total(total, sums->shares);
+        ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->shift);
+        if (first)
+            s->sum_hi = hi;
+    }
     return 0;
 }
 
