@@ -582,8 +582,8 @@ class Rule:
             if t < self.X:
                 return ALL
             n = ball(t)
-            least = iv.mpf(lo(self.start)) + iv.mpf(lo(self.step)) * iv.log(n / ball(self.X)) if lo(self.step) > -inf and self.X else None
-            most = iv.mpf(hi(self.start)) + iv.mpf(hi(self.step)) * iv.log((n + 1) / (ball(self.X) + 1)) if hi(self.step) < inf else None
+            least = iv.mpf(lo(self.start)) + iv.mpf(lo(self.step)) * iv.log(n / ball(self.X)) if lo(self.step) > -inf and lo(self.start) > -inf and self.X else None
+            most = iv.mpf(hi(self.start)) + iv.mpf(hi(self.step)) * iv.log((n + 1) / (ball(self.X) + 1)) if hi(self.step) < inf and hi(self.start) < inf else None
             return make(lo(least) if least is not None else -inf, hi(most) if most is not None else inf)
         if self.name in ("4.4", "4.5"):
             along = iv.log(ball(t) / ball(self.X))

@@ -189,6 +189,15 @@ static void test_known(void **state)
         {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
         {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},
         {"sum(i,1,t,ln(i/(i+2)))", "-", 1, "0.01", 0, "100"}, /* 2 / ((t+1) (t+2)): 99 ties */
+        /* -inf from some term on, or after the first one next to it: all terms in mpmath */
+        {"sum(i,1,t,ln(abs(i-202)))/1000-t", "-", 1, "0.01", 0, "5"},
+        {"sum(i,1,t,ln(i-1)-ln(i+2)+cos(2*i+1)^2)-t", "-", 1, "0.01", 0, "1"},
+        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.01", 0, "2000"},
+        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.5", 0, "1005"},
+        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.3", 1000000, "1969"},
+        {"sum(i,1,t,i<5?-i:-inf)", "-", 1, "0.01", 0, "3"},
+        {"-sum(i,1,t,10^6000/i)", "-", 1, "0.01", 0, "1"},
+        {"-sum(i,1,t,(1+1/i)^1e9)", "-", 1, "0.01", 100000, "1"},
         /* waves beside t, and frequencies that are not rational: direct sums in long double with the mean tail */
         {"-(2.5+sin(t))*ln(1+t)", "-", 1, "0.01", 0, "414"},
         {"-2*ln(1+t)*(1+sin(t)/4)", "-", 1, "0.01", 0, "584"},
@@ -741,6 +750,8 @@ static void test_refused(void **state)
         {"t<10^30?-t:ln(-1)", "not a number"},
         {"p*t", "'p' has no value"},
         {"t==77?inf:-t", "distance 77 is +inf"},
+        {"sum(i,1,t,1/(i-64)^2)-2*t", "distance 64 is +inf"}, /* where a rule may begin */
+        {"-sum(i,0,t,1/i)", "no mass"},
         {"0/0", "not a number"},
         {"-inf*(t>40)", "distance 0 is not a number"},
         {"sum(i,0,9999999,t)", "too many steps"},

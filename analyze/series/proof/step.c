@@ -395,5 +395,7 @@ void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, sl
     for (slong bits = prec; bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4) {
         evaluate_constant(b, p, n, bits);
         exp_of(out, b, bits);
+        if (arf_cmpabs_2exp_si(arb_midref(b), 64 * prec) > 0) /* its digits before the point are more than there will be */
+            break;
     }
 }

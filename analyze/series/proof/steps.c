@@ -3,6 +3,8 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
+enum { NEAR = 128 /* distances at which all terms are added up */ };
+
 /* [4.11] */
 struct evaluator *summand_ratio(const struct series_summand *f, slong prec)
 {
@@ -40,6 +42,52 @@ int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
         scale_clear(&g);
     }
     return known;
+}
+
+/* b at t: 1: a number, -1: -inf, 0: neither, or not known. */
+static int value_is(const struct series_summand *f, const fmpz_t t)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? summand_value(p, f, f->root, t) : NODE_NAN, is = 0;
+    if (p && !p->failed && n != NODE_NAN && n != NODE_PLUS_INFINITY && expression_is_known(p, n))
+        is = n == NODE_MINUS_INFINITY ? -1 : 1;
+    expression_pool_free(p);
+    return is;
+}
+
+/* [4.11] Where the bias is one of these, so it is at the distance before `first`. */
+int steps_told(struct series_summand *f, const fmpz_t first, const fmpz *last)
+{
+    struct stretch all, found;
+    if (f->step < 0 || fmpz_cmp(f->step_from, first) >= 0)
+        return 0;
+    stretch_init(&all, f, NULL, first, last);
+    all.root = f->step;
+    stretch_resolve(&found, f, &all, first, last);
+    int told = found.settled ? found.root != NODE_NAN && found.root != NODE_PLUS_INFINITY
+                             : range_defined(f->pool, found.root, first, last);
+    stretch_clear(&all);
+    stretch_clear(&found);
+    return told;
+}
+
+/* [4.11] A sum to t that is -inf stays that. */
+int steps_ended(struct series_summand *f, const fmpz_t X)
+{
+    LOCAL(fmpz, next);
+    fmpz_add_ui(next, X, 1);
+    return f->step >= 0 && value_is(f, X) < 0 && steps_told(f, next, NULL);
+}
+
+/* [4.11] At X itself, or by all the steps up to there. */
+int steps_number(const struct series_summand *f, const fmpz_t X)
+{
+    LOCAL(fmpz, N);
+    LOCAL_INTERVAL(96, step);
+    fmpz_set(N, X);
+    if (fmpz_cmp_ui(X, NEAR) > 0)
+        fmpz_add_ui(N, f->step_from, 1);
+    return fmpz_cmp_ui(N, NEAR) <= 0 && value_is(f, N) > 0 && (fmpz_cmp(N, X) >= 0 || steps_range(step, f, N) == 0);
 }
 
 /* f(2^k), kept: by ratios from where these begin. */

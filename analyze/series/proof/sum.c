@@ -178,8 +178,11 @@ int sums_points(struct sums *s, ulong count)
     struct part *q = &s->part[s->count - 1];
     q->points = count;
     q->prefix = _arb_vec_init((slong)(count / STRIDE + 1));
-    if (q->ratio)
+    if (q->ratio) {
         q->term = _arb_vec_init((slong)(count / STRIDE + 1));
+        for (ulong i = 0; i <= count / STRIDE; i++) /* none is there yet */
+            arb_indeterminate(q->term + i);
+    }
     part_add_points(q->total, s, q, q->piece->first, count, q->prefix);
     return 0;
 }

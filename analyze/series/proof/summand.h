@@ -204,6 +204,12 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 /* f(t) / f(t - 1), t > f->step_from, made ready for many points. NULL when memory runs out. Caller frees. */
 struct evaluator *summand_ratio(const struct series_summand *f, slong prec);
 
+/* 1 if b(t) - b(t - 1) is a number or -inf wherever first <= t <= last (NULL: all from there on). */
+int steps_told(struct series_summand *f, const fmpz_t first, const fmpz *last);
+/* 1 if b is -inf at every t >= X. */
+int steps_ended(struct series_summand *f, const fmpz_t X);
+/* 1 if b(X) is a number. */
+int steps_number(const struct series_summand *f, const fmpz_t X);
 /* Bounds of t (b(t) - b(t - 1)) for all t > X. 0, or -1: it may be no number. */
 int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
 /* f(t), t >= 2^(STARTS - 1). */

@@ -1,12 +1,15 @@
 /* The terms of one piece. */
 #include "analyze/series/proof/sum_private.h"
 
+enum { NEGLIGIBLE = 4 /* times as many bits as the sum has */ };
+
 /* [5.7] f(t) where the bias has a sum to t: by ratios from the last one asked for, or from the begin of the stretch that t is in;
  * from bounds of the ratios beyond what is added up. 1, or 0 where that is not known. */
 static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(fmpz, before);
     LOCAL(arb, x);
+    LOCAL(mag, most);
     fmpz_sub(before, t, s->at);
     if (fmpz_sgn(before) < 0 || fmpz_sgn(s->at) < 0 || fmpz_cmp_ui(before, STRIDE) >= 0) {
         fmpz_sub(before, t, q->piece->first);
@@ -21,7 +24,7 @@ static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t 
         fmpz_mul_ui(before, before, STRIDE);
         fmpz_add(s->at, q->piece->first, before);
     }
-    if (fmpz_cmp(s->at, s->f->step_from) < 0 || !arb_is_positive(s->last))
+    if (fmpz_cmp(s->at, s->f->step_from) < 0)
         return 0;
     while (fmpz_cmp(s->at, t) < 0) {
         fmpz_add_ui(s->at, s->at, 1);
@@ -31,7 +34,10 @@ static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t 
         arb_mul(s->last, s->last, x, s->prec + 32);
     }
     arb_set(out, s->last);
-    return 1;
+    if (arb_is_positive(out))
+        return 1;
+    arb_get_mag(most, out); /* a ball about 0 will do where all that it may hold is too little to count */
+    return mag_cmp_2exp_si(most, -NEGLIGIBLE * s->prec) < 0;
 }
 
 /* [5.7] */

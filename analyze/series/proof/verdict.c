@@ -23,17 +23,23 @@ enum {
 
 /* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and
  * then *unknown is the distance (-1: there are too many), -1 with *e: it is not. */
-static int every_distance(const struct series_summand *f, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
+static int every_distance(struct series_summand *f, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
                           struct formula_error *e)
 {
     int known = 1;
-    LOCAL(fmpz, count, t);
+    LOCAL(fmpz, count, t, last);
     fmpz_set(t, piece->first);
-    fmpz_sub(count, end, piece->first);
+    fmpz_sub_ui(last, end, 1);
     fmpz_set_si(unknown, -1);
-    if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
+    if (piece->root == f->root && f->step >= 0) { /* a sum to t goes on by its steps */
+        fmpz_add_ui(count, fmpz_cmp(f->step_from, t) > 0 ? f->step_from : t, 1);
+        if (fmpz_cmp(count, last) <= 0 && steps_told(f, count, last))
+            fmpz_set(last, count);
+    }
+    fmpz_sub(count, last, t);
+    if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) >= 0)
         known = 0;
-    for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
+    for (; known == 1 && fmpz_cmp(t, last) <= 0; fmpz_add_ui(t, t, 1)) {
         known = summand_term(NULL, f, piece->root, t, 0, e);
         if (known == 0)
             fmpz_set(unknown, t);
@@ -42,7 +48,7 @@ static int every_distance(const struct series_summand *f, const struct piece *pi
 }
 
 /* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0 of a root of floor(t/2). */
-static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+static int defined_before(struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
                           struct formula_error *e)
 {
     LOCAL(fmpz, begin);
@@ -440,22 +446,19 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
 /* [4.11] */
 int verdict_by_steps(struct series_summand *f, const fmpz_t X)
 {
-    struct formula_error ignored;
     char from[64], digits[64];
-    LOCAL(arb, start);
     LOCAL_INTERVAL(96, step);
     if (!may_claim(f, X) || f->step < 0 || fmpz_sgn(X) == 0 || steps_range(step, f, X))
         return 0;
     int falls = mpfr_cmp_si(&step->right, -1) < 0;
     if (!falls && mpfr_cmp_si(&step->left, -1) < 0)
         return 0;
-    summand_term(start, f, f->root, X, 96, &ignored);
-    if (!arb_is_positive(start) || !arb_is_finite(start))
+    if (!steps_number(f, X))
         return 0;
     f->claim = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
     f->tail = falls ? TAIL_STEPS : TAIL_NONE;
     fmpz_set(f->tail_from, X);
-    certify_steps(&f->certificate, X, step, start);
+    certify_steps(&f->certificate, f, X, step);
     distance_text(from, X);
     if (falls) {
         mpfr_neg(&step->right, &step->right, MPFR_RNDN); /* exact */

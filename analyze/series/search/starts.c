@@ -9,7 +9,7 @@ enum {
     DECREASE_BITS = 4096,
     RESIDUE_BITS = 4096,
     BASE_BITS = 65536, /* of powers of a base, which are few */
-    STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
+    STEP_BITS = 1 << 14, /* of sums to t */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
     ANGLE_BITS = 4096,
