@@ -20,7 +20,7 @@ enum {
     PEAK_NODES = 200, /* a longer formula takes too long at so many distances */
     NARROW_BITS = 6, /* such a peak is 2^this times narrower than it is far */
     PEAK_BITS = 2400, /* a peak is looked for up to 2^this */
-    END_MOST = 1 << 14, /* a sum to t is looked at up to there */
+    LONG_MOST = 1 << 14, /* a sum to t is looked at in double up to there */
     CLOSE = 4 /* times in a row that values about it differ by less than 1: it is found */
 };
 
@@ -220,10 +220,19 @@ static int far_peak(fmpz_t shift, fmpz_t peak, const struct formula *f, const st
     return known;
 }
 
+/* How far out the formula is looked at in double. */
+static double far_enough(const struct formula *f, const struct formula_point *at)
+{
+    struct formula_point near = *at, far = *at;
+    near.t = LONG_MOST / 8;
+    far.t = LONG_MOST / 4;
+    return formula_steps(f, &far) - formula_steps(f, &near) > LONG_MOST / 16 ? LONG_MOST : NEAR_PEAK;
+}
+
 void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const struct formula_point *at)
 {
-    double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0;
-    for (double t = 0; t <= NEAR_PEAK; t = t < 8 ? t + 1 : 2 * t) {
+    double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0, most = far_enough(f, at);
+    for (double t = 0; t <= most; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
         last = formula_evaluate(f, &point);
@@ -237,7 +246,7 @@ void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const stru
     int peaked = last < largest;
     fmpz_zero(shift);
     fmpz_zero(peak);
-    if ((fabs(largest) > PRECISE || top >= NEAR_PEAK) && far_peak(shift, peak, f, at))
+    if ((fabs(largest) > PRECISE || top >= most) && far_peak(shift, peak, f, at))
         return;
     for (double lo = top / 2, hi = 2 * top;
          hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
@@ -301,16 +310,16 @@ static ulong end_of(const struct series_summand *f)
     ulong lo = 0, hi = 1; /* not at lo, at hi */
     for (;; lo = hi, hi *= 2) {
         point.t = (double)hi;
-        if (hi > END_MOST || formula_evaluate(f->formula, &point) == -INFINITY)
+        if (hi > LONG_MOST || formula_evaluate(f->formula, &point) == -INFINITY)
             break;
     }
-    while (hi - lo > 1 && hi <= END_MOST) {
+    while (hi - lo > 1 && hi <= LONG_MOST) {
         ulong middle = lo + (hi - lo) / 2;
         point.t = (double)middle;
         *(formula_evaluate(f->formula, &point) == -INFINITY ? &hi : &lo) = middle;
     }
     point.t = 0;
-    return hi > END_MOST || formula_evaluate(f->formula, &point) == -INFINITY ? 0 : hi;
+    return hi > LONG_MOST || formula_evaluate(f->formula, &point) == -INFINITY ? 0 : hi;
 }
 
 int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e)

@@ -306,8 +306,6 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
                 shares_total(total, s.m);
             fmpz_sub(span, out->yes, out->no);
             int settled = out->bounded && fmpz_is_one(span);
-            if (!settled && out->bounded)
-                need = needed_precision(&s);
             if (attempt >= 1 && !out->bounded) { /* not known to be below 2^NEAR_BITS */
                 if (fmpz_bits(out->no) > NEAR_BITS)
                     far_boundary(&s, -1);
@@ -316,6 +314,8 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
             }
             /* in balls a long run of waves would take too long */
             done |= settled || (attempt >= 1 && sums->exhausted) || (attempt == 0 && fmpz_cmp_ui(out->yes, WAVES_MAX) > 0);
+            if (!done && out->bounded)
+                need = needed_precision(&s);
         }
     }
     arb_clear(s.value);
