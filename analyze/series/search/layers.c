@@ -8,7 +8,8 @@ enum {
     EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
     CELLS = 1 << 14, /* beyond: so many cells of equal width */
     CELLS_SLOW = 1 << 9, /* at least, */
-    CELLS_LEAST = 1 << 5 /* where a share takes long */
+    CELLS_LEAST = 1 << 5, /* where a share takes long, */
+    OVERDRAFT = 8 /* but not for so many times the work that is left for it */
 };
 
 /* How many cells: fewer where a partial sum takes a while. */
@@ -21,7 +22,8 @@ static int choose_cells(const struct series_summand *f)
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
-/* So many shares may be worked out, of single distances or of cells, if each takes what one half way to `yes` does. */
+/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `yes` does that
+ * is not kept. */
 static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int layers, slong prec, int single)
 {
     double before = work_done, left = fmax(search_left(f), 0);
@@ -31,6 +33,8 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
     fmpz_fdiv_q_2exp(j, yes, 1);
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
+    for (int kept = 0; !single && fmpz_sgn(j) > 0 && shares_asked(m, kept); kept++)
+        fmpz_sub_ui(j, j, 1);
     (single ? shares_term : shares_below)(share, m, j);
     return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
 }
@@ -67,13 +71,13 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
             fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
         }
-        int dear = (ulong)cells > most && attempt >= 0;
-        if (!dear) {
-            depth_by_cells(f, m, epsilon, layers, width, cells, prec);
-            depth_exactly(f, m, epsilon, layers, search_left(summand[0]));
-        }
-        if (dear)
+        int dear = (ulong)cells > (attempt < 0 ? OVERDRAFT * most : most);
+        if (dear) {
+            search_stopped(summand[0], "layers were convolved");
             break;
+        }
+        depth_by_cells(f, m, epsilon, layers, width, cells, prec);
+        depth_exactly(f, m, epsilon, layers, search_left(summand[0]));
     }
     return 0;
 }
