@@ -44,6 +44,7 @@ static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t 
 void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(arb, x);
+    LOCAL(fmpz, end);
     arb_set_fmpz(x, t);
     switch (q->piece->kind) {
     case PIECE_ZERO: arb_zero(out); break;
@@ -57,6 +58,11 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
     case PIECE_ROUGH:
         if (q->ratio && run_on(out, s, q, t))
             break;
+        fmpz_add_ui(end, q->piece->first, q->points);
+        if (s->f->pool->node[q->piece->root].opaque && fmpz_cmp(t, end) >= 0) { /* all terms of its sum to t would be too many */
+            arb_indeterminate(out);
+            break;
+        }
         if (!q->v || evaluator_point(out, q->v, x)) {
             int known = summand_term(out, s->f, q->piece->root, t, s->prec, &s->problem);
             s->unknown |= known == 0;
