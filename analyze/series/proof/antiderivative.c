@@ -4,13 +4,15 @@
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
+#include <math.h>
+
 enum {
     LOGS = 4,
     EXPONENT_BITS = 40 /* constants from 2^this on are left to other means */
 };
 
 /* One of the gamma function's family takes as long as so many elementary functions. */
-static const double GAMMA_WORK = 60;
+static const double GAMMA_WORK = 60, GAMMA_TERMS = 20 /* of its order s */;
 
 struct taken {
     const struct expression_pool *p;
@@ -110,7 +112,8 @@ int integrate_power(arb_t out, const arb_t a, const arb_t weight, const arb_t po
     arb_div(s, s, power, prec);
     arb_pow(x, y, power, prec);
     arb_mul(x, x, w, prec);
-    work_done += GAMMA_WORK * work_elementary(prec);
+    work_done += (GAMMA_WORK + fmin(fabs(arf_get_d(arb_midref(s), ARF_RND_NEAR)) / GAMMA_TERMS, GAMMA_WORK)) *
+                 work_elementary(prec);
     arb_hypgeom_gamma_upper(out, s, x, 0, prec);
     arb_pow(x, w, s, prec);
     arb_mul(x, x, power, prec);
