@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    PARTIAL_LENGTH = 4096, /* distances summed for the lower end of a sum that is undecided */
+    PARTIAL_LENGTH = 4096, /* distances summed for the lower end of a sum that is undecided, */
+    PARTIAL_LEAST = 64, /* or these, where so many are too dear */
     INTERVALS = 3000, /* looked at to compare two biases; fewer of those with many nodes */
     NODES = 300000 /* nodes times intervals */
 };
@@ -63,13 +64,13 @@ static int find_sum(struct series *s, struct formula_error *e)
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
-    fmpz_set_ui(limit, PARTIAL_LENGTH);
-    /* of all terms; where nothing is known of these, or they need not have a sum, of the first */
-    for (int first = !converges; first < 2 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
+    /* of all terms; where nothing is known of these, or they need not have a sum, of the first, or the very first */
+    for (int first = !converges; first < 3 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
         double hi = s->sum_hi;
+        fmpz_set_ui(limit, first < 2 ? PARTIAL_LENGTH : PARTIAL_LEAST);
         const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL, SERIES_PREC, SERIES_PREC,
                                                    search_has_waves(s->summand, 1), e);
-        if (!sums && first && converges) /* there may be no mass there */
+        if (!sums && first > !converges) /* there may be no mass there */
             break;
         if (!sums)
             return -1;
