@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDE_BITS = -5 /* an angle known to 2^this or less, and to less than a few turns */ };
+enum {
+    WIDE_BITS = -5, /* an angle known to 2^this or less, and to less than a few turns, */
+    WIDE_WORK = 200 /* takes so long */
+};
 
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
 static int is_small_whole(const arb_t x, slong bits)
@@ -149,6 +152,7 @@ static void wide_wave(acb_t out, int cosine, const acb_t a, slong prec)
 {
     LOCAL_INTERVAL(64, x, y, turn, stretch);
     LOCAL(arb, low);
+    work_done += WIDE_WORK;
     interval_set_arb(x, acb_realref(a));
     interval_set_arb(y, acb_imagref(a));
     for (int imaginary = 0; imaginary <= 1; imaginary++) { /* sin x cosh y + i cos x sinh y, or cos x cosh y - i sin x sinh y */

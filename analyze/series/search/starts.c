@@ -17,6 +17,9 @@ enum {
     MODES_PREC = 64
 };
 
+/* Of looking for modes. */
+static const double MODES_WORK = 4e5;
+
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
 static int first_start(struct series_summand *f, int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
                        const char *doing)
@@ -195,7 +198,7 @@ static void find_strands(struct series_summand *f)
     if (distinct > STRANDS_MAX)
         f->strands.count = 1;
     int all = f->strands.count == 1 && !strands_are_powers(&f->strands);
-    if (all && (kinked || last->kind == PIECE_SMOOTH))
+    if (all && (kinked || last->kind == PIECE_SMOOTH) && search_left(f) > MODES_WORK)
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
     for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {
         int node = nodes[r];

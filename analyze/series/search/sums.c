@@ -396,9 +396,12 @@ int search_has_waves(struct series_summand *const *summand, int count)
 {
     int waves = 0;
     for (int i = 0; i < count && !waves; i++) {
-        struct evaluator *v = evaluator_new(summand[i]->pool, summand[i]->root, 64, NULL);
-        waves = v && evaluator_has_waves(v);
+        struct series_summand *f = summand[i];
+        struct evaluator *v = f->waves ? NULL : evaluator_new(f->pool, f->root, 64, NULL);
+        if (!f->waves)
+            f->waves = v && evaluator_has_waves(v) ? 1 : -1;
         evaluator_free(v);
+        waves = f->waves > 0;
     }
     return waves;
 }
