@@ -78,6 +78,8 @@ static int guess(fmpz_t out, struct search *s, const fmpz_t j)
     int ok;
     slong prec = 64 + (slong)fmpz_bits(j);
     LOCAL(arb, beyond, target, term, x);
+    if (search_left(s->first) <= s->kept->asking) /* it would not be asked about */
+        return 0;
     arb_set_fmpq(target, s->epsilon, prec);
     arb_get_mid_arb(beyond, s->value);
     arb_sub(beyond, target, beyond, prec);
@@ -133,6 +135,8 @@ static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
     LOCAL(arb, radius, term);
     fmpz_one(out);
+    if (is_spent(s))
+        return;
     shares_term(term, s->m, j);
     arb_get_rad_arb(radius, s->value);
     arb_div(radius, radius, term, 64);
