@@ -8,6 +8,7 @@
 
 enum {
     RATIOS = 16, /* that are looked at to see whether they are known */
+    WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
     ASKED_MAX = 4096, /* sums that are kept */
     LEADS_MAX = 1 << 16 /* terms of a strand of powers before Euler's formula */
 };
@@ -305,13 +306,16 @@ int sums_euler(struct sums *s, struct euler *const *e, const struct strands *str
 /* [5.2] What |f| is at most there, as a ball; indeterminate: not known. */
 static void most_of(arb_t out, const struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
-    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64, last) : NULL;
+    LOCAL(fmpz, width);
     LOCAL(acb, z);
     LOCAL(arb, end);
+    fmpz_sub(width, last, first);
+    slong more = (slong)fmpz_bits(last) - (slong)fmpz_bits(width), bits = 64 + more; /* that tell its ends apart */
+    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64, more > WIDE_BITS ? last : NULL)
+                                                      : NULL;
     arb_indeterminate(out);
     if (!v)
         return;
-    slong bits = 64 + (slong)fmpz_bits(last);
     arb_set_fmpz(acb_realref(z), first);
     arb_set_fmpz(end, last);
     arb_union(acb_realref(z), acb_realref(z), end, bits);

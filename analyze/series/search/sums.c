@@ -149,6 +149,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     int panels = COARSE_STEPS / (piece->root + 1), failed = 0;
     LOCAL(fmpz, length, next);
     panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
+    if (fmpz_bits(end) > FAR_BITS) /* they would all be too long to say anything, and so would their numbers */
+        panels = 1;
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
         fmpz_sub(length, end, next); /* what is left, in equal parts */
