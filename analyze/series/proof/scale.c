@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { FADES_WORK = 80 /* of comparing two monomials, with what is around it */ };
+
 /* ---- monomials ---- */
 
 void monomial_init(struct monomial *m)
@@ -76,6 +78,7 @@ static void monomial_divide(struct monomial *out, const struct monomial *a, cons
 int monomial_fades(mpfi_t out, const struct scale *g, const struct monomial *m)
 {
     int first = leading(m), known = first <= g->levels;
+    work_done += FADES_WORK;
     if (first == SCALE_LEVELS || fmpq_sgn(&m->a[first]) > 0)
         return 0;
     LOCAL_INTERVAL(g->prec, weight, sum, x);

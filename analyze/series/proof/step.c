@@ -8,7 +8,7 @@
 
 enum {
     WIDE_BITS = -5, /* an angle known to 2^this or less, and to less than a few turns, */
-    WIDE_WORK = 200 /* takes so long */
+    WIDE_WORK = 40 /* takes so long */
 };
 
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */

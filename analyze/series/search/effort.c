@@ -6,7 +6,7 @@
 
 /* Of a verdict with its sum, and of each question behind it, for each of its heads: some four seconds and three; of all heads
  * that share it. */
-static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 1.5e8;
+static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2e8;
 /* Of each question at least, and of all of them. */
 static const double WORK_LEAST = 2e6, WORK_LEAST_ALL = 1e7;
 static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
