@@ -55,7 +55,7 @@ static int value_is(const struct series_summand *f, const fmpz_t t)
     return is;
 }
 
-/* [4.11] Where the bias is one of these, so it is at the distance before `first`. */
+/* [4.11] If the bias is a number or -inf at the distance before `first`, it then is up to `last`. */
 int steps_told(struct series_summand *f, const fmpz_t first, const fmpz *last)
 {
     struct stretch all, found;

@@ -361,7 +361,7 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
         if (fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         if (opaque)
-            fmpz_set_ui(from, end_of(f));
+            fmpz_set_ui(from, f->step < 0 ? 0 : end_of(f));
         else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         else if (strands_of_powers(&powers, f->pool, tail.root, from)) /* so it is here, but for 0 */
