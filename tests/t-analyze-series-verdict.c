@@ -185,6 +185,7 @@ static void test_diverges(void **state)
         "sin(t)>0?0:-inf",
         "sin(t)*t^2",
         "-sum(i,1,t,ln(1+1/i))",
+        "sum(i,1,9,cos(t/i)*(-1)^i)+3*sin(0.001*t)*t^0.1", /* after a third of the work there is */
         "-sum(i,1,t,1e15/i^3)", /* bounded, but steep for long */
         "ln(abs(t-3))-2*sum(i,1,t,1/i)",
         "sum(i,1,t,ln((2*i-1)/(2*i+1))+1/i-1/(i+1))", /* ln(1/(2 t + 1)) and what tends */
