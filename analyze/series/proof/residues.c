@@ -100,8 +100,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
                 arb_union(tail, tail, other, prec);
             }
         }
-        arb_set_fmpz(next, x->growth->from);
-        if (!arb_ge(n, next))
+        if (!ball_reaches(n, x->growth->from))
             arb_indeterminate(tail);
         arb_add(out, out, tail, prec);
         arb_set(asked + first, n);

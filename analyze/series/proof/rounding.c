@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { LONG_BITS = 40000, FIRST_BITS = 256 }; /* of a whole number */
+
 void interval_mend(mpfi_t x)
 {
     if (mpfi_nan_p(x)) {
@@ -36,6 +38,26 @@ void interval_set_fmpz(mpfi_t out, const fmpz_t n)
 slong significant_bits(const fmpz_t n)
 {
     return fmpz_is_zero(n) ? 0 : FLINT_MIN((slong)fmpz_bits(n) - (slong)fmpz_val2(n), 4096);
+}
+
+void ball_set_fmpz(arb_t out, const fmpz_t n)
+{
+    LOCAL(fmpz, first);
+    ulong behind = fmpz_bits(n) > LONG_BITS ? fmpz_bits(n) - FIRST_BITS : 0;
+    fmpz_tdiv_q_2exp(first, n, behind);
+    arb_set_fmpz(out, first);
+    if (behind)
+        mag_one(arb_radref(out));
+    arb_mul_2exp_si(out, out, (slong)behind);
+}
+
+int ball_reaches(const arb_t x, const fmpz_t n)
+{
+    LOCAL(arb, end);
+    ball_set_fmpz(end, n);
+    if (!arb_is_exact(end) && arb_overlaps(x, end))
+        arb_set_fmpz(end, n);
+    return arb_ge(x, end);
 }
 
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec)

@@ -11,6 +11,10 @@ void interval_set_fmpq(mpfi_t out, const fmpq *q);
 void interval_set_fmpz(mpfi_t out, const fmpz_t n);
 /* So many bits a whole number takes without its last zeros, or 4096: what is near to it, less it, is told in so many more. */
 slong significant_bits(const fmpz_t n);
+/* n, or a ball with it inside by its first bits: without looking at millions of others. */
+void ball_set_fmpz(arb_t out, const fmpz_t n);
+/* 1 if x >= n. */
+int ball_reaches(const arb_t x, const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
 void interval_get_upper(arb_t out, const mpfi_t x, slong prec);

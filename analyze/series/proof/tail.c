@@ -109,7 +109,7 @@ static void closer_tail(arb_t out, struct expression_pool *p, int root, const fm
     struct range b;
     LOCAL(arb, start, tail);
     arb_indeterminate(out);
-    arb_set_fmpz(start, X);
+    ball_set_fmpz(start, X);
     if (range_compute(&b, p, root, X, NULL, prec + 32) == 0) {
         rate_tail(out, &b, start, from, prec);
         range_clear(&b);
@@ -150,11 +150,11 @@ static void modes_tail(arb_t out, const struct modes *m, const fmpz_t X, const a
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    LOCAL(fmpz, X);
-    LOCAL(arb, start, tail);
+    const fmpz *X; /* not copied: it may have millions of bits */
+    LOCAL(fmpz, near);
+    LOCAL(arb, tail);
     arb_indeterminate(out);
-    arb_set_fmpz(start, last->first);
-    if (!arb_ge(from, start))
+    if (!ball_reaches(from, last->first))
         return;
     switch (f->tail) {
     case TAIL_NONE: return;
@@ -165,21 +165,20 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
-    arb_set_fmpz(start, f->decreasing_from);
-    if (last->kind == PIECE_SMOOTH && f->decreasing && arb_ge(from, start) && falling_tail(out, f->pool, last->root, from, prec))
+    if (last->kind == PIECE_SMOOTH && f->decreasing && ball_reaches(from, f->decreasing_from) && falling_tail(out, f->pool, last->root, from, prec))
         return;
-    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(X, from)) {
-        fmpz_one_2exp(X, TAIL_FAR_BITS);
-        if (fmpz_cmp(X, f->tail_from) < 0)
-            fmpz_set(X, f->tail_from);
+    X = near;
+    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(near, from)) {
+        fmpz_one_2exp(near, TAIL_FAR_BITS);
+        X = fmpz_cmp(near, f->tail_from) < 0 ? f->tail_from : near;
     }
     arb_indeterminate(out);
-    arb_set_fmpz(start, X);
+    int reached = ball_reaches(from, X);
     if (f->tail == TAIL_GROWTH)
         residues_tail(out, f, from, prec);
-    else if (arb_ge(from, start))
+    else if (reached)
         closer_tail(out, f->pool, last->root, X, from, prec);
-    if (f->modes && f->modes->smooth >= 0 && f->modes->p == f->pool && f->modes->root == last->root && arb_ge(from, start)) {
+    if (f->modes && f->modes->smooth >= 0 && f->modes->p == f->pool && f->modes->root == last->root && reached) {
         modes_tail(tail, f->modes, X, from, prec);
         take_closer(out, tail);
     }
