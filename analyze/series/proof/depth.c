@@ -7,11 +7,14 @@
 
 enum {
     EXACT_SPAN = 8, /* distances that are left to be told apart by rational numbers */
-    EXACT_LENGTH = 4096 /* from 0 on */
+    EXACT_LENGTH = 4096, /* from 0 on */
+    LEVEL_BITS = 12
 };
 
 /* About the work of a bit of all numbers in an exact convolution, and the most of one. */
 static const double EXACT_WORK = 0.14, EXACT_MOST = 1.4e7;
+/* Of a coefficient and bit of a product of two kernels; of more than 2^LEVEL_BITS coefficients it rises. */
+static const double PRODUCT_WORK = 0.06;
 
 /* A share lies between 0 and 1. */
 static void clip(arb_t x)
@@ -22,6 +25,11 @@ static void clip(arb_t x)
     arb_min(x, x, one, 256);
 }
 
+double depth_work(int length, slong bits)
+{
+    return PRODUCT_WORK * length * (double)bits * (1 + fmax(log2(length) - LEVEL_BITS, 0) / 2);
+}
+
 /* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients being cut to whole ones of
  * `count`.
  */
@@ -29,7 +37,7 @@ static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const ma
                      int count, slong bits)
 {
     LOCAL(mag, one, sum);
-    work_done += DEPTH_WORK * count * (double)bits;
+    work_done += depth_work((int)FLINT_MIN(fmpz_poly_length(u) + fmpz_poly_length(v), count), bits);
     mag_one(one);
     mag_add(one, one, ev); /* |u v - u' v'| <= |u - u'| |v| + |u'| |v - v'| */
     mag_mul(sum, one, eu);
@@ -48,7 +56,8 @@ static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers
     LOCAL(mag, error, start);
     LOCAL(arf, scaled);
     LOCAL(fmpz, whole, total);
-    slong bits = prec + 2 * FLINT_BIT_COUNT(count) + 2 * FLINT_BIT_COUNT(layers);
+    slong bits = prec + FLINT_BIT_COUNT(count) +
+                 FLINT_BIT_COUNT(layers); /* each product adds count 2^-bits, each square doubles */
     int known = 1;
     for (int k = 0; k < count; k++)
         known &= arb_is_finite(share + k);
@@ -82,34 +91,17 @@ static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers
     }
 }
 
-/* The largest m with P(K < m) <= 1 - epsilon for certain, and the least with more; *above is -1 if there is none. */
-static void locate(int *below, int *above, arb_srcptr cumulative, int count, const fmpq_t epsilon)
-{
-    LOCAL(arb, target, difference);
-    LOCAL(fmpq, q);
-    fmpq_set_si(q, 1, 1);
-    fmpq_sub(q, q, epsilon);
-    arb_set_fmpq(target, q, 512);
-    *below = 0;
-    *above = -1;
-    for (int m = 0; m <= count; m++) {
-        arb_sub(difference, cumulative + m, target, 512);
-        if (arb_is_nonpositive(difference))
-            *below = m;
-        if (*above < 0 && arb_is_positive(difference))
-            *above = m;
-    }
-}
-
-/* [7.3] */
-void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
-                    slong prec)
+struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec)
 {
     const fmpz *limit = shares_limit(m);
-    int below, above;
+    struct depth *d = malloc(sizeof *d);
+    if (!d)
+        return NULL;
     LOCAL(fmpz, j);
     LOCAL(arb, before, next);
-    arb_ptr share = _arb_vec_init(cells), cumulative = _arb_vec_init(cells + 1);
+    arb_ptr share = _arb_vec_init(cells);
+    *d = (struct depth){.layers = layers, .cells = cells, .prec = prec, .cumulative = _arb_vec_init(cells + 1)};
+    fmpz_init_set(d->width, width);
     for (int k = 0; k < cells; k++) {
         if (fmpz_is_one(width)) {
             if (!limit || fmpz_cmp(j, limit) < 0)
@@ -125,23 +117,59 @@ void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, i
         }
         clip(share + k);
     }
-    convolve(cumulative, share, cells, layers, prec + 32);
-    locate(&below, &above, cumulative, cells, epsilon);
+    convolve(d->cumulative, share, cells, layers, prec);
+    _arb_vec_clear(share, cells);
+    return d;
+}
+
+void depth_free(struct depth *d)
+{
+    if (!d)
+        return;
+    fmpz_clear(d->width);
+    _arb_vec_clear(d->cumulative, d->cells + 1);
+    free(d);
+}
+
+/* The first m from which on cumulative[m] is surely above the target, or not surely at most that; cells + 1: none. */
+static int first_above(const struct depth *d, const arb_t target, int surely)
+{
+    int lo = 0, hi = d->cells + 1;
+    LOCAL(arb, difference);
+    while (lo < hi) {
+        int m = lo + (hi - lo) / 2;
+        arb_sub(difference, d->cumulative + m, target, 512);
+        if (surely ? arb_is_positive(difference) : !arb_is_nonpositive(difference))
+            hi = m;
+        else
+            lo = m + 1;
+    }
+    return lo;
+}
+
+/* [7.3] */
+void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon)
+{
+    LOCAL(fmpz, j);
+    LOCAL(arb, target);
+    LOCAL(fmpq, q);
+    fmpq_set_si(q, 1, 1);
+    fmpq_sub(q, q, epsilon);
+    arb_set_fmpq(target, q, 512);
+    int below = first_above(d, target, 0) - 1, above = first_above(d, target, 1);
     /* rounding each distance down to its cell makes the sum smaller, rounding up to the cell's end makes it larger */
-    fmpz_mul_si(j, width, below);
+    fmpz_mul_si(j, d->width, below);
     if (fmpz_cmp(j, out->no) > 0)
         fmpz_set(out->no, j);
-    if (above >= 1) {
-        fmpz_sub_ui(j, width, 1);
-        fmpz_mul_ui(j, j, (ulong)layers);
-        fmpz_addmul_ui(j, width, (ulong)above - 1);
-        fmpz_add_ui(j, j, 1);
-        if (!out->bounded || fmpz_cmp(j, out->yes) < 0)
-            fmpz_set(out->yes, j);
-        out->bounded = 1;
-    }
-    _arb_vec_clear(share, cells);
-    _arb_vec_clear(cumulative, cells + 1);
+    if (above > d->cells)
+        return;
+    fmpz_sub_ui(j, d->width, 1);
+    fmpz_mul_ui(j, j, (ulong)d->layers);
+    fmpz_addmul_ui(j, d->width, (ulong)above - 1);
+    fmpz_add_ui(j, j, 1);
+    if (!out->bounded || fmpz_cmp(j, out->yes) < 0)
+        fmpz_set(out->yes, j);
+    out->bounded = 1;
 }
 
 /* [7.4] */

@@ -34,11 +34,21 @@ void depth_by_one_layer(struct field *out, const struct field *least, const stru
 /* The logarithms of these bounds where they are too long to be written. */
 void depth_report_far(struct series_count *out, const struct series_count *least, const struct series_count *greatest,
                       int layers);
-/* About the work of a product of two kernels, for each of its cells and bits. */
-#define DEPTH_WORK 0.08
-/* Narrows the field of `layers` layers by a convolution of so many cells; width 1: of single distances. */
-void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
-                    slong prec);
+/* The sum of `layers` distances with the shares m of a kernel, by cells of so many distances each, from 0 on; the same for every
+ * epsilon. */
+struct depth {
+    fmpz_t width;
+    int layers, cells;
+    slong prec;
+    arb_ptr cumulative; /* [cells + 1] P(the sum of the cells' numbers < k) */
+};
+/* About the work of a product of two kernels of so many cells. */
+double depth_work(int cells, slong bits);
+/* NULL: memory. */
+struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec);
+void depth_free(struct depth *d);
+/* Narrows the field of that many layers. */
+void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon);
 /* The same where all is known but a few distances, and all shares are rational numbers that are not too long for the work. */
 void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers, double most_work);
 

@@ -165,7 +165,8 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
-    if (last->kind == PIECE_SMOOTH && f->decreasing && ball_reaches(from, f->decreasing_from) && falling_tail(out, f->pool, last->root, from, prec))
+    if (last->kind == PIECE_SMOOTH && f->decreasing && ball_reaches(from, f->decreasing_from) &&
+        falling_tail(out, f->pool, last->root, from, prec))
         return;
     X = near;
     if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(near, from)) {

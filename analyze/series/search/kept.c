@@ -11,18 +11,25 @@ void kept_init(struct kept *kept)
     fmpz_init(kept->limit);
 }
 
+/* With what was made of them. */
 static void drop(struct sums_kept *of)
 {
-    for (int i = 0; i < KEPT_COUNT; i++) {
-        shares_free(of[i].shares);
-        of[i].shares = NULL;
-    }
+    depth_free(of->by_cells);
+    depth_free(of->by_distances);
+    shares_free(of->shares);
+    *of = (struct sums_kept){0};
+}
+
+static void drop_all(struct sums_kept *of)
+{
+    for (int i = 0; i < KEPT_COUNT; i++)
+        drop(&of[i]);
 }
 
 void kept_clear(struct kept *kept)
 {
-    drop(kept->of_all);
-    drop(kept->of_limit);
+    drop_all(kept->of_all);
+    drop_all(kept->of_limit);
     fmpz_clear(kept->limit);
 }
 
@@ -35,19 +42,19 @@ static slong round_up(slong prec)
     return prec <= SERIES_PREC ? SERIES_PREC : (prec + step - 1) / step * step;
 }
 
-const struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit,
-                                    slong prec, slong most, int quick, struct formula_error *e)
+struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
+                              slong most, int quick, struct formula_error *e)
 {
     double left = search_left(summand[0]);
     if (limit && !fmpz_equal(kept->limit, limit)) {
-        drop(kept->of_limit);
+        drop_all(kept->of_limit);
         fmpz_set(kept->limit, limit);
     }
     int which = prec > SERIES_PREC ? KEPT_SHARP : quick && limit ? KEPT_QUICK : KEPT_FIRST;
     struct sums_kept *k = (limit ? kept->of_limit : kept->of_all) + which;
     if (k->shares && prec <= k->prec && left <= k->left)
         return k;
-    shares_free(k->shares);
+    drop(k);
     if (which != KEPT_QUICK)
         prec = round_up(prec);
     k->prec = prec > most ? most : prec;

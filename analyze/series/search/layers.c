@@ -6,7 +6,7 @@
 
 enum {
     EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
-    CELLS = 1 << 14, /* beyond: so many cells of equal width */
+    CELLS = 1 << 14, /* beyond: so many cells of equal width at most */
     CELLS_SLOW = 1 << 9, /* at least, */
     CELLS_LEAST = 1 << 5, /* where a share takes long, */
     OVERDRAFT = 8 /* but not for so many times the work that is left for it */
@@ -27,7 +27,7 @@ static int choose_cells(const struct series_summand *f)
 static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int layers, slong prec, int single)
 {
     double before = work_done, left = fmax(search_left(f), 0);
-    double products = DEPTH_WORK * (double)prec * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
+    double products = depth_work(1, prec) * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
     LOCAL(fmpz, j);
     fmpz_fdiv_q_2exp(j, yes, 1);
@@ -39,45 +39,87 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
     return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
 }
 
+/* 1 if it is of as many layers, and reaches so far by cells that are as small. */
+static int serves(const struct depth *d, int layers, const fmpz_t width, const fmpz_t reach, slong prec)
+{
+    LOCAL(fmpz, end);
+    if (!d || d->layers != layers || d->prec < prec || fmpz_cmp(d->width, width) > 0)
+        return 0;
+    fmpz_mul_si(end, d->width, d->cells);
+    return fmpz_cmp(end, reach) >= 0;
+}
+
+/* To three bits: epsilons whose fields are near to each other share a convolution. */
+static void round_up(fmpz_t reach)
+{
+    ulong low = fmpz_bits(reach) > 3 ? fmpz_bits(reach) - 3 : 0;
+    fmpz_cdiv_q_2exp(reach, reach, low);
+    fmpz_mul_2exp(reach, reach, low);
+}
+
+/* The convolution for a field of at most `reach`, by single distances or by at most so many cells: one that is kept, or a new
+ * one that is kept then. NULL: it would be dear, or memory is short. */
+static const struct depth *depth_for(struct sums_kept *sums, const struct series_summand *f, int layers, const fmpz_t reach,
+                                     int coarse, slong prec)
+{
+    struct depth **kept = coarse ? &sums->by_cells : &sums->by_distances;
+    int cells = coarse;
+    LOCAL(fmpz, width, wide);
+    fmpz_one(width);
+    if (coarse)
+        fmpz_cdiv_q_ui(width, reach, (ulong)coarse);
+    if (serves(*kept, layers, width, reach, prec))
+        return *kept;
+    ulong most = affordable(f, sums->shares, reach, layers, prec, !coarse);
+    fmpz_set(wide, reach);
+    round_up(wide);
+    if (!coarse) {
+        cells = (int)fmpz_get_ui(fmpz_cmp_ui(wide, most) > 0 ? reach : wide);
+    } else {
+        if ((ulong)cells > most)
+            cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
+        fmpz_cdiv_q_ui(width, wide, (ulong)cells);
+    }
+    if ((ulong)cells > (coarse ? OVERDRAFT * most : most))
+        return NULL;
+    if (!coarse || !serves(*kept, layers, width, reach, prec)) {
+        depth_free(*kept);
+        *kept = depth_new(sums->shares, layers, width, cells, prec);
+    }
+    return *kept;
+}
+
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
 static int narrow(struct field *f, struct series_summand *const *summand, int count, struct kept *kept, const fmpq_t epsilon,
                   int layers, const fmpz *limit, struct formula_error *e)
 {
     int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
-    LOCAL(fmpz, width, least);
+    LOCAL(fmpz, reach, least);
     for (int i = 0; i < count; i++)
         coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
          attempt < 3 && !(exhausted && attempt > 0) && !search_spent(summand[0], "layers were convolved"); attempt++) {
-        int cells = coarse;
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
-        if (attempt < 0) {
-            fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
-        } else if (fmpz_cmp_ui(f->no, EXACT_LENGTH) < 0 && fmpz_cmp(least, f->yes) < 0) {
-            fmpz_one(width);
-            cells = fmpz_cmp_ui(f->yes, EXACT_LENGTH) < 0 ? (int)fmpz_get_si(f->yes) : EXACT_LENGTH;
-        } else {
-            break;
+        fmpz_set(reach, f->yes);
+        if (attempt >= 0) {
+            if (fmpz_cmp_ui(f->no, EXACT_LENGTH) >= 0 || fmpz_cmp(least, f->yes) >= 0)
+                break;
+            if (fmpz_cmp_ui(reach, EXACT_LENGTH) > 0)
+                fmpz_set_ui(reach, EXACT_LENGTH);
         }
-        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, WORD_MAX, waves && attempt <= 0, e);
+        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, WORD_MAX, waves && attempt <= 0, e);
         if (!sums)
             return -1;
-        struct shares *m = sums->shares;
         exhausted = sums->exhausted;
-        ulong most = affordable(summand[0], m, f->yes, layers, prec, attempt >= 0);
-        if ((ulong)cells > most && attempt < 0) {
-            cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
-            fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
-        }
-        int dear = (ulong)cells > (attempt < 0 ? OVERDRAFT * most : most);
-        if (dear) {
+        const struct depth *d = depth_for(sums, summand[0], layers, reach, attempt < 0 ? coarse : 0, prec);
+        if (!d) {
             search_stopped(summand[0], "layers were convolved");
             break;
         }
-        depth_by_cells(f, m, epsilon, layers, width, cells, prec);
-        depth_exactly(f, m, epsilon, layers, search_left(summand[0]));
+        depth_narrow(f, d, epsilon);
+        depth_exactly(f, sums->shares, epsilon, layers, search_left(summand[0]));
     }
     return 0;
 }

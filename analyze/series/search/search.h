@@ -74,6 +74,7 @@ struct sums_kept {
     int exhausted;
     slong prec;
     double left; /* where the work ended with them: how much could be done; else HUGE_VAL */
+    struct depth *by_cells, *by_distances; /* across layers; NULL: not made */
 };
 enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
 /* Sums that are kept from one question of a series to the next, which asks for another epsilon. */
@@ -86,8 +87,8 @@ void kept_init(struct kept *kept);
 void kept_clear(struct kept *kept);
 /* Those that are kept where they will do, else new ones of prec bits or a few more (of `most` at most), as search_shares: of the
  * whole series, quick ones do for any up to SERIES_PREC bits. Borrowed up to the next call. NULL with *e. */
-const struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit,
-                                    slong prec, slong most, int quick, struct formula_error *e);
+struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
+                              slong most, int quick, struct formula_error *e);
 
 /* ---- field.c ---- */
 
