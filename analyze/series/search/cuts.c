@@ -20,7 +20,8 @@ enum {
     PEAK_NODES = 200, /* a longer formula takes too long at so many distances */
     NARROW_BITS = 6, /* such a peak is 2^this times narrower than it is far */
     PEAK_BITS = 2400, /* a peak is looked for up to 2^this */
-    LONG_MOST = 1 << 14, /* a sum to t is looked at in double up to there */
+    LONG_MOST = 1 << 14, /* a sum to t is looked at in double up to there, */
+    LONG_STEPS = 100000, /* or up to so many nodes */
     CLOSE = 4 /* times in a row that values about it differ by less than 1: it is found */
 };
 
@@ -220,13 +221,19 @@ static int far_peak(fmpz_t shift, fmpz_t peak, const struct formula *f, const st
     return known;
 }
 
-/* How far out the formula is looked at in double. */
+/* How far out the formula is looked at in double: not as far if it has a sum to t, and less if that has sums to t too. */
 static double far_enough(const struct formula *f, const struct formula_point *at)
 {
     struct formula_point near = *at, far = *at;
     near.t = LONG_MOST / 8;
     far.t = LONG_MOST / 4;
-    return formula_steps(f, &far) - formula_steps(f, &near) > LONG_MOST / 16 ? LONG_MOST : NEAR_PEAK;
+    long most = formula_steps(f, &far);
+    if (most < FORMULA_STEPS_MAX && most - formula_steps(f, &near) <= LONG_MOST / 16)
+        return NEAR_PEAK;
+    near.t = 64;
+    while (near.t < LONG_MOST && formula_steps(f, &near) < LONG_STEPS)
+        near.t *= 2;
+    return near.t;
 }
 
 void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const struct formula_point *at)
