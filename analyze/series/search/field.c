@@ -54,6 +54,20 @@ static int is_spent(const struct search *s)
     return 1;
 }
 
+/* The share of distance j: 1, or 0 if what is left is not enough for that and a test. */
+static int look(arb_t term, struct search *s, const fmpz_t j)
+{
+    double before = work_done;
+    if (search_left(s->first) <= fmax(s->kept->asking, s->kept->looking)) {
+        search_stopped(s->first, NARROWING);
+        return 0;
+    }
+    shares_term(term, s->m, j);
+    if (work_done > before)
+        s->kept->looking = work_done - before;
+    return 1;
+}
+
 /* What sums that were asked for before, for other epsilons, say of this one. *last: the last distance looked at; 1: which has a
  * sign. */
 static int recall(fmpz_t last, struct search *s)
@@ -75,17 +89,15 @@ static int recall(fmpz_t last, struct search *s)
 /* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does there. 0 if there is none. */
 static int guess(fmpz_t out, struct search *s, const fmpz_t j)
 {
-    int ok;
     slong prec = 64 + (slong)fmpz_bits(j);
     LOCAL(arb, beyond, target, term, x);
-    if (search_left(s->first) <= s->kept->asking) /* it would not be asked about */
+    if (!look(term, s, j))
         return 0;
     arb_set_fmpq(target, s->epsilon, prec);
     arb_get_mid_arb(beyond, s->value);
     arb_sub(beyond, target, beyond, prec);
-    shares_term(term, s->m, j);
     arb_mul_fmpz(term, term, j, prec);
-    ok = arb_is_positive(beyond) && arb_is_positive(term);
+    int ok = arb_is_positive(beyond) && arb_is_positive(term);
     if (ok) { /* j (beyond / target)^(beyond / (j f)) */
         arb_div(x, beyond, target, prec);
         arb_log(x, x, prec);
@@ -130,18 +142,18 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
     }
 }
 
-/* How many distances at j make up the radius of the last comparison, at least 1. */
-static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
+/* How many distances at j make up the radius of the last comparison, at least 1. 1, or 0 where that takes too long. */
+static int ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
     LOCAL(arb, radius, term);
+    if (!look(term, s, j))
+        return 0;
     fmpz_one(out);
-    if (is_spent(s))
-        return;
-    shares_term(term, s->m, j);
     arb_get_rad_arb(radius, s->value);
     arb_div(radius, radius, term, 64);
     if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 && arf_cmp_si(arb_midref(radius), 1) > 0)
         arf_get_fmpz(out, arb_midref(radius), ARF_RND_FLOOR);
+    return 1;
 }
 
 /* Brings no and yes together as far as this precision allows. */
@@ -158,16 +170,16 @@ static void narrow(struct search *s)
                 continue;
             int known = test(s, j);
             if (known == 0) {
-                ball_width(next, s, j);
-                close_in(s, j, next, 1);
+                if (ball_width(next, s, j))
+                    close_in(s, j, next, 1);
                 int late = 0; /* an end is worth a few more questions */
                 for (bits++; bits <= NEAR_BITS && !s->f->bounded && late < LATE; bits += 1 + bits / 4) {
                     late += is_spent(s);
                     fmpz_one_2exp(next, (ulong)bits);
                     test(s, next);
                 }
-                ball_width(next, s, j);
-                close_in(s, j, next, 0);
+                if (ball_width(next, s, j))
+                    close_in(s, j, next, 0);
                 return;
             }
             if (bits == NEAR_BITS)
@@ -184,9 +196,10 @@ static void narrow(struct search *s)
         if (fmpz_cmp(j, s->f->yes) >= 0)
             fmpz_sub_ui(j, s->f->yes, 1);
         if (test(s, j) == 0) {
-            ball_width(next, s, j);
-            close_in(s, j, next, 1);
-            close_in(s, j, next, 0);
+            if (ball_width(next, s, j)) {
+                close_in(s, j, next, 1);
+                close_in(s, j, next, 0);
+            }
             break;
         }
         guessed = guess(next, s, j);

@@ -5,6 +5,8 @@
 
 enum { SHARP_STEP = 32 /* bits: the precision of sharp ones is a multiple of that, of more where it is high */ };
 
+static const double MORE = 1.5; /* sums that the work ended with are made again for so many times that work */
+
 void kept_init(struct kept *kept)
 {
     *kept = (struct kept){0};
@@ -52,12 +54,10 @@ struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *s
     }
     int which = prec > SERIES_PREC ? KEPT_SHARP : quick && limit ? KEPT_QUICK : KEPT_FIRST;
     struct sums_kept *k = (limit ? kept->of_limit : kept->of_all) + which;
-    if (k->shares && prec <= k->prec && left <= k->left)
+    if (k->shares && prec <= k->prec && left <= MORE * k->left)
         return k;
     drop(k);
-    if (which != KEPT_QUICK)
-        prec = round_up(prec);
-    k->prec = prec > most ? most : prec;
+    k->prec = FLINT_MIN(round_up(prec), most);
     k->shares = search_shares(&k->exhausted, summand, count, limit, k->prec, quick, e);
     k->left = search_left(summand[0]) > 0 ? HUGE_VAL : left;
     return k->shares ? k : NULL;

@@ -22,21 +22,26 @@ static int choose_cells(const struct series_summand *f)
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
-/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `yes` does that
+/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `reach` does that
  * is not kept. */
-static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t yes, int layers, slong prec, int single)
+static ulong affordable(const struct series_summand *f, struct sums_kept *sums, const fmpz_t reach, int layers, slong prec,
+                        int single)
 {
-    double before = work_done, left = fmax(search_left(f), 0);
+    struct shares *m = sums->shares;
+    double before = work_done, left = fmax(search_left(f), 0), *share_work = &sums->share_work[single];
     double products = depth_work(1, prec) * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
     LOCAL(fmpz, j);
-    fmpz_fdiv_q_2exp(j, yes, 1);
+    fmpz_fdiv_q_2exp(j, reach, 1);
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
     for (int kept = 0; !single && fmpz_sgn(j) > 0 && shares_asked(m, kept); kept++)
         fmpz_sub_ui(j, j, 1);
-    (single ? shares_term : shares_below)(share, m, j);
-    return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
+    if (*share_work < left) { /* else it is not asked for again */
+        (single ? shares_term : shares_below)(share, m, j);
+        *share_work = work_done - before;
+    }
+    return (ulong)fmin(left / 2 / (1 + products + *share_work), EXACT_LENGTH);
 }
 
 /* 1 if it is of as many layers, and reaches so far by cells that are as small. */
@@ -70,7 +75,7 @@ static const struct depth *depth_for(struct sums_kept *sums, const struct series
         fmpz_cdiv_q_ui(width, reach, (ulong)coarse);
     if (serves(*kept, layers, width, reach, prec))
         return *kept;
-    ulong most = affordable(f, sums->shares, reach, layers, prec, !coarse);
+    ulong most = affordable(f, sums, reach, layers, prec, !coarse);
     fmpz_set(wide, reach);
     round_up(wide);
     if (!coarse) {

@@ -74,6 +74,7 @@ struct sums_kept {
     int exhausted;
     slong prec;
     double left; /* where the work ended with them: how much could be done; else HUGE_VAL */
+    double share_work[2]; /* of a share below a distance when that was last asked for, and of a single distance's; 0: never */
     struct depth *by_cells, *by_distances; /* across layers; NULL: not made */
 };
 enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
@@ -81,7 +82,7 @@ enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
 struct kept {
     struct sums_kept of_all[KEPT_COUNT], of_limit[KEPT_COUNT];
     fmpz_t limit; /* the last one asked for */
-    double asking; /* work of the last comparison */
+    double asking, looking; /* work of the last comparison, and of the last share of one distance */
 };
 void kept_init(struct kept *kept);
 void kept_clear(struct kept *kept);
