@@ -46,7 +46,8 @@ struct series_share {
 };
 /* The same with so many seconds of processor time for this and for each question later (INFINITY: bounded effort). What is found
  * by then is the answer: an interval, `undecided`. It may differ from machine to machine; all of it is true. share: with the
- * other heads, outliving the series; NULL: alone. */
+ * other heads, outliving the series; NULL: alone. A head that comes when these have had more than all of it is undecided, with a
+ * sum of [0, inf] and counts without ends. */
 struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
                                   struct series_share *share, struct formula_error *e);
 /* What was being done when that time was over, for people ("rule 4.7 was tried"); NULL: it never was. */

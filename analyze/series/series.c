@@ -99,12 +99,21 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    search_shift(shift, peak, f, at);
+    int late = search_is_late(share);
+    if (!late)
+        search_shift(shift, peak, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
         summand->share = share;
         search_begin(s->summand, 1, SEARCH_VERDICT);
+    }
+    if (summand && late) {
+        search_stopped(summand, "other heads were looked at");
+        s->unsearched = 1;
+        s->verdict = SERIES_UNDECIDED;
+        s->sum_hi = INFINITY;
+        return s;
     }
     if (summand && search_pieces(summand, peak, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
@@ -137,6 +146,7 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
     for (int i = 0; i < count; i++) {
         s->summand[n] = heads[i]->summand[0];
         s->summand[n++]->references++;
+        s->unsearched |= heads[i]->unsearched;
         if (worst < 0 || badness[heads[i]->verdict] > badness[heads[worst]->verdict])
             worst = i;
     }
@@ -181,7 +191,9 @@ enum series_verdict series_verdict(const struct series *s)
 
 const char *series_proof(const struct series *s)
 {
-    const char *proof = s->mean ? s->proof : s->summand[0]->proof;
+    const char *proof = s->mean         ? s->proof
+                        : s->unsearched ? "undecided: the search ended with other heads"
+                                        : s->summand[0]->proof;
     return proof ? proof : "";
 }
 
@@ -245,7 +257,7 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     if (field_epsilon(q, epsilon, e))
         return -1;
     search_begin(s->summand, s->count, SEARCH_QUESTION);
-    if (!length && s->verdict != SERIES_CONVERGES)
+    if (s->unsearched || (!length && s->verdict != SERIES_CONVERGES))
         return 0;
     const fmpz *most = length ? limit : NULL;
     if (layers > 1)

@@ -165,6 +165,7 @@ static int bias_at(arb_t out, const struct expression_pool *p, int root, const f
     struct expression_pool *to = expression_pool_new();
     int n = to ? expression_substitute(to, p, root, t) : -1, known = 0;
     for (slong prec = 64 + 2 * (slong)fmpz_bits(t); n >= 0 && !to->failed && !known && prec <= 4 * PEAK_BITS; prec *= 2) {
+        work_done += n * work_elementary(prec) / 16;
         evaluate_constant(out, to, n, prec);
         known = arb_is_finite(out) && mag_cmp_2exp_si(arb_radref(out), 0) < 0;
     }

@@ -9,6 +9,8 @@
 static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2e8;
 /* Of each question at least, and of all of them. */
 static const double WORK_LEAST = 2e6, WORK_LEAST_ALL = 1e7;
+/* Beyond the end of the shared work, heads are not looked at any more: each would still take what it is to begin with one. */
+static const double WORK_OVERDRAWN = 2e7;
 static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
 
 static double now(void)
@@ -41,6 +43,11 @@ void search_begin(struct series_summand *const *summand, int count, enum search_
         work = fmin(work, part_of(share, phase));
     for (int i = 0; i < count; i++)
         summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort : work_done + work;
+}
+
+int search_is_late(const struct series_share *share)
+{
+    return share && share->end && work_done > share->end + WORK_OVERDRAWN;
 }
 
 double search_left(const struct series_summand *f)
