@@ -520,6 +520,10 @@ static void test_late(void **state)
     free(certificate);
     assert_int_equal(series_compare(heads[0], heads[1], &order, why, &e), 0); /* of the formulas alone */
     assert_true(order != 0 && order != 7);
+    struct series *own = series_open_within(f, &at, 5, &spent, &e); /* this one has seconds of its own */
+    assert_non_null(own);
+    assert_string_equal(trf(own, "0.01", 0, 1), "61");
+    series_free(own);
     series_free(mean);
     series_free(heads[0]);
     series_free(heads[1]);

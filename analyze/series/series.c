@@ -99,7 +99,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    int late = search_is_late(share);
+    int late = !isfinite(seconds) && search_is_late(share);
     if (!late)
         search_shift(shift, peak, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
