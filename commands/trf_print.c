@@ -213,7 +213,8 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     for (int i = first; i < last; i++)
         if (r->heads[i].series && series_spent(r->heads[i].series) && is_open(&r->heads[i], numbers)) {
             if (o->effort > 0)
-                printf("the effort of %g s was spent while %s\n", o->effort, series_spent(r->heads[i].series));
+                printf("the search ended while %s: an effort of %g s is not enough\n", series_spent(r->heads[i].series),
+                       o->effort);
             else
                 printf("the search ended while %s; --effort S gives it S seconds\n", series_spent(r->heads[i].series));
             break;

@@ -479,10 +479,7 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     if (!f->open)
         return 0;
     if (f->claim == SERIES_UNDECIDED && f->spent) {
-        if (isfinite(f->effort))
-            prove(f, "undecided: the effort of %g s was spent while %s", f->effort, f->spent);
-        else
-            prove(f, "undecided: the search ended while %s", f->spent);
+        prove(f, "undecided: the search ended while %s", f->spent);
         return 0;
     }
     if (f->claim == SERIES_UNDECIDED && f->pool->node[last->root].opaque) {
