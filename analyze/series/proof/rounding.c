@@ -6,7 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LONG_BITS = 40000, FIRST_BITS = 256 }; /* of a whole number */
+enum {
+    LONG_BITS = 40000,
+    FIRST_BITS = 256, /* of a whole number */
+    LOG_EXPONENT = 1 << 20,
+    EXP_EXPONENT = 40
+};
 
 void interval_mend(mpfi_t x)
 {
@@ -73,10 +78,10 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec)
 typedef void in_balls(arb_t, const arb_t, slong);
 typedef int in_reals(mpfr_t, const mpfr_t, mpfr_rnd_t);
 
-/* Both bounds of a function at one number. What is huge, tiny or no number is left to MPFR. */
-static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real)
+/* Both bounds of a function at one number. What is huge or tiny, by its exponent, or no number is left to MPFR. */
+static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real, long most)
 {
-    if (mpfr_regular_p(x) && labs(mpfr_get_exp(x)) < 40) {
+    if (mpfr_regular_p(x) && labs(mpfr_get_exp(x)) < most) {
         LOCAL(arb, v);
         arf_set_mpfr(arb_midref(v), x);
         ball(v, v, mpfi_get_prec(out) + 8);
@@ -88,25 +93,25 @@ static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real
 }
 
 /* A function that grows. */
-static void at_ends(mpfi_t out, const mpfi_t x, in_balls *ball, in_reals *real)
+static void at_ends(mpfi_t out, const mpfi_t x, in_balls *ball, in_reals *real, long most)
 {
-    LOCAL_INTERVAL(mpfi_get_prec(out), least, most);
-    at_number(least, &x->left, ball, real);
+    LOCAL_INTERVAL(mpfi_get_prec(out), least, greatest);
+    at_number(least, &x->left, ball, real, most);
     if (!mpfr_equal_p(&x->left, &x->right)) {
-        at_number(most, &x->right, ball, real);
-        mpfr_swap(&least->right, &most->right);
+        at_number(greatest, &x->right, ball, real, most);
+        mpfr_swap(&least->right, &greatest->right);
     }
     mpfi_swap(out, least);
 }
 
 void interval_log(mpfi_t out, const mpfi_t x)
 {
-    at_ends(out, x, arb_log, mpfr_log);
+    at_ends(out, x, arb_log, mpfr_log, LOG_EXPONENT);
 }
 
 void interval_exp(mpfi_t out, const mpfi_t x)
 {
-    at_ends(out, x, arb_exp, mpfr_exp);
+    at_ends(out, x, arb_exp, mpfr_exp, EXP_EXPONENT);
 }
 
 void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e)
