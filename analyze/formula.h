@@ -136,6 +136,13 @@ double formula_evaluate(const struct formula *f, const struct formula_point *at)
 /* The nodes that are evaluated for that. */
 long formula_steps(const struct formula *f, const struct formula_point *at);
 
+/* The same values, bit for bit, for one head at distances that grow: a sum to t goes on from where it was, so that it takes as
+ * much for all of them as for the last. Other distances take longer. Stands on f. NULL: memory. */
+struct formula_walk *formula_walk_new(const struct formula *f);
+/* *steps: nodes that may be evaluated, and how many of these are left; below 0 they were not enough, and the value is NaN. */
+double formula_walk_to(struct formula_walk *w, const struct formula_point *at, long *steps);
+void formula_walk_free(struct formula_walk *w);
+
 /* table[heads, distances]: table[h, t] = b(t), the same bits as formula_evaluate. A NaN or +inf is an error that names head and
  * distance; -inf is a mask. Also errors: a parameter without a value or with neither 1 nor `heads` values, too many steps,
  * memory. Returns 0 or -1. */

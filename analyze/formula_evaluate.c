@@ -15,11 +15,23 @@ struct shared {
     long steps; /* it took; charged again at each use, so that the bound does not depend on what is kept */
 };
 
+/* Of a sum whose terms are the same whatever t: its first `count` of them. */
+struct partial {
+    int usable;
+    double first, count, sum; /* count 0: none */
+};
+
+struct formula_walk {
+    const struct formula *f;
+    struct partial partial[FORMULA_SUMS_MAX];
+};
+
 struct evaluation {
     const struct formula *f;
     const struct formula_point *at;
     struct shared
         *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside a condition and another outside */
+    struct partial *partial; /* [FORMULA_SUMS_MAX] or NULL */
     const struct formula_rounding *rounding; /* or NULL */
     const unsigned char *uses_t; /* [nodes] with rounding */
     int exact; /* > 0: inside of what is not rounded */
@@ -48,13 +60,20 @@ static int is_comparison(enum formula_node_kind kind)
 /* first, first + 1, ... while <= last. */
 static double sum_of(struct evaluation *v, const struct formula_node *node)
 {
-    double first = exact_of(v, node->child[0]), last = exact_of(v, node->child[1]), sum = 0;
+    double first = exact_of(v, node->child[0]), last = exact_of(v, node->child[1]), sum = 0, k = 0;
+    struct partial *kept = v->partial && v->partial[node->slot].usable ? &v->partial[node->slot] : NULL;
     if (!isfinite(first) || !isfinite(last))
         return NAN;
-    for (double k = 0; first + k <= last && v->steps >= 0; k++) {
+    if (kept && kept->count > 0 && kept->first == first && first + (kept->count - 1) <= last) {
+        k = kept->count;
+        sum = kept->sum;
+    }
+    for (; first + k <= last && v->steps >= 0; k++) {
         v->index[node->slot] = first + k;
         sum += value_of(v, node->child[2]);
     }
+    if (kept && v->steps >= 0)
+        *kept = (struct partial){1, first, k, sum};
     return sum;
 }
 
@@ -226,6 +245,42 @@ static void mark_shared(struct shared *shared, const struct formula *f)
             shared[n].uses_index &= ~((uint64_t)1 << node->slot);
         shared[n].usable = node->kind >= NODE_NEGATE && !shared[n].uses_head && !shared[n].uses_index;
     }
+}
+
+struct formula_walk *formula_walk_new(const struct formula *f)
+{
+    unsigned char uses_t[FORMULA_NODES_MAX];
+    struct formula_walk *w = calloc(1, sizeof *w);
+    struct shared *shared = calloc((size_t)f->node_count, sizeof *shared);
+    if (w && shared) {
+        w->f = f;
+        mark_shared(shared, f);
+        formula_mark_distance(uses_t, f);
+        for (int n = 0; n < f->node_count; n++) {
+            const struct formula_node *node = &f->nodes[n];
+            if (node->kind == NODE_SUM)
+                w->partial[node->slot].usable = !uses_t[node->child[2]] &&
+                                                !(shared[node->child[2]].uses_index & ~((uint64_t)1 << node->slot));
+        }
+    } else {
+        free(w);
+        w = NULL;
+    }
+    free(shared);
+    return w;
+}
+
+double formula_walk_to(struct formula_walk *w, const struct formula_point *at, long *steps)
+{
+    struct evaluation v = {.f = w->f, .at = at, .steps = *steps, .partial = w->partial};
+    double value = value_of(&v, w->f->root);
+    *steps = v.steps;
+    return v.steps < 0 ? NAN : value + 0.0;
+}
+
+void formula_walk_free(struct formula_walk *w)
+{
+    free(w);
 }
 
 int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,

@@ -229,6 +229,50 @@ static void test_steps_are_counted(void **state)
 
 /* ---- parameters ---- */
 
+/* A walk has the bits of single values, on its way and back, whether its sums can go on or not, and takes few steps if so. */
+static void test_walk(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int goes_on;
+    } walks[] = {{"-sum(i,1,t,1/i)*1.5", 1},
+                 {"-sum(i,0,2*t,sqrt(i)+p)", 1},
+                 {"sum(i,1,t,ln(i))-t*sum(i,3,floor(t/5),sin(i*h))", 1},
+                 {"-sum(i,1,t,sum(j,1,i,1/(i*j)))", 1},
+                 {"-sum(i,1,t,sum(j,1,5,1/(i*j)))", 1},
+                 {"-sum(i,1,t,1/(i+t))", 0},
+                 {"-sum(i,floor(t/9),t,i)", 0},
+                 {"-sum(i,1,7-t,i)", 1},
+                 {"t>50?-sum(i,1,t,1/i):-sum(i,1,50,i)", 1},
+                 {"-sum(i,-3,t,ln(i))", 1}};
+    for (size_t k = 0; k < sizeof walks / sizeof walks[0]; k++) {
+        struct formula *f = parse(walks[k].text);
+        struct formula_error e;
+        assert_int_equal(formula_set_text(f, "p=0.1", &e), strchr(walks[k].text, 'p') ? 0 : -1);
+        struct formula_walk *w = formula_walk_new(f);
+        assert_non_null(w);
+        static const int jumps[] = {5, 0, 130, 99, 100, 101, 7, 7, 300};
+        for (int n = 0; n < 400 + (int)(sizeof jumps / sizeof jumps[0]); n++) {
+            struct formula_point at = {n < 400 ? n : jumps[n - 400], 3, 8, 64, 2048};
+            long left = 1000000, most = formula_steps(f, &at);
+            double value = formula_walk_to(w, &at, &left), single = formula_evaluate(f, &at);
+            if (memcmp(&value, &single, sizeof value) != 0 && !(isnan(value) && isnan(single)))
+                fail_msg("%s at %g: %.17g, single %.17g", walks[k].text, at.t, value, single);
+            if (n == 399 && (1000000 - left < most / 10) != walks[k].goes_on && most > 500)
+                fail_msg("%s: %ld steps of %ld", walks[k].text, 1000000 - left, most);
+        }
+        long few = 3; /* what is cut short is not kept */
+        struct formula_point far = {5000, 3, 8, 64, 2048}, near = {20, 3, 8, 64, 2048};
+        assert_true(isnan(formula_walk_to(w, &far, &few)) && few < 0);
+        few = 100000;
+        double value = formula_walk_to(w, &near, &few), single = formula_evaluate(f, &near);
+        assert_true(value == single || isnan(single));
+        formula_walk_free(w);
+        formula_free(f);
+    }
+}
+
 static void test_parameters(void **state)
 {
     (void)state;
@@ -702,6 +746,7 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_steps_are_bounded),
         cmocka_unit_test(test_steps_are_counted),
+        cmocka_unit_test(test_walk),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_preset_parameters),
         cmocka_unit_test(test_tree),

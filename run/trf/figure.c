@@ -10,7 +10,7 @@
 
 enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 2400 };
 #define TOKENS_MAX 1e6 /* drawn at most */
-#define STEPS_MAX 8e7 /* of formulas, over all curves: a second or so */
+#define STEPS_MAX 80000000L /* of formulas, over all curves: a second or so */
 
 /* The heads that are drawn: of one encoding up to 8 spread over all, of several the last one of each. */
 static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct trf_run *r)
@@ -56,18 +56,22 @@ static struct formula_point point_of(const struct trf_run *r, const struct trf_h
         .t = t, .h = head->head ? head->head : 1, .heads = a->set.heads, .head_size = a->set.head_size, .length = (double)length};
 }
 
-/* How many tokens of a head can be drawn in so many steps, at most `most`: with a sum to t later ones take more. */
-static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length, double most, double steps)
+/* How many tokens of a head can be drawn in so many steps, at most `most`: with a sum to more than t later ones take more. */
+static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length, double most, long steps)
 {
-    const struct formula *f = r->arguments[head->argument].set.biases[head->bias].formula;
-    double each, tokens = 32;
+    struct formula_walk *w = formula_walk_new(r->arguments[head->argument].set.biases[head->bias].formula);
+    double each = 0, tokens = 32;
 
-    do {
+    for (long left = steps; w && tokens < most && left >= 0 && tokens * each < (double)steps;) {
         tokens = fmin(2 * tokens, most);
-        struct formula_point at = point_of(r, head, length, tokens - 1);
-        each = (double)formula_steps(f, &at);
-    } while (tokens < most && tokens * each < steps);
-    return fmin(most, steps / each);
+        struct formula_point before = point_of(r, head, length, tokens - 2), at = point_of(r, head, length, tokens - 1);
+        formula_walk_to(w, &before, &left);
+        each = (double)left;
+        formula_walk_to(w, &at, &left);
+        each = left < 0 ? 2 * (double)steps / tokens : each - (double)left;
+    }
+    formula_walk_free(w);
+    return each > 0 ? fmin(most, (double)steps / each) : 1;
 }
 
 static double middle(double lo, double hi)
@@ -87,8 +91,13 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     const struct trf_value *v = drawn_value(r, head, &length);
     char *label = NULL, *note = NULL, layers[64], count[128];
 
-    if (!tokens)
+    struct formula_walk *walk = formula_walk_new(f);
+
+    if (!tokens || !walk) {
+        free(tokens);
+        formula_walk_free(walk);
         return fail_memory(e, 3.0 * POINTS_MAX * sizeof *tokens, "a curve");
+    }
     c->tokens = tokens;
     weight = tokens + POINTS_MAX;
     beyond = weight + POINTS_MAX;
@@ -102,7 +111,8 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
         c->field = 0;
     for (double j = 1; j <= most && (!length || j <= (double)length); j++) {
         struct formula_point at = point_of(r, head, length, j - 1);
-        double value = exp(formula_evaluate(f, &at));
+        long steps = STEPS_MAX;
+        double value = exp(formula_walk_to(walk, &at, &steps));
         int kept = j >= next || j == most || j == (double)length;
 
         sum += value;
@@ -123,6 +133,7 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
         beyond[c->points++] = total > 0 ? fmax(1 - (zero ? sum_there : sum) / total, 0) : 1;
         greatest = 0;
     }
+    formula_walk_free(walk);
     for (size_t i = 0; i < c->points && largest > 0; i++)
         weight[i] /= largest;
     c->weight_at_field = largest > 0 ? c->weight_at_field / largest : 0;
