@@ -94,6 +94,15 @@ static const struct depth *depth_for(struct sums_kept *sums, const struct series
     return *kept;
 }
 
+/* 1 if it is less than 7/8 of what it was. */
+static int has_fallen(const fmpz_t now, const fmpz_t before)
+{
+    LOCAL(fmpz, difference);
+    fmpz_sub(difference, before, now);
+    fmpz_mul_ui(difference, difference, 8);
+    return fmpz_cmp(difference, before) > 0;
+}
+
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
 static int narrow(struct field *f, struct series_summand *const *summand, int count, struct kept *kept, const fmpq_t epsilon,
                   int layers, const fmpz *limit, struct formula_error *e)
@@ -124,6 +133,8 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             break;
         }
         depth_narrow(f, d, epsilon);
+        if (attempt < 0 && fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 && has_fallen(f->yes, reach))
+            attempt--; /* what is nearer has smaller cells */
         depth_exactly(f, sums->shares, epsilon, layers, search_left(summand[0]));
     }
     return 0;
