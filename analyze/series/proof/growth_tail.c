@@ -58,11 +58,14 @@ static int growth_falls(const struct growth *g, const fmpq *exponent, arb_srcptr
 static int known_integral(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level, slong prec)
 {
     int k = g->stretched;
-    LOCAL(arb, a, weight, power);
+    LOCAL(arb, s, weight, power);
+    LOCAL(fmpq, exact, p);
     if (!growth_falls(g, exponent, level, prec))
         return 0;
     arb_set_fmpq(power, g->power, prec);
     arb_set(weight, g->weight);
+    fmpq_one(exact);
+    fmpq_set(p, k ? g->power : exact);
     if (!k) {
         k = deciding_level(exponent) + 1;
         for (int i = k + 1; i < GROWTH_LEVELS; i++)
@@ -73,8 +76,10 @@ static int known_integral(arb_t out, const struct growth *g, const fmpq *exponen
         arb_one(power);
     }
     if (k < GROWTH_LEVELS)
-        arb_set_fmpq(a, &exponent[k], prec);
-    return arb_is_positive(level + k) && integrate_power(out, a, weight, power, level + k, prec);
+        fmpq_add(exact, exact, &exponent[k]);
+    fmpq_div(exact, exact, p);
+    arb_set_fmpq(s, exact, prec);
+    return arb_is_positive(level + k) && integrate_power(out, s, weight, power, level + k, prec);
 }
 
 /* [4.8] y^a ... dy from y = level[k] on, k the first whose exponent is not -1. Its elasticity lies between -greatest and -least

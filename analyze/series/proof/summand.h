@@ -235,8 +235,8 @@ void buckets_tail(arb_t out, const struct series_summand *f, const arb_t from, s
 
 /* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
 int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec);
-/* The integral of y^a exp(weight y^power) dy from y > 0 on; 1 if it is known, as for weight < 0 < power. */
-int integrate_power(arb_t out, const arb_t a, const arb_t weight, const arb_t power, const arb_t y, slong prec);
+/* The integral of y^(s power - 1) exp(weight y^power) dy from y > 0 on; 1 if it is known, as for weight < 0 < power. */
+int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y, slong prec);
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
 int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec);
 
