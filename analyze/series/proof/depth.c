@@ -15,6 +15,8 @@ enum {
 static const double EXACT_WORK = 0.14, EXACT_MOST = 1.4e7;
 /* Of a coefficient and bit of a product of two kernels; of more than 2^LEVEL_BITS coefficients it rises. */
 static const double PRODUCT_WORK = 0.06;
+/* Of a cell beside its share. */
+static const double CELL_WORK = 12;
 
 /* A share lies between 0 and 1. */
 static void clip(arb_t x)
@@ -102,6 +104,7 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
     arb_ptr share = _arb_vec_init(cells);
     *d = (struct depth){.layers = layers, .cells = cells, .prec = prec, .cumulative = _arb_vec_init(cells + 1)};
     fmpz_init_set(d->width, width);
+    work_done += CELL_WORK * cells;
     for (int k = 0; k < cells; k++) {
         if (fmpz_is_one(width)) {
             if (!limit || fmpz_cmp(j, limit) < 0)

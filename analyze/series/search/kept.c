@@ -16,7 +16,8 @@ void kept_init(struct kept *kept)
 /* With what was made of them. */
 static void drop(struct sums_kept *of)
 {
-    depth_free(of->by_cells);
+    for (int i = 0; i < DEPTHS_KEPT; i++)
+        depth_free(of->by_cells[i]);
     depth_free(of->by_distances);
     shares_free(of->shares);
     *of = (struct sums_kept){0};

@@ -67,7 +67,7 @@ static void round_up(fmpz_t reach)
 static const struct depth *depth_for(struct sums_kept *sums, const struct series_summand *f, int layers, const fmpz_t reach,
                                      int coarse, slong prec)
 {
-    struct depth **kept = coarse ? &sums->by_cells : &sums->by_distances;
+    struct depth **kept = coarse ? &sums->by_cells[fmpz_bits(reach) % DEPTHS_KEPT] : &sums->by_distances;
     int cells = coarse;
     LOCAL(fmpz, width, wide);
     fmpz_one(width);

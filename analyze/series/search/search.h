@@ -70,6 +70,7 @@ int search_has_waves(struct series_summand *const *summand, int count);
 
 /* ---- kept.c ---- */
 
+enum { DEPTHS_KEPT = 8 };
 /* Sums as search_shares makes them. */
 struct sums_kept {
     struct shares *shares; /* NULL: none */
@@ -77,7 +78,7 @@ struct sums_kept {
     slong prec;
     double left; /* where the work ended with them: how much could be done; else HUGE_VAL */
     double share_work[2]; /* of a share below a distance when that was last asked for, and of a single distance's; 0: never */
-    struct depth *by_cells, *by_distances; /* across layers; NULL: not made */
+    struct depth *by_cells[DEPTHS_KEPT], *by_distances; /* across layers, by the bits of how far; NULL: not made */
 };
 enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
 /* Sums that are kept from one question of a series to the next, which asks for another epsilon. */
