@@ -185,6 +185,9 @@ static void test_known(void **state)
         {"-0.1*t+0.1*sqrt(t^2+1)-1.4*ln(1+t)", "-", 1, "0.01", 0, "52331"}, /* by Euler's formula in mpmath */
         {"-2*ln(1+t)*floor(2+sin(t))", "-", 1, "0.01", 0, "42"},
         {"-t*(1.5+cos(t)+cos(2*t))", "-", 1, "0.01", 0, "9"},
+        /* harmonic numbers: digamma with Euler-Maclaurin's formula in mpmath */
+        {"-1.3*sum(i,1,t,1/i)", "-", 1, "0.01", 0, "936686"},
+        {"-1.35*sum(i,1,t,1/i)", "-", 1, "0.003", 0, "3317707"},
         {"-sum(i,1,t,sin(i)^2)", "-", 1, "0.01", 0, "10"},
         {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
         {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},

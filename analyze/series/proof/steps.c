@@ -124,7 +124,7 @@ static const arb_struct *start_at(const struct series_summand *f, int k, slong p
     return s->f + k;
 }
 
-/* [4.11] With s between the two ends of -step: f(t) is at most f(N) ((t+1)/(N+1))^-s, and at least f(N) (t/N)^-s. */
+/* [4.11] */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(fmpz, N);
@@ -142,7 +142,7 @@ void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slo
     power_tail(out, start, start, step, 1, n, from, prec);
 }
 
-/* [4.11] b(t) - b(N) is -s (1/(N+1) + ... + 1/t), which is between ln((t+1)/(N+1)) and ln(t/N). */
+/* [4.11] b(t) - b(N) is -s (1/(N+1) + ... + 1/t). */
 void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec)
 {
     LOCAL(fmpz, N);
@@ -152,14 +152,15 @@ void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong
     fmpz_one_2exp(N, STARTS - 1);
     if (fmpz_cmp(t, N) < 0 || steps_range(step, f, N))
         return;
-    arb_set_fmpz(x, t);
-    arb_set_fmpz(n, N);
-    arb_div(y, x, n, prec);
-    arb_add_ui(x, x, 1, prec);
-    arb_add_ui(n, n, 1, prec);
-    arb_div(x, x, n, prec);
-    arb_union(x, x, y, prec);
+    arb_set_d(y, 0.5);
+    arb_add_fmpz(x, y, t, prec);
+    arb_add_fmpz(y, y, N, prec);
+    arb_div(x, x, y, prec);
     arb_log(x, x, prec);
+    arb_set_fmpz(n, N);
+    harmonic_share(n, n, prec);
+    arb_mul(n, n, x, prec);
+    arb_union(x, x, n, prec);
     arb_set_interval_mpfr(y, &step->left, &step->right, prec);
     arb_mul(x, x, y, prec);
     arb_exp(x, x, prec);

@@ -169,10 +169,14 @@ enum { TAIL_FAR_BITS = 40000 };
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
-/* The same where f(X) is between `least` and `greatest`, and f(t), t >= X, between f(X) (t/X)^lo and f(X)
- * ((t+later)/(X+later))^hi with lo and hi the ends of `rate`. Indeterminate where that does not decide. */
-void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, ulong later, const arb_t X,
-                const arb_t from, slong prec);
+/* The same where f(X) is between `least` and `greatest`, and f(t) / f(X), t >= X, between (t/X)^lo and (t/X)^hi with lo and hi
+ * the ends of `rate`; steps: between exp(lo h) and exp(hi h) with h = 1/(X+1) + ... + 1/t. Indeterminate where that does not
+ * decide.
+ */
+void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, int steps, const arb_t X, const arb_t from,
+                slong prec);
+/* c with c ln((t+1/2) / (N+1/2)) <= 1/(N+1) + ... + 1/t <= ln((t+1/2) / (N+1/2)), N >= 1. */
+void harmonic_share(arb_t out, const arb_t N, slong prec);
 
 /* ---- strands (strands.c) ---- */
 

@@ -9,46 +9,75 @@ enum {
     NODES_MAX = 500 /* a growth of more takes too long for every question */
 };
 
-/* start (from/X)^-s (first + from / (s - 1)), of s - 1. */
-static void power_sum(arb_t out, const arb_t start, const arb_t X, const arb_t from, const arb_t less, ulong first, slong prec)
+/* start (y/Y)^-s (halves / 2 + y / (s - 1)), of s - 1. */
+static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y, const arb_t less, ulong halves, slong prec)
 {
     LOCAL(arb, ratio, s);
-    arb_div(ratio, from, X, prec);
+    arb_div(ratio, y, Y, prec);
     arb_log(ratio, ratio, prec);
     arb_add_ui(s, less, 1, prec);
     arb_mul(ratio, ratio, s, prec);
     arb_neg(ratio, ratio);
     arb_exp(ratio, ratio, prec);
-    arb_div(out, from, less, prec);
-    arb_add_ui(out, out, first, prec);
+    arb_div(out, y, less, prec);
+    arb_set_ui(s, halves);
+    arb_mul_2exp_si(s, s, -1);
+    arb_add(out, out, s, prec);
     arb_mul(out, out, ratio, prec);
     arb_mul(out, out, start, prec);
 }
 
-/* [4.4, 4.11] The sum is at most its first term and the integral of what is above it, at least the integral of what is
- * below. */
-void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, ulong later, const arb_t X,
-                const arb_t from, slong prec)
+/* [4.4, 4.11] What is above falls: its sum is at most its first term and its integral; and it is convex: at most the integral
+ * from a half before on, at least half its first term and the integral. */
+void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, int steps, const arb_t X, const arb_t from,
+                slong prec)
 {
-    LOCAL(arb, less, begin, after, lower, upper);
+    LOCAL(arb, less, Y, y, half, lower, upper, other);
     arb_indeterminate(out);
     interval_get_upper(less, rate, prec);
     arb_neg(less, less);
     arb_sub_ui(less, less, 1, prec); /* s - 1 */
     if (!arb_is_positive(less) || !arb_is_finite(greatest))
         return;
-    arb_add_ui(begin, X, later, prec);
-    arb_add_ui(after, from, later, prec);
-    power_sum(upper, greatest, begin, after, less, 1, prec);
+    arb_add_ui(Y, X, (ulong)steps, prec);
+    arb_add_ui(y, from, (ulong)steps, prec);
+    power_sum(upper, greatest, Y, y, less, 2, prec);
+    arb_set_d(half, 0.5);
+    arb_set(Y, X);
+    if (steps) {
+        harmonic_share(other, X, prec);
+        arb_add(Y, X, half, prec);
+        arb_add_ui(less, less, 1, prec);
+        arb_mul(less, less, other, prec);
+        arb_sub_ui(less, less, 1, prec);
+    }
+    arb_sub(y, from, half, prec);
+    if (steps)
+        arb_set(y, from);
+    power_sum(other, greatest, Y, y, less, 0, prec);
+    if (arb_is_positive(less) && arb_is_positive(y) && arb_is_finite(other))
+        arb_min(upper, upper, other, prec);
     if (mpfr_number_p(&rate->left)) {
         interval_get_lower(less, rate, prec);
         arb_neg(less, less);
         arb_sub_ui(less, less, 1, prec);
-        power_sum(lower, least, X, from, less, 0, prec);
+        arb_add(y, y, half, prec);
+        power_sum(lower, least, Y, y, less, 1, prec);
     } else if (arb_equal(from, X)) { /* the first term */
         arb_set(lower, least);
     }
     arb_union(out, lower, upper, prec);
+}
+
+/* [4.11] */
+void harmonic_share(arb_t out, const arb_t N, slong prec)
+{
+    arb_sqr(out, N, prec);
+    arb_mul_ui(out, out, 12, prec);
+    arb_sub_ui(out, out, 3, prec);
+    arb_inv(out, out, prec);
+    arb_add_ui(out, out, 1, prec);
+    arb_inv(out, out, prec);
 }
 
 /* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is farther than X. */
