@@ -23,7 +23,6 @@ static const char *const LOOSE[] = {
     "-ln(1+t)-ln(1+t)^0.1-1.5*ln(ln(3+t))",
     "-ln(3+t)-ln(3+t)^0.1+5*ln(ln(3+t))",
     "-ln(1+t)-exp(sqrt(ln(ln(3+t))))",
-    "-2*sum(i,0,t,1/(2*i+1))-ln(1+t)/4",
     "ln(max(0,cos(t/11)))-1.3*ln(1+t)",
     NULL,
 };

@@ -188,6 +188,11 @@ static void test_known(void **state)
         /* harmonic numbers: digamma with Euler-Maclaurin's formula in mpmath */
         {"-1.3*sum(i,1,t,1/i)", "-", 1, "0.01", 0, "936686"},
         {"-1.35*sum(i,1,t,1/i)", "-", 1, "0.003", 0, "3317707"},
+        {"-1.4*sum(i,1,t,1/(i+5))", "-", 1, "0.01", 0, "501633"},
+        /* the first 2 10^7 terms in long double and t^-s behind them */
+        {"-1.3*sum(i,1,t,1/sqrt(i^2+1))", "-", 1, "0.01", 0, "1744600"},
+        {"-1.4*sum(i,1,t,(i+3)/(i^2+i+7))", "-", 1, "0.004", 0, "281682"},
+        {"-sum(i,1,t,ln(1+1.5/i))", "-", 1, "0.004", 0, "49087"},
         {"-sum(i,1,t,sin(i)^2)", "-", 1, "0.01", 0, "10"},
         {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
         {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},

@@ -3,7 +3,12 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
-enum { NEAR = 128 /* distances at which all terms are added up */ };
+enum {
+    NEAR = 128, /* distances at which all terms are added up */
+    LAG_BITS = 60, /* it is looked for at 2^this, */
+    LAG_PLACES = 20, /* to so many binary places, */
+    LAG_MOST = 12 /* and up to 2^this */
+};
 
 /* [4.11] */
 struct evaluator *summand_ratio(const struct series_summand *f, slong prec)
@@ -12,8 +17,8 @@ struct evaluator *summand_ratio(const struct series_summand *f, slong prec)
     return evaluator_new(f->pool, expression_multiply(f->pool, f->step, inverse), prec + 32, NULL);
 }
 
-/* [4.11] */
-int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
+/* Bounds of a node for all t > X. 0 or -1. */
+static int range_beyond(mpfi_t out, const struct series_summand *f, int node, const fmpz_t X)
 {
     struct range x;
     struct scale g;
@@ -22,17 +27,17 @@ int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
     if (f->step < 0 || fmpz_cmp(X, f->step_from) < 0)
         return -1;
     fmpz_add_ui(from, X, 1);
-    if (range_compute(&x, f->pool, f->step, from, NULL, 96) == 0) {
+    if (range_compute(&x, f->pool, node, from, NULL, 96) == 0) {
         if (x.defined && !x.masked) {
             mpfi_set(out, x.value);
             known = 0;
         }
         range_clear(&x);
     }
-    if (scale_init(&g, f->pool, f->step, from, NULL) == 0) { /* where the terms cancel it sees more */
+    if (scale_init(&g, f->pool, node, from, NULL) == 0) { /* where the terms cancel it sees more */
         LOCAL_SCALED(&g, u);
         LOCAL_INTERVAL(96, bounds);
-        if (scaled_of(&u, &g, f->step) && !u.masked && scaled_bounds(bounds, &g, &u)) {
+        if (scaled_of(&u, &g, node) && !u.masked && scaled_bounds(bounds, &g, &u)) {
             if (known == 0)
                 mpfi_intersect(out, out, bounds);
             else
@@ -42,6 +47,83 @@ int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
         scale_clear(&g);
     }
     return known;
+}
+
+/* [4.11] */
+int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
+{
+    return range_beyond(out, f, f->step, X);
+}
+
+/* t (b(t) - b(t-1)) at 2^bits. 1 or 0. */
+static int step_at(arb_t out, const struct series_summand *f, ulong bits)
+{
+    LOCAL(fmpz, t);
+    fmpz_one_2exp(t, bits);
+    int n = expression_substitute(f->pool, f->pool, f->step, t);
+    if (n >= 0)
+        evaluate_constant(out, f->pool, n, 256);
+    return n >= 0 && arb_is_finite(out);
+}
+
+/* (t + q) (b(t) - b(t-1)) with a q that makes it nearly constant: t (b(t) - b(t-1)) is about -s + s q / t. */
+static void find_lag(const struct series_summand *f)
+{
+    struct starts *s = f->starts;
+    LOCAL(arb, near, far, lag);
+    LOCAL(fmpz, whole);
+    LOCAL(fmpq, q);
+    s->lagging = f->step;
+    fmpz_zero(s->lag);
+    if (!step_at(near, f, LAG_BITS) || !step_at(far, f, LAG_BITS + 1))
+        return;
+    arb_sub(lag, near, far, 256);
+    arb_div(lag, lag, far, 256);
+    arb_neg(lag, lag);
+    arb_mul_2exp_si(lag, lag, LAG_BITS + 1 + LAG_PLACES);
+    if (!arb_is_finite(lag) || arf_cmpabs_2exp_si(arb_midref(lag), LAG_MOST + LAG_PLACES) > 0)
+        return;
+    arf_get_fmpz(whole, arb_midref(lag), ARF_RND_NEAR);
+    fmpz_set(fmpq_numref(q), whole);
+    fmpz_one_2exp(fmpq_denref(q), LAG_PLACES);
+    fmpq_canonicalise(q);
+    int step = expression_multiply(f->pool, f->step, expression_power(f->pool, NODE_T_ITSELF, expression_ratio(f->pool, -1, 1)));
+    int node = expression_multiply(f->pool, expression_add(f->pool, NODE_T_ITSELF, expression_number(f->pool, q)), step);
+    if (f->pool->failed)
+        return;
+    s->lagging = node;
+    fmpz_set(s->lag, whole);
+}
+
+/* [4.11] As steps_range, of (t + q) (b(t) - b(t-1)) where that says more. *q: that or 0, X + q >= 1. */
+static int lagging_range(mpfi_t out, arb_t q, const struct series_summand *f, const fmpz_t X)
+{
+    LOCAL(arb, n);
+    LOCAL(mag, width, other);
+    LOCAL_INTERVAL(128, lagging);
+    int failed = steps_range(out, f, X);
+    arb_zero(q);
+    if (failed)
+        return failed;
+    if (f->starts->lagging < 0)
+        find_lag(f);
+    arb_set_fmpz(q, f->starts->lag);
+    arb_mul_2exp_si(q, q, -LAG_PLACES);
+    arb_add_fmpz(n, q, X, 128);
+    arb_sub_ui(n, n, 1, 128);
+    int better = !arb_is_zero(q) && arb_is_nonnegative(n) && range_beyond(lagging, f, f->starts->lagging, X) == 0 &&
+                 interval_is_bounded(lagging) && mpfr_cmp_si(&lagging->right, -1) < 0;
+    if (better && interval_is_bounded(out)) {
+        LOCAL_REAL(64, a, b);
+        mpfi_diam_abs(a, out);
+        mpfi_diam_abs(b, lagging);
+        better = mpfr_less_p(b, a);
+    }
+    if (better)
+        mpfi_set(out, lagging);
+    else
+        arb_zero(q);
+    return 0;
 }
 
 /* b at t: 1: a number, -1: -inf, 0: neither, or not known. */
@@ -128,7 +210,7 @@ static const arb_struct *start_at(const struct series_summand *f, int k, slong p
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(fmpz, N);
-    LOCAL(arb, n);
+    LOCAL(arb, n, q, later);
     LOCAL_INTERVAL(128, step);
     int k = STARTS - 1;
     arb_indeterminate(out);
@@ -136,28 +218,31 @@ void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slo
         k = (int)fmpz_bits(N) - 1;
     fmpz_one_2exp(N, (ulong)k);
     arb_set_fmpz(n, N);
-    if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || steps_range(step, f, N))
+    if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || lagging_range(step, q, f, N))
         return;
     const arb_struct *start = start_at(f, k, prec);
-    power_tail(out, start, start, step, 1, n, from, prec);
+    arb_add(n, n, q, prec);
+    arb_add(later, from, q, prec);
+    power_tail(out, start, start, step, 1, n, later, prec);
 }
 
 /* [4.11] b(t) - b(N) is -s (1/(N+1) + ... + 1/t). */
 void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec)
 {
     LOCAL(fmpz, N);
-    LOCAL(arb, x, n, y);
+    LOCAL(arb, x, n, y, q);
     LOCAL_INTERVAL(128, step);
     arb_indeterminate(out);
     fmpz_one_2exp(N, STARTS - 1);
-    if (fmpz_cmp(t, N) < 0 || steps_range(step, f, N))
+    if (fmpz_cmp(t, N) < 0 || lagging_range(step, q, f, N))
         return;
     arb_set_d(y, 0.5);
+    arb_add(y, y, q, prec);
     arb_add_fmpz(x, y, t, prec);
     arb_add_fmpz(y, y, N, prec);
     arb_div(x, x, y, prec);
     arb_log(x, x, prec);
-    arb_set_fmpz(n, N);
+    arb_add_fmpz(n, q, N, prec);
     harmonic_share(n, n, prec);
     arb_mul(n, n, x, prec);
     arb_union(x, x, n, prec);

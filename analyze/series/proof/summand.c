@@ -41,6 +41,10 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         return NULL;
     }
     f->pool->end = HUGE_VAL; /* it is written out; from now on the search ends by itself */
+    if (f->starts) {
+        f->starts->lagging = -1;
+        fmpz_init(f->starts->lag);
+    }
     for (int k = 0; k < STARTS && f->starts; k++) {
         arb_init(f->starts->f + k);
         arb_indeterminate(f->starts->f + k);
@@ -66,6 +70,8 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->step_from);
     for (int k = 0; k < STARTS && f->starts; k++)
         arb_clear(f->starts->f + k);
+    if (f->starts)
+        fmpz_clear(f->starts->lag);
     evaluator_free(f->starts ? f->starts->ratio : NULL);
     free(f->starts);
     residues_free(f);

@@ -54,6 +54,8 @@ struct starts {
     slong prec; /* of these, and of the ratio */
     int count;
     arb_struct f[STARTS];
+    int lagging; /* node of (t + q) (b(t) - b(t-1)), -1 before it is looked for; q is lag of 2^20 */
+    fmpz_t lag;
 };
 
 /* u = c + a ln(q + w t), and b as a function of floor(u). */
