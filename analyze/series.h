@@ -55,6 +55,9 @@ const char *series_spent(const struct series *s);
 /* The same for the mean kernel of several heads, (1/H) sum of f_h / B_h over all heads (each head's kernel normalised):
  * `head=all`. Converges when every head does. */
 struct series *series_open_mean(struct series *const *heads, int count, struct formula_error *e);
+/* Forgets what is kept from one question to the next, megabytes where a bias is long: another question takes as long as the
+ * first. */
+void series_settle(struct series *s);
 void series_free(struct series *s);
 
 enum series_verdict series_verdict(const struct series *s);

@@ -528,6 +528,11 @@ static void test_late(void **state)
     free(certificate);
     assert_int_equal(series_compare(heads[0], heads[1], &order, why, &e), 0); /* of the formulas alone */
     assert_true(order != 0 && order != 7);
+    fresh.end = -1e12; /* then nothing is asked of one that converges either */
+    assert_string_equal(trf(heads[0], "0.02", 0, 1), "1..");
+    assert_string_equal(trf(heads[0], "0.02", 100, 1), "1..100");
+    assert_string_equal(trf(heads[0], "0.02", 100, 3), "1..");
+    assert_string_equal(series_spent(heads[0]), "others were asked about");
     struct series *own = series_open_within(f, &at, 5, &spent, &e); /* this one has seconds of its own */
     assert_non_null(own);
     assert_string_equal(trf(own, "0.01", 0, 1), "61");

@@ -102,7 +102,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     int late = !isfinite(seconds) && search_is_late(share);
     if (!late)
         search_shift(shift, peak, f, at);
-    struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
+    struct series_summand *summand = s->summand[0] = late ? summand_begin(f, at, e) : summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
         summand->share = share;
@@ -166,6 +166,12 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
         snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->summand[worst]->at.h,
                  series_proof(heads[worst]));
     return s;
+}
+
+void series_settle(struct series *s)
+{
+    kept_clear(s->kept);
+    kept_init(s->kept);
 }
 
 void series_free(struct series *s)
@@ -260,6 +266,13 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     if (s->unsearched || (!length && s->verdict != SERIES_CONVERGES))
         return 0;
     const fmpz *most = length ? limit : NULL;
+    if (!isfinite(s->summand[0]->effort) && search_is_late(s->summand[0]->share)) {
+        search_stopped(s->summand[0], "others were asked about");
+        field_init(&f, layers > 1 ? NULL : most);
+        int unknown = field_report(out, &f, e);
+        field_clear(&f);
+        return unknown;
+    }
     if (layers > 1)
         return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);

@@ -140,6 +140,8 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
             rc = head->series ? 0 : -1;
             for (int length = 0; length <= r->options->length_count && rc == 0; length++)
                 rc = fill_length(head, r, head->series, length, &problem);
+            if (rc == 0)
+                series_settle(head->series);
         }
         if (rc != 0)
             return fail_series(e, a, head, &problem);

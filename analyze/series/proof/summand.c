@@ -6,9 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* [1.3] */
-struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
-                                   struct expression_pool *shared, struct formula_error *e)
+struct series_summand *summand_begin(const struct formula *formula, const struct formula_point *at, struct formula_error *e)
 {
     struct series_summand *f = calloc(1, sizeof *f);
     if (!f) {
@@ -17,13 +15,23 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     }
     *f = (struct series_summand){.formula = formula, .at = *at, .verdict = SERIES_UNDECIDED, .claim = SERIES_UNDECIDED};
     f->references = 1;
+    f->step = -1;
+    f->effort = f->end = INFINITY;
+    return f;
+}
+
+/* [1.3] */
+struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
+                                   struct expression_pool *shared, struct formula_error *e)
+{
+    struct series_summand *f = summand_begin(formula, at, e);
+    if (!f)
+        return NULL;
     f->shared = shared != NULL;
     fmpz_init_set(f->shift, shift);
     fmpz_init(f->tail_from);
     fmpz_init(f->decreasing_from);
     fmpz_init(f->step_from);
-    f->step = -1;
-    f->effort = f->end = INFINITY;
     f->pool = shared ? shared : expression_pool_new();
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");

@@ -98,6 +98,8 @@ struct series_summand {
     int references, shared; /* shared: the pool is another's */
 };
 
+/* Nothing but which bias it is, of which nothing is known: verdict undecided. NULL with *e on failure. */
+struct series_summand *summand_begin(const struct formula *formula, const struct formula_point *at, struct formula_error *e);
 /* Of the bias less `shift`, in a pool of its own or a shared one (NULL: none). NULL with *e on failure. */
 struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
                                    struct expression_pool *shared, struct formula_error *e);

@@ -9,8 +9,11 @@
 static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2e8;
 /* Of each question at least, and of all of them. */
 static const double WORK_LEAST = 2e6, WORK_LEAST_ALL = 1e7;
-/* Beyond the end of the shared work, heads are not looked at any more: each would still take what it is to begin with one. */
+/* Beyond the end of the shared work, nothing is looked at any more: each head and question would still take what it is to begin
+ * with one. */
 static const double WORK_OVERDRAWN = 2e7;
+/* Of any question, however little is done for it. */
+static const double WORK_OF_QUESTION = 1000;
 static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
 
 static double now(void)
@@ -38,6 +41,7 @@ static double part_of(struct series_share *share, enum search_phase phase)
 void search_begin(struct series_summand *const *summand, int count, enum search_phase phase)
 {
     struct series_share *share = summand[0]->share;
+    work_done += WORK_OF_QUESTION;
     double work = count * (share || phase == SEARCH_VERDICT ? WORK_MOST : WORK_BEHIND);
     if (share)
         work = fmin(work, part_of(share, phase));

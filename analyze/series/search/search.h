@@ -20,7 +20,7 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
  * its seconds of processor time from now on, or else a count of work (work.h). */
 enum search_phase { SEARCH_VERDICT, SEARCH_QUESTION, SEARCH_AGAIN };
 void search_begin(struct series_summand *const *summand, int count, enum search_phase phase);
-/* 1 if the other heads have had so much that there is nothing left to begin with another one. */
+/* 1 if the heads have had so much that there is nothing left to begin with another one, or with another question. */
 int search_is_late(const struct series_share *share);
 /* How much work may still be done, about. */
 double search_left(const struct series_summand *f);

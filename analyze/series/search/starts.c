@@ -202,6 +202,10 @@ static void find_strands(struct series_summand *f)
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
     for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {
         int node = nodes[r];
+        if (search_spent(f, "waves were taken apart")) {
+            f->wild = 1;
+            break;
+        }
         if (search_first(nodes, r) < r)
             continue;
         struct modes *modes = node == NODE_MINUS_INFINITY || all ? NULL : modes_new(f->pool, node, MODES_PREC);
