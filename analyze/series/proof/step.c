@@ -148,19 +148,19 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
 }
 
 /* A sine or cosine of a wide set, from intervals, which are the narrowest: a ball is as wide as its argument. */
-static void wide_wave(acb_t out, int cosine, const acb_t a, slong prec)
+static void wide_wave(acb_t out, int is_cosine, const acb_t a, slong prec)
 {
-    LOCAL_INTERVAL(64, x, y, turn, stretch);
+    LOCAL_INTERVAL(64, x, y, sine, cosine, hyperbolic_sine, hyperbolic_cosine, turn);
     LOCAL(arb, low);
     work_done += WIDE_WORK;
     interval_set_arb(x, acb_realref(a));
     interval_set_arb(y, acb_imagref(a));
+    interval_sin_cos(sine, cosine, x);
+    interval_sinh_cosh(hyperbolic_sine, hyperbolic_cosine, y);
     for (int imaginary = 0; imaginary <= 1; imaginary++) { /* sin x cosh y + i cos x sinh y, or cos x cosh y - i sin x sinh y */
         arb_ptr to = imaginary ? acb_imagref(out) : acb_realref(out);
-        (cosine == imaginary ? mpfi_sin : mpfi_cos)(turn, x);
-        (imaginary ? mpfi_sinh : mpfi_cosh)(stretch, y);
-        mpfi_mul(turn, turn, stretch);
-        if (cosine && imaginary)
+        mpfi_mul(turn, is_cosine == imaginary ? sine : cosine, imaginary ? hyperbolic_sine : hyperbolic_cosine);
+        if (is_cosine && imaginary)
             mpfi_neg(turn, turn);
         interval_mend(turn);
         interval_get_lower(low, turn, prec);

@@ -110,6 +110,7 @@ void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong p
 {
     LOCAL(arb, x, one);
     prec += (slong)fmpz_bits(q->piece->first) + (slong)fmpz_bits(count); /* the slope times them is less the constant */
+    work_done += 5 * work_elementary(prec);
     arb_mul_fmpz(x, q->slope, q->piece->first, prec);
     arb_add(x, x, q->constant, prec);
     arb_exp(out, x, prec);

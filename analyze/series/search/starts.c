@@ -202,7 +202,7 @@ static void find_strands(struct series_summand *f)
         f->modes = modes_new(f->pool, last->root, MODES_PREC);
     for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {
         int node = nodes[r];
-        if (search_spent(f, "waves were taken apart")) {
+        if (r > 0 && search_spent(f, "waves were taken apart")) {
             f->wild = 1;
             break;
         }
