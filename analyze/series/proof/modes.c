@@ -390,6 +390,7 @@ acb_ptr modes_kernel(const struct modes *m, slong order, slong prec)
     LOCAL(arb_poly, angle, sine, cosine);
     LOCAL(arb, half, c);
     LOCAL(fmpz, factorial);
+    work_done += (0.1 + 0.002 * (double)order) * (double)order * (double)prec * m->count; /* a quotient of power series each */
     evaluate_constant(half, m->p, m->frequency, prec);
     arb_mul_2exp_si(half, half, -1);
     for (int k = 1; k <= m->count; k++) {
