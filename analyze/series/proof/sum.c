@@ -10,7 +10,8 @@ enum {
     RATIOS = 16, /* that are looked at to see whether they are known */
     WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
     ASKED_MAX = 4096, /* sums that are kept */
-    LEADS_MAX = 1 << 16 /* terms of a strand of powers before Euler's formula */
+    LEADS_MAX = 1 << 16, /* terms of a strand of powers before Euler's formula */
+    STRAND_WORK = 1 /* of adding one up that is kept */
 };
 
 struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
@@ -232,6 +233,7 @@ static void strands_below(arb_t out, const struct sums *s, const struct part *q,
     LOCAL(fmpz, n);
     fmpz *asked = _fmpz_vec_init(q->strands.count); /* the n of each strand's last sum, */
     arb_ptr sum = _arb_vec_init(q->strands.count); /* and that */
+    work_done += STRAND_WORK * q->strands.count;
     arb_zero(out);
     for (int r = 0; r < q->strands.count; r++) {
         int first = q->strand[r].first;

@@ -11,9 +11,9 @@ static const double WORK_MOST = 1e8, WORK_BEHIND = 6e7, WORK_SHARED = 2e8;
 static const double WORK_LEAST = 2e6, WORK_LEAST_ALL = 1e7;
 /* Beyond the end of the shared work, nothing is looked at any more: each head and question would still take what it is to begin
  * with one. */
-static const double WORK_OVERDRAWN = 2e7;
+static const double WORK_OVERDRAWN = 1e7;
 /* Of any question, however little is done for it. */
-static const double WORK_OF_QUESTION = 1000;
+static const double WORK_OF_QUESTION = 1500;
 static const double WORK_A_SECOND = 2.5e7, NO_END = 1e300; /* a number, so that parts of it are less */
 
 static double now(void)
