@@ -547,6 +547,11 @@ class Growth:
         return make(0 if lo(self.rest) == -inf else lo(iv.exp(iv.mpf(lo(self.rest))) * sums), hi(iv.exp(iv.mpf(hi(self.rest))) * sums))
 
 
+def convex(s, y, start):
+    """At least the integral of (x/start)^-s from y on, and so the sum of what is at x = y + 1/2, y + 3/2, ..."""
+    return hi(iv.exp(-s * iv.log(y / start)) * y / (s - 1)) if lo(s) > 1 and lo(y) > 0 else inf
+
+
 class Rule:
     def __init__(self, words):
         self.name, self.X, self.residues = words[0], number(words[2]), {}
@@ -659,14 +664,15 @@ class Rule:
             return iv.exp(self.constant + self.slope * ball(t)) / (1 - iv.exp(self.slope))
         if self.name == "4.4":
             start, s, n = b if b is not None else self.envelope(t), -self.rate, ball(t)
-            upper = iv.exp(iv.mpf(hi(start))) * (1 + n / (iv.mpf(lo(s)) - 1))
+            upper = iv.exp(iv.mpf(hi(start))) * min(hi(1 + n / (iv.mpf(lo(s)) - 1)), convex(iv.mpf(lo(s)), n - iv.mpf(1) / 2, n))
             first = ZERO if lo(start) == -inf else iv.exp(iv.mpf(lo(start)))
-            lower = first if hi(s) == inf else first * n / (iv.mpf(hi(s)) - 1)
+            lower = first if hi(s) == inf else first * (iv.mpf(1) / 2 + n / (iv.mpf(hi(s)) - 1))
             return make(lo(lower), hi(upper))
         if self.name == "4.11":
             near, s, n = self.envelope(t), -self.step, ball(t)
-            upper = iv.exp(iv.mpf(hi(near))) * (1 + (n + 1) / (iv.mpf(lo(s)) - 1))
-            lower = iv.exp(iv.mpf(lo(near))) * n / (iv.mpf(hi(s)) - 1) if lo(near) > -inf and hi(s) < inf else ZERO
+            half, share = iv.mpf(1) / 2, 1 / (1 + 1 / (12 * n * n - 3))  # of ln((t+1/2)/(n+1/2)) in 1/(n+1) + ... + 1/t
+            upper = iv.exp(iv.mpf(hi(near))) * min(hi(1 + (n + 1) / (iv.mpf(lo(s)) - 1)), convex(lo(s) * share, n, n + half))
+            lower = iv.exp(iv.mpf(lo(near))) * (half + (n + half) / (iv.mpf(hi(s)) - 1)) if lo(near) > -inf and hi(s) < inf else ZERO
             return make(lo(lower), hi(upper))
         if self.name == "4.12":
             k = mp.floor(lo(self.number(t)))
