@@ -671,7 +671,7 @@ class Rule:
         if self.name == "4.11":
             near, s, n = self.envelope(t), -self.step, ball(t)
             half, share = iv.mpf(1) / 2, 1 / (1 + 1 / (12 * n * n - 3))  # of ln((t+1/2)/(n+1/2)) in 1/(n+1) + ... + 1/t
-            upper = iv.exp(iv.mpf(hi(near))) * min(hi(1 + (n + 1) / (iv.mpf(lo(s)) - 1)), convex(lo(s) * share, n, n + half))
+            upper = iv.exp(iv.mpf(hi(near))) * min(hi(1 + (n + 1) / (iv.mpf(lo(s)) - 1)), convex(iv.mpf(lo(s)) * share, n, n + half))
             lower = iv.exp(iv.mpf(lo(near))) * (half + (n + half) / (iv.mpf(hi(s)) - 1)) if lo(near) > -inf and hi(s) < inf else ZERO
             return make(lo(lower), hi(upper))
         if self.name == "4.12":
