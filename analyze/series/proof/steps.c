@@ -3,12 +3,44 @@
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
+#include <stdlib.h>
+
 enum {
     NEAR = 128, /* distances at which all terms are added up */
     LAG_BITS = 60, /* it is looked for at 2^this, */
     LAG_PLACES = 20, /* to so many binary places, */
     LAG_MOST = 12 /* and up to 2^this */
 };
+
+struct starts *starts_new(void)
+{
+    struct starts *s = calloc(1, sizeof *s);
+    for (int k = 0; s && k < STARTS; k++) {
+        arb_init(s->f + k);
+        arb_indeterminate(s->f + k);
+        arb_init(s->beyond[k].q);
+        mpfi_init2(s->beyond[k].step, 128);
+    }
+    if (s) {
+        s->lagging = -1;
+        fmpz_init(s->lag);
+    }
+    return s;
+}
+
+void starts_free(struct starts *s)
+{
+    if (!s)
+        return;
+    for (int k = 0; k < STARTS; k++) {
+        arb_clear(s->f + k);
+        arb_clear(s->beyond[k].q);
+        mpfi_clear(s->beyond[k].step);
+    }
+    fmpz_clear(s->lag);
+    evaluator_free(s->ratio);
+    free(s);
+}
 
 /* [4.11] */
 struct evaluator *summand_ratio(const struct series_summand *f, slong prec)
@@ -95,35 +127,39 @@ static void find_lag(const struct series_summand *f)
     fmpz_set(s->lag, whole);
 }
 
-/* [4.11] As steps_range, of (t + q) (b(t) - b(t-1)) where that says more. *q: that or 0, X + q >= 1. */
-static int lagging_range(mpfi_t out, arb_t q, const struct series_summand *f, const fmpz_t X)
+/* [4.11] Bounds of (t + q) (b(t) - b(t-1)) beyond N = 2^k, N + q >= 1, or of t (b(t) - b(t-1)) with q = 0 where that says more.
+ * Kept, as each question needs them; NULL: there are none. */
+static const struct beyond *lagging_range(const struct series_summand *f, int k)
 {
+    struct beyond *x = &f->starts->beyond[k];
+    LOCAL(fmpz, N);
     LOCAL(arb, n);
-    LOCAL(mag, width, other);
     LOCAL_INTERVAL(128, lagging);
-    int failed = steps_range(out, f, X);
-    arb_zero(q);
-    if (failed)
-        return failed;
+    if (x->known)
+        return x->known > 0 ? x : NULL;
+    fmpz_one_2exp(N, (ulong)k);
+    x->known = steps_range(x->step, f, N) ? -1 : 1;
+    if (x->known < 0)
+        return NULL;
     if (f->starts->lagging < 0)
         find_lag(f);
-    arb_set_fmpz(q, f->starts->lag);
-    arb_mul_2exp_si(q, q, -LAG_PLACES);
-    arb_add_fmpz(n, q, X, 128);
+    arb_set_fmpz(x->q, f->starts->lag);
+    arb_mul_2exp_si(x->q, x->q, -LAG_PLACES);
+    arb_add_fmpz(n, x->q, N, 128);
     arb_sub_ui(n, n, 1, 128);
-    int better = !arb_is_zero(q) && arb_is_nonnegative(n) && range_beyond(lagging, f, f->starts->lagging, X) == 0 &&
+    int better = !arb_is_zero(x->q) && arb_is_nonnegative(n) && range_beyond(lagging, f, f->starts->lagging, N) == 0 &&
                  interval_is_bounded(lagging) && mpfr_cmp_si(&lagging->right, -1) < 0;
-    if (better && interval_is_bounded(out)) {
+    if (better && interval_is_bounded(x->step)) {
         LOCAL_REAL(64, a, b);
-        mpfi_diam_abs(a, out);
+        mpfi_diam_abs(a, x->step);
         mpfi_diam_abs(b, lagging);
         better = mpfr_less_p(b, a);
     }
     if (better)
-        mpfi_set(out, lagging);
+        mpfi_set(x->step, lagging);
     else
-        arb_zero(q);
-    return 0;
+        arb_zero(x->q);
+    return x;
 }
 
 /* b at t: 1: a number, -1: -inf, 0: neither, or not known. */
@@ -210,44 +246,44 @@ static const arb_struct *start_at(const struct series_summand *f, int k, slong p
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(fmpz, N);
-    LOCAL(arb, n, q, later);
-    LOCAL_INTERVAL(128, step);
+    LOCAL(arb, n, later);
+    const struct beyond *x;
     int k = STARTS - 1;
     arb_indeterminate(out);
     if (arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), k) < 0 && arb_get_unique_fmpz(N, from) && fmpz_sgn(N) > 0)
         k = (int)fmpz_bits(N) - 1;
     fmpz_one_2exp(N, (ulong)k);
     arb_set_fmpz(n, N);
-    if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || lagging_range(step, q, f, N))
+    if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || !(x = lagging_range(f, k)))
         return;
     const arb_struct *start = start_at(f, k, prec);
-    arb_add(n, n, q, prec);
-    arb_add(later, from, q, prec);
-    power_tail(out, start, start, step, 1, n, later, prec);
+    arb_add(n, n, x->q, prec);
+    arb_add(later, from, x->q, prec);
+    power_tail(out, start, start, x->step, 1, n, later, prec);
 }
 
 /* [4.11] b(t) - b(N) is -s (1/(N+1) + ... + 1/t). */
 void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec)
 {
     LOCAL(fmpz, N);
-    LOCAL(arb, x, n, y, q);
-    LOCAL_INTERVAL(128, step);
+    LOCAL(arb, h, n, y);
+    const struct beyond *x;
     arb_indeterminate(out);
     fmpz_one_2exp(N, STARTS - 1);
-    if (fmpz_cmp(t, N) < 0 || lagging_range(step, q, f, N))
+    if (fmpz_cmp(t, N) < 0 || !(x = lagging_range(f, STARTS - 1)))
         return;
     arb_set_d(y, 0.5);
-    arb_add(y, y, q, prec);
-    arb_add_fmpz(x, y, t, prec);
+    arb_add(y, y, x->q, prec);
+    arb_add_fmpz(h, y, t, prec);
     arb_add_fmpz(y, y, N, prec);
-    arb_div(x, x, y, prec);
-    arb_log(x, x, prec);
-    arb_add_fmpz(n, q, N, prec);
+    arb_div(h, h, y, prec);
+    arb_log(h, h, prec);
+    arb_add_fmpz(n, x->q, N, prec);
     harmonic_share(n, n, prec);
-    arb_mul(n, n, x, prec);
-    arb_union(x, x, n, prec);
-    arb_set_interval_mpfr(y, &step->left, &step->right, prec);
-    arb_mul(x, x, y, prec);
-    arb_exp(x, x, prec);
-    arb_mul(out, x, start_at(f, STARTS - 1, prec), prec);
+    arb_mul(n, n, h, prec);
+    arb_union(h, h, n, prec);
+    arb_set_interval_mpfr(y, &x->step->left, &x->step->right, prec);
+    arb_mul(h, h, y, prec);
+    arb_exp(h, h, prec);
+    arb_mul(out, h, start_at(f, STARTS - 1, prec), prec);
 }

@@ -43,20 +43,12 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     f->root = expression_subtract(f->pool, f->root, expression_whole(f->pool, shift));
     if (f->pool->node[f->root].opaque && (f->step = expression_step(f->pool, formula, at, f->step_from)) >= 0)
         f->step = expression_multiply(f->pool, NODE_T_ITSELF, f->step);
-    if (f->step >= 0 && !(f->starts = calloc(1, sizeof *f->starts))) {
+    if (f->step >= 0 && !(f->starts = starts_new())) {
         formula_refuse(e, 0, "out of memory");
         summand_release(f);
         return NULL;
     }
     f->pool->end = HUGE_VAL; /* it is written out; from now on the search ends by itself */
-    if (f->starts) {
-        f->starts->lagging = -1;
-        fmpz_init(f->starts->lag);
-    }
-    for (int k = 0; k < STARTS && f->starts; k++) {
-        arb_init(f->starts->f + k);
-        arb_indeterminate(f->starts->f + k);
-    }
     return f;
 }
 
@@ -76,12 +68,7 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);
     fmpz_clear(f->step_from);
-    for (int k = 0; k < STARTS && f->starts; k++)
-        arb_clear(f->starts->f + k);
-    if (f->starts)
-        fmpz_clear(f->starts->lag);
-    evaluator_free(f->starts ? f->starts->ratio : NULL);
-    free(f->starts);
+    starts_free(f->starts);
     residues_free(f);
     if (!f->shared)
         expression_pool_free(f->pool);

@@ -47,7 +47,7 @@ struct residue {
     struct growth *closer[CLOSERS]; /* the same from later n on, for tails, by the bits of n modulo CLOSERS */
 };
 
-/* f(2^k), k < count, where the bias has a sum to t. */
+/* What is kept of a bias with a sum to t: f(2^k), k < count, and how it goes on from there. */
 enum { STARTS = 17 /* beyond the last it follows from that */ };
 struct starts {
     struct evaluator *ratio;
@@ -56,6 +56,11 @@ struct starts {
     arb_struct f[STARTS];
     int lagging; /* node of (t + q) (b(t) - b(t-1)), -1 before it is looked for; q is lag of 2^20 */
     fmpz_t lag;
+    struct beyond {
+        int known; /* 1; -1: there are no bounds; 0: nobody asked */
+        arb_t q;
+        mpfi_t step; /* of (t + q) (b(t) - b(t-1)) for all t > 2^k */
+    } beyond[STARTS];
 };
 
 /* u = c + a ln(q + w t), and b as a function of floor(u). */
@@ -175,8 +180,7 @@ enum { TAIL_FAR_BITS = 40000 };
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 /* The same where f(X) is between `least` and `greatest`, and f(t) / f(X), t >= X, between (t/X)^lo and (t/X)^hi with lo and hi
  * the ends of `rate`; steps: between exp(lo h) and exp(hi h) with h = 1/(X+1) + ... + 1/t. Indeterminate where that does not
- * decide.
- */
+ * decide. */
 void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, int steps, const arb_t X, const arb_t from,
                 slong prec);
 /* c with c ln((t+1/2) / (N+1/2)) <= 1/(N+1) + ... + 1/t <= ln((t+1/2) / (N+1/2)), N >= 1. */
@@ -223,6 +227,8 @@ int steps_number(const struct series_summand *f, const fmpz_t X);
 int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
 /* f(t), t >= 2^(STARTS - 1). */
 void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
+struct starts *starts_new(void); /* NULL: memory */
+void starts_free(struct starts *s);
 /* Sum over all t >= from. */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
