@@ -8,12 +8,12 @@
 enum {
     EXACT_SPAN = 8, /* distances that are left to be told apart by rational numbers */
     EXACT_LENGTH = 4096, /* from 0 on */
-    LEVEL_BITS = 12
+    LEVEL_BITS = 12 /* products of up to 2^this coefficients take as long for each */
 };
 
 /* About the work of a bit of all numbers in an exact convolution, and the most of one. */
 static const double EXACT_WORK = 0.14, EXACT_MOST = 1.4e7;
-/* Of a coefficient and bit of a product of two kernels; of more than 2^LEVEL_BITS coefficients it rises. */
+/* Of a coefficient and bit of a product of two kernels. */
 static const double PRODUCT_WORK = 0.06;
 /* Of a cell beside its share. */
 static const double CELL_WORK = 12;

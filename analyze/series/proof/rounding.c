@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 enum {
-    LONG_BITS = 40000,
-    FIRST_BITS = 256, /* of a whole number */
-    LOG_EXPONENT = 1 << 20,
-    EXP_EXPONENT = 40
+    LONG_BITS = 40000, /* of a whole number of more, */
+    FIRST_BITS = 256, /* these are looked at */
+    LOG_EXPONENT = 1 << 20, /* up to 2^this, and from 2^-this on, balls take a logarithm, */
+    EXP_EXPONENT = 40 /* or an exponential, a sine */
 };
 
 void interval_mend(mpfi_t x)
@@ -156,6 +156,16 @@ static void wave_between(mpfi_t out, const arb_t a, const arb_t b, const arb_t s
         mpfi_put_si(out, -1);
 }
 
+typedef int of_interval(mpfi_t, const mpfi_t);
+
+static void by_mpfi(mpfi_t first, mpfi_t second, const mpfi_t x, of_interval *f, of_interval *g)
+{
+    f(first, x);
+    g(second, x);
+    interval_mend(first);
+    interval_mend(second);
+}
+
 void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
 {
     slong prec = (slong)mpfi_get_prec(sine) + 8;
@@ -167,12 +177,7 @@ void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
         known = arb_lt(cos_a, sin_a);
     }
     if (!known) { /* half a turn or more */
-        LOCAL_INTERVAL(mpfi_get_prec(x), angle);
-        mpfi_set(angle, x);
-        mpfi_sin(sine, angle);
-        mpfi_cos(cosine, angle);
-        interval_mend(sine);
-        interval_mend(cosine);
+        by_mpfi(sine, cosine, x, mpfi_sin, mpfi_cos);
         return;
     }
     arb_sin_cos(sin_a, cos_a, a, prec);
@@ -188,12 +193,7 @@ void interval_sinh_cosh(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
     slong prec = (slong)mpfi_get_prec(sine) + 8;
     LOCAL(arb, a, b, sinh_a, cosh_a, sinh_b, cosh_b);
     if (!ends_of(a, b, x)) {
-        LOCAL_INTERVAL(mpfi_get_prec(x), other);
-        mpfi_set(other, x);
-        mpfi_sinh(sine, other);
-        mpfi_cosh(cosine, other);
-        interval_mend(sine);
-        interval_mend(cosine);
+        by_mpfi(sine, cosine, x, mpfi_sinh, mpfi_cosh);
         return;
     }
     arb_sinh_cosh(sinh_a, cosh_a, a, prec);

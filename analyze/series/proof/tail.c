@@ -44,16 +44,16 @@ void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t
     power_sum(upper, greatest, Y, y, less, 2, prec);
     arb_set_d(half, 0.5);
     arb_set(Y, X);
+    arb_set(y, from);
     if (steps) {
         harmonic_share(other, X, prec);
         arb_add(Y, X, half, prec);
         arb_add_ui(less, less, 1, prec);
         arb_mul(less, less, other, prec);
         arb_sub_ui(less, less, 1, prec);
+    } else {
+        arb_sub(y, y, half, prec);
     }
-    arb_sub(y, from, half, prec);
-    if (steps)
-        arb_set(y, from);
     power_sum(other, greatest, Y, y, less, 0, prec);
     if (arb_is_positive(less) && arb_is_positive(y) && arb_is_finite(other))
         arb_min(upper, upper, other, prec);
