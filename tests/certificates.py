@@ -106,6 +106,10 @@ def damaged(reach):
     for formula, old, new, what in DAMAGE:
         if formula not in texts:
             texts[formula] = reach_certificate(reach, ["--epsilon", "0.1", "--epsilon", "0.01", "--length", "50", "--heads", "1" if formula != "alibi" else "8", "--", formula])
+            status, out = checked(texts[formula])
+            if status:
+                print(f"{formula}: refused as it stands: {out}", end="")
+                missed += 1
         text, n = re.subn(old, new, texts[formula], count=1)
         if not n:
             print(f"{formula}: no line like {old} to be damaged")
