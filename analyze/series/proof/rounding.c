@@ -56,6 +56,12 @@ void ball_set_fmpz(arb_t out, const fmpz_t n)
     arb_mul_2exp_si(out, out, (slong)behind);
 }
 
+void ball_narrow(arb_t out, const arb_t x)
+{
+    if (arb_is_finite(x) && (!arb_is_finite(out) || mag_cmp(arb_radref(x), arb_radref(out)) < 0))
+        arb_set(out, x);
+}
+
 int ball_reaches(const arb_t x, const fmpz_t n)
 {
     LOCAL(arb, end);

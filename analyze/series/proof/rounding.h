@@ -13,6 +13,8 @@ void interval_set_fmpz(mpfi_t out, const fmpz_t n);
 slong significant_bits(const fmpz_t n);
 /* n, or a ball with it inside by its first bits: without looking at millions of others. */
 void ball_set_fmpz(arb_t out, const fmpz_t n);
+/* Of two balls about one number the narrower. */
+void ball_narrow(arb_t out, const arb_t x);
 /* 1 if x >= n. */
 int ball_reaches(const arb_t x, const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */

@@ -128,12 +128,6 @@ static int falling_tail(arb_t out, const struct expression_pool *p, int root, co
     return known;
 }
 
-static void take_closer(arb_t out, const arb_t tail)
-{
-    if (arb_is_finite(tail) && (!arb_is_finite(out) || mag_cmp(arb_radref(tail), arb_radref(out)) < 0))
-        arb_set(out, tail);
-}
-
 /* [5.6] By the rate from X <= `from` on, or the growth, where that says more. */
 static void closer_tail(arb_t out, struct expression_pool *p, int root, const fmpz_t X, const arb_t from, slong prec)
 {
@@ -152,7 +146,7 @@ static void closer_tail(arb_t out, struct expression_pool *p, int root, const fm
     if (g && g->verdict < 0)
         growth_tail(tail, g, from, prec);
     growth_free(g);
-    take_closer(out, tail);
+    ball_narrow(out, tail);
 }
 
 /* [5.10] V_0 times the tail of g, which falls to 0 from X <= `from` on, and of each mode k at most g(from) / |sin(k w / 2)|. */
@@ -212,6 +206,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         closer_tail(out, f->pool, last->root, X, from, prec);
     if (f->modes && f->modes->smooth >= 0 && f->modes->p == f->pool && f->modes->root == last->root && reached) {
         modes_tail(tail, f->modes, X, from, prec);
-        take_closer(out, tail);
+        ball_narrow(out, tail);
     }
 }

@@ -1,4 +1,5 @@
 /* Which distances are asked about, at which precision. */
+#include "analyze/series/proof/rounding.h"
 #include "analyze/series/search/search.h"
 
 #include <math.h>
@@ -301,6 +302,7 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
     slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)),
           first = SERIES_PREC + (small > 32 ? small : 0);
     LOCAL(fmpz, span);
+    LOCAL(arb, sum);
     arb_init(s.value);
     for (int attempt = waves && limit ? 0 : 1; attempt < 5 && !done && (attempt < 2 || !search_spent(summand[0], NARROWING));
          attempt++) {
@@ -319,8 +321,9 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
             failed = done = 1;
         } else {
             narrow(&s);
+            shares_total(sum, s.m);
             if (total)
-                shares_total(total, s.m);
+                ball_narrow(total, sum); /* sharper ones that the work ended with may be wider */
             fmpz_sub(span, out->yes, out->no);
             int settled = out->bounded && fmpz_is_one(span);
             if (attempt >= 1 && !out->bounded) { /* not known to be below 2^NEAR_BITS */
