@@ -1,6 +1,8 @@
 /* One operation of a kernel set on inputs made from a seed: see kernel_run.h. Attention is in kernel_attention.c. */
 #include "tests/kernel_run.h"
 
+#include "kernels/plugin.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -119,6 +121,16 @@ static void absolute(double *x, size_t n)
 {
     for (size_t i = 0; x && i < n; i++)
         x[i] = fabs(x[i]);
+}
+
+int set_usable(const struct kernel_set_entry *set)
+{
+    struct error e = {""};
+    if (set->usable())
+        return 1;
+    if (getenv("REACH_CUDA") && !strcmp(set->name, "cuda") && plugin_devices(&e) == 0)
+        fail_msg("REACH_CUDA is set and the cuda set cannot run: %s", e.text);
+    return 0;
 }
 
 void thread_order(const char *seed)

@@ -20,6 +20,10 @@ struct outputs {
 };
 void outputs_free(struct outputs *o);
 
+/* Whether this machine can run a set. In a run for the plug-in (REACH_CUDA names it) a set of the GPU that cannot run fails the
+ * test: nothing passes there without a GPU, or the stand-in for one. */
+int set_usable(const struct kernel_set_entry *set);
+
 /* Lets the stand-in for a GPU run its threads in the order of this seed; NULL: as the environment had it when this was first
  * called. */
 void thread_order(const char *seed);

@@ -156,7 +156,7 @@ static void test_all_sets(void **state)
     omp_set_num_threads(3);
     for (int i = 0; i < kernel_set_count; i++) {
         struct error e;
-        if (!kernel_sets[i].usable()) {
+        if (!set_usable(&kernel_sets[i])) {
             print_message("kernel set %s %s cannot run here\n", kernel_sets[i].name, kernel_sets[i].dtype);
             continue;
         }

@@ -34,7 +34,7 @@ static int open_sets(void **state)
         struct error e;
         if (strcmp(kernel_sets[i].name, "cuda"))
             continue;
-        if (!kernel_sets[i].usable()) {
+        if (!set_usable(&kernel_sets[i])) {
             print_message("the cuda set (%s) cannot run here\n", kernel_sets[i].dtype);
             continue;
         }

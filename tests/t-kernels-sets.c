@@ -74,7 +74,7 @@ static int open_sets(void **state)
         struct error e;
         if (plugin && strcmp(kernel_sets[i].name, "cuda") != 0 && strcmp(kernel_sets[i].dtype, "f64") != 0)
             continue; /* a run for the plug-in's sets */
-        if (!kernel_sets[i].usable()) {
+        if (!set_usable(&kernel_sets[i])) {
             print_message("kernel set %s (%s) cannot run here\n", kernel_sets[i].name, kernel_sets[i].dtype);
             continue;
         }

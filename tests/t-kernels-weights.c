@@ -280,7 +280,7 @@ static void test_views(void **state)
     (void)state;
     for (int s = 0; s < kernel_set_count; s++) {
         struct error e;
-        struct kernels *k = kernel_sets[s].usable() ? kernel_sets[s].open(&e) : NULL;
+        struct kernels *k = set_usable(&kernel_sets[s]) ? kernel_sets[s].open(&e) : NULL;
         for (int v = 0; k && v < LENGTH(views); v++)
             for (int type = ELEMENT_F64; type <= ELEMENT_BF16; type++)
                 for (int way = 0; way < 4; way++)
@@ -320,7 +320,7 @@ static void test_refused(void **state)
     (void)state;
     for (int s = 0; s < kernel_set_count; s++) {
         struct error e;
-        struct kernels *k = kernel_sets[s].usable() ? kernel_sets[s].open(&e) : NULL;
+        struct kernels *k = set_usable(&kernel_sets[s]) ? kernel_sets[s].open(&e) : NULL;
         for (int i = 0; k && i < LENGTH(cases); i++)
             for (int use = WEIGHT_MATRIX; use <= WEIGHT_TABLE; use++) {
                 e.text[0] = 0;

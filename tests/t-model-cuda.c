@@ -2,6 +2,7 @@
  * same engine on the reference set in double, and bit by bit against itself in other batches, plans and runs. */
 #include "analyze/curve.h"
 #include "model/engine.h"
+#include "tests/kernel_run.h"
 #include "tests/memory_decoder.h"
 
 #include <dlfcn.h>
@@ -39,7 +40,7 @@ static struct kernels *open_set(const char *name, const char *dtype)
     for (int i = 0; i < kernel_set_count; i++) {
         if (strcmp(kernel_sets[i].name, name) != 0 || strcmp(kernel_sets[i].dtype, dtype) != 0)
             continue;
-        if (!kernel_sets[i].usable())
+        if (!set_usable(&kernel_sets[i]))
             return NULL;
         struct kernels *k = kernel_sets[i].open(&e);
         if (!k)
