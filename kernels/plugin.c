@@ -42,47 +42,80 @@ static int fits(const struct plugin *p)
            p->error_bytes == sizeof(struct error);
 }
 
-/* Loads the library of this name from the first folder of `root` (NULL: none) below which pip's nvidia packages have it. */
-static int load_from_pip(const char *root, const char *python, const char *name)
+/* Loads the first file that the pattern names and that can be loaded; 1 if there was one. */
+static int load_from(const char *pattern)
 {
+    glob_t found;
+    int loaded = 0;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc && !loaded; i++)
+        loaded = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL) != NULL;
+    globfree(&found);
+    return loaded;
+}
+
+/* The same in the folders of pip's nvidia packages in the environment `root` (NULL or "": none). */
+static int load_from_pip(const char *root, const char *name)
+{
+    static const char *const python[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"};
     static const char *const folders[] = {"cu*", "cublas"};
-    for (int i = 0; root && *root && i < 2; i++) {
+    for (int i = 0; root && *root && i < 6; i++) {
         char pattern[4400];
-        glob_t found;
-        int loaded = 0;
-        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/nvidia/%s/lib/%s", root, python, folders[i], name) >= sizeof pattern)
-            continue;
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            for (size_t j = 0; j < found.gl_pathc && !loaded; j++)
-                loaded = dlopen(found.gl_pathv[j], RTLD_NOW | RTLD_LOCAL) != NULL;
-            globfree(&found);
-        }
-        if (loaded)
+        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/nvidia/%s/lib/%s", root, python[i / 2], folders[i % 2], name) <
+                sizeof pattern &&
+            load_from(pattern))
             return 1;
     }
     return 0;
 }
 
-/* 1 if dlopen's message `why` is that cuBLASLt is missing and it could be loaded from elsewhere: it stays, and the plug-in then
- * finds it by its name. */
-static int load_cublas(const char *why)
+/* The environment of the python3 that a shell would start: where `bin/python3` of PATH is. 0 if there is none. */
+static int python_of_path(char *root, size_t size)
 {
-    static const char *const python[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"};
-    char name[64] = "", home[4100] = "", here[4200];
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        char program[4200];
+        if (length && *path == '/' && length + sizeof "/python3" <= sizeof program) {
+            snprintf(program, sizeof program, "%.*s/python3", (int)length, path);
+            if (access(program, X_OK) == 0)
+                return (size_t)snprintf(root, size, "%.*s/..", (int)length, path) < size;
+        }
+        path += length + (path[length] == ':');
+    }
+    return 0;
+}
+
+/* 1 if dlopen's message `why` is that cuBLASLt is missing and it could be loaded from elsewhere: it stays, and the plug-in then
+ * finds it by its name. 0 with the folders that were looked in. */
+static int load_cublas(const char *why, char *looked, size_t size)
+{
+    char name[64] = "", home[4100] = "", here[4200], path[4300], toolkit[100];
     const char *begin = why ? strstr(why, "libcublasLt.so") : NULL;
     if (!begin || sscanf(begin, "%63[^: ]", name) != 1)
         return 0;
+    snprintf(toolkit, sizeof toolkit, "/usr/local/cuda*/lib64/%s", name);
     snprintf(home, sizeof home, "%s/.local", getenv("HOME") ? getenv("HOME") : "");
     const char *roots[] = {getenv("VIRTUAL_ENV"),
                            getenv("CONDA_PREFIX"),
+                           python_of_path(path, sizeof path) ? path : NULL,
                            beside_program(here, sizeof here, "..") ? here : NULL,
                            home,
                            "/usr/local",
                            "/usr"};
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        for (size_t j = 0; j < sizeof python / sizeof *python; j++)
-            if (load_from_pip(roots[i], python[j], name))
-                return 1;
+    const char *between = "";
+    size_t used = (size_t)snprintf(looked, size, "/usr/local/cuda*/lib64 and the nvidia packages of ");
+    if (load_from(toolkit))
+        return 1;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        if (load_from_pip(roots[i], name))
+            return 1;
+        if (roots[i] && *roots[i] && used < size) {
+            used += (size_t)snprintf(looked + used, size - used, "%s%.80s", between, roots[i]);
+            between = ", ";
+        }
+    }
     return 0;
 }
 
@@ -90,17 +123,19 @@ static int load_cublas(const char *why)
 static void *load(const char *path, struct error *e)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    char why[512] = "unknown reason";
+    char why[300] = "unknown reason", looked[700] = "";
     const char *said = library ? NULL : dlerror();
     if (said)
         snprintf(why, sizeof why, "%s", said);
-    if (!library && load_cublas(why))
+    if (!library && load_cublas(why, looked, sizeof looked))
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail(e, "%s: cannot be loaded: %s (expected %s)", path, why,
-             strstr(why, "libcublasLt.so") ? "cuBLAS of CUDA 13: that file beside the plug-in, CUDA's toolkit, or `pip install "
-                                             "nvidia-cublas` in the active Python environment"
-                                           : "CUDA 13 with cuBLAS to be installed");
+    if (!library && *looked)
+        fail(e,
+             "%.150s: cannot be loaded: %.100s (expected cuBLAS of CUDA 13 beside it, in CUDA's toolkit or by `pip install "
+             "nvidia-cublas`; looked beside the plug-in, in the system's folders, in %.300s)",
+             path, why, looked);
+    else if (!library)
+        fail(e, "%s: cannot be loaded: %s (expected CUDA 13 with cuBLAS to be installed)", path, why);
     return library;
 }
 

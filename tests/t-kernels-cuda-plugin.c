@@ -10,10 +10,13 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char plugin_path[4096]; /* what REACH_CUDA named at the start; "" */
@@ -64,10 +67,12 @@ static void test_refused(void **state)
         setenv("REACH_CUDA", plugin_path, 1);
 }
 
-/* A plug-in whose cuBLASLt is missing says what to install; one that pip has put into the active environment is found. */
+/* A plug-in whose cuBLASLt is missing says what to install and where it looked; one that pip has put into the active environment,
+ * or into that of the python3 in PATH, is found. */
 static void test_needs(void **state)
 {
-    char needs[4200], folder[4200], before[4096] = "";
+    char needs[4200], folder[4200], program[4300], path[8400], before[4096] = "";
+    const char *path_before = getenv("PATH");
     const char *slash = strrchr(plugin_path, '/'), *active = getenv("VIRTUAL_ENV");
     struct error e = {""};
     (void)state;
@@ -83,6 +88,23 @@ static void test_needs(void **state)
     assert_null(plugin_open(NULL, &e));
     require_error(needs, e.text, "libcublasLt.so.99");
     require_error(needs, e.text, "`pip install nvidia-cublas`");
+    require_error(needs, e.text, "/usr/local/cuda*/lib64");
+    require_error(needs, e.text, "/usr/local, /usr)");
+    int child = fork(); /* what was loaded once stays */
+    assert_true(child >= 0);
+    if (child == 0) {
+        snprintf(program, sizeof program, "%s/bin", folder);
+        mkdir(program, 0777);
+        snprintf(program, sizeof program, "%s/bin/python3", folder);
+        if (symlink("/bin/true", program) != 0 && errno != EEXIST)
+            _exit(2);
+        snprintf(path, sizeof path, "%s/bin:%s", folder, path_before ? path_before : "/bin");
+        setenv("PATH", path, 1);
+        _exit(plugin_open(NULL, &e) || !strstr(e.text, "belongs to another version of reach"));
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
     setenv("VIRTUAL_ENV", folder, 1);
     assert_null(plugin_open(NULL, &e));
     require_error(needs, e.text, "belongs to another version of reach");
