@@ -182,6 +182,9 @@ struct kernels {
     size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head);
     /* Bytes of the set's memory that nobody uses, for the plan's budget; NULL: ordinary memory. */
     size_t (*memory_free)(struct kernels *k);
+    /* Matrix products as a library runs them: text of the i-th kind that was used (from 0), its shape and algorithm, or that no
+     * algorithm was found; returns 0 behind the last. NULL: the set chooses none. */
+    int (*product_text)(struct kernels *k, int i, char *text, size_t size);
     /* Frees the set. */
     void (*close)(struct kernels *k);
 

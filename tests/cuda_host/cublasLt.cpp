@@ -186,6 +186,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDe
     memset(result, 0, sizeof *result);
     if (!fits(desc, a, b, d))
         return CUBLAS_STATUS_INVALID_VALUE;
+    /* as the library does on Hopper for more tiles than multiprocessors: what it would take, though it runs with none */
+    result->workspaceSize = d->columns > 40 ? 4 : 0;
     return algo->data[0] == ALGO_FEW_ROWS && d->columns > 1000 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
 }
 
@@ -196,7 +198,7 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
     int32_t number = 0;
     if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
         number = algo->data[0] == ALGO_SPLIT ? 4 : 1;
-    if (bytes != sizeof number)
+    if (bytes != (attribute == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID ? sizeof(uint16_t) : sizeof number))
         return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(value, &number, bytes);
     *written = bytes;

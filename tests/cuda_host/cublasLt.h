@@ -1,6 +1,6 @@
 /* A stand-in for the part of cuBLASLt that kernels/cuda/product.cu uses, in plain loops; operands are cut to tf32 as tensor cores
- * cut them, and pointers and leading dimensions must have the alignment that the algorithm was chosen for (256 where nothing was
- * said).
+ * cut them; its check names a workspace that its algorithms do without, as it does on Hopper; and pointers and leading dimensions
+ * must have the alignment that the algorithm was chosen for (256 where nothing was said).
  *
  * For tests, REACH_CUDA_HOST_BLAS: `hostile` refuses leading dimensions that are no multiples of 16 bytes, and ranks first an
  * algorithm that never runs, then one that its check refuses for many rows, then one that refuses more than 40 rows only when it
@@ -39,7 +39,9 @@ enum cublasLtMatmulAlgoConfigAttributes_t {
     CUBLASLT_ALGO_CONFIG_ID = 0,
     CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
     CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,
-    CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3
+    CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3,
+    CUBLASLT_ALGO_CONFIG_STAGES_ID = 6,
+    CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID = 8
 };
 
 typedef struct host_blas *cublasLtHandle_t;
