@@ -7,7 +7,7 @@
 #   make check-cuda the CUDA set's tests on the stand-in for a GPU, with twenty orders of its threads (SEEDS) and its copies early
 #   make cuda-without   the same tests with each barrier, wait and bound of the set taken out in turn (PART=1/8: an eighth): which one misses it
 #   make check-cuda-races   accesses of the set's kernels that no barrier, event or order of a stream keeps apart
-#   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
+#   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch   make gpu-carry both packed for another machine
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
 #   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
@@ -481,11 +481,36 @@ install-cuda: $(CUDA_PLUGIN)
 
 install: $(if $(CUDA_WANTED),install-cuda)
 
-# On a machine with a GPU; nvcc, cuBLAS and gcc are enough (bench: and PyTorch).
-gpu-check gpu-bench: $(CUDA_PLUGIN)
-	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
+# What runs on a machine with a GPU, in one folder: the plug-in, tests, reach, the benchmark programs. GPU_PLUGIN: another plug-in, the stand-in say.
+GPU_TESTS    := kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin kernels-cuda-attention kernels-cuda-products model-cuda
+GPU_FOLDER   := $(dir $(BUILD))gpu/programs
+GPU_PLUGIN   ?= $(CUDA_PLUGIN)
+GPU_PROGRAMS := $(GPU_TESTS:%=$(BUILD)/tests/t-%) $(BUILD)/bench/gpu/erf $(BUILD)/bench/gpu/kernels $(BUILD)/bench/gpu/choices $(BUILD)/reach
+.SECONDARY: $(BUILD)/bench/gpu/erf.o $(BUILD)/bench/gpu/kernels.o $(BUILD)/bench/gpu/choices.o
 
-.PHONY: cuda registers registers-table check-cuda check-cuda-races cuda-without install-cuda gpu-check gpu-bench
+$(BUILD)/bench/gpu/erf: $(BUILD)/bench/gpu/erf.o $(BUILD)/tests/memory_decoder.o $(BUILD)/libreach.a
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/bench/gpu/%.o: bench/gpu/%.cpp
+	@mkdir -p $(@D); printf '  CXX  %s\n' $<
+	$(Q)$(CUDA_CXX) -std=c++17 -O2 -g1 -Wall -Wextra $(if $(filter 1,$(werror)),-Werror) -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP -c $< -o $@
+
+$(BUILD)/bench/gpu/kernels $(BUILD)/bench/gpu/choices: %: %.o $(BUILD)/libreach.a
+	$(Q)$(CUDA_CXX) -fopenmp $(LDFLAGS) -o $@ $^ $(LIBS) -L$(CUDA)/lib64 -Wl,-rpath,$(CUDA)/lib64 -lcublasLt -lcudart_static -lrt -lpthread
+
+gpu-programs: deps
+	@[ -n '$(GPU_PLUGIN)' ] || { echo 'gpu-programs: there is no nvcc (expected it in PATH, or CUDA=FOLDER of the toolkit)' >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(GPU_PROGRAMS) $(GPU_PLUGIN)
+	$(Q)rm -rf $(GPU_FOLDER) && mkdir -p $(GPU_FOLDER) && cp $(GPU_PROGRAMS) $(GPU_FOLDER)/ && cp $(GPU_PLUGIN) $(GPU_FOLDER)/reach-cuda.so
+
+gpu-check gpu-bench: gpu-programs
+	$(Q)CARRY= FOLDER=$(GPU_FOLDER) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
+
+# the same for a machine that lacks the libraries (doc/cuda.md): build/carry.tar.xz
+gpu-carry: gpu-programs
+	$(Q)FOLDER=$(GPU_FOLDER) sh bench/gpu/carry.sh
+
+.PHONY: cuda registers registers-table check-cuda check-cuda-races cuda-without install-cuda gpu-programs gpu-check gpu-bench gpu-carry
 
 # ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:

@@ -1,11 +1,12 @@
-/* Times the engine end to end on a random model in memory.
+/* Times the engine end to end on a GPU, on a random model in memory.
  *
  *   erf SHAPE LENGTH DTYPE REPEATS [BATCH]     SHAPE of shapes.h; BATCH 0: by the plan
  *
- * Prints key=value lines: seconds (a segment; the mean of REPEATS batches after a warm-up, two begun at a time as `reach erf`
- * does), tflops (needed operations over that), flops, memory (GB of the device that the run holds), batch, plan. With NORMS=FILE
- * in the environment the norms of the first segment go there as doubles. Token i of segment b is (i + 13 b) 7919 mod the
- * vocabulary. */
+ * Fails where the cuda set does not open. Prints key=value lines: seconds (a segment; the mean of REPEATS batches after a
+ * warm-up, two begun at a time as `reach erf` does), tflops (needed operations over that), flops, memory (GB of the device that
+ * the run holds), batch, plan, and a line product= for each kind of matrix product with the algorithm that runs it. With
+ * NORMS=FILE in the environment the norms of the first segment go there as doubles. Token i of segment b is (i + 13 b) 7919 mod
+ * the vocabulary. */
 #include "bench/gpu/shapes.h"
 #include "model/engine.h"
 
@@ -42,7 +43,7 @@ static int write_norms(const double *norm, size_t n)
 static int run(struct kernels *k, const struct decoder *d, int length, int repeats, int batch)
 {
     struct error e;
-    char text[MEMORY_PLAN_TEXT];
+    char text[MEMORY_PLAN_TEXT], product[300];
     struct engine_request o = {.positions = length - 1, .batch = batch};
     double start = now(), seconds, free_before = k->memory_free ? (double)k->memory_free(k) : 0;
     struct engine *g = engine_create(k, d, &o, &e);
@@ -85,6 +86,8 @@ static int run(struct kernels *k, const struct decoder *d, int length, int repea
     printf("kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\nflops=%.6g\ntflops=%.2f\nlogprob=%.9g\n", k->name, k->dtype,
            memory_plan_text(text, engine_plan(g)), batch, seconds, engine_plan(g)->flops, engine_plan(g)->flops / seconds * 1e-12,
            logprob[0]);
+    for (int i = 0; k->product_text && k->product_text(k, i, product, sizeof product); i++)
+        printf("product=%s\n", product);
     rc = 0;
 end:
     engine_close(g);
@@ -94,7 +97,7 @@ end:
 
 int main(int argc, char **argv)
 {
-    struct error e;
+    struct error e, note;
     const struct memory_shape *shape = argc >= 5 ? find(argv[1]) : NULL;
     if (!shape || atoi(argv[2]) < 2 || atoi(argv[4]) < 1) {
         fprintf(stderr, "usage: erf SHAPE LENGTH DTYPE REPEATS [BATCH]; SHAPE:");
@@ -104,7 +107,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct decoder *d = memory_decoder(shape, &e);
-    struct kernels *k = d ? kernels_open(argv[3], &e) : NULL;
+    struct kernels *k = d ? kernels_open_on("cuda", argv[3], &note, &e) : NULL;
     if (!k)
         return fprintf(stderr, "%s\n", e.text), 1;
     int rc = run(k, d, atoi(argv[2]), atoi(argv[4]), argc > 5 ? atoi(argv[5]) : 0);

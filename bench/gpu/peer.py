@@ -11,15 +11,18 @@ import contextlib
 import time
 
 import torch
+import transformers
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 SHAPES = {  # kind, layers, heads, hidden, mlp, vocabulary, positions
     "gpt2-small": ("gpt2", 12, 12, 768, 3072, 50257, 32768),
+    "gpt2-small-alibi": ("alibi", 12, 12, 768, 3072, 50257, 0),
     "gpt2-xl": ("gpt2", 48, 25, 1600, 6400, 50257, 2048),
     "pythia-1.4b": ("neox", 24, 16, 2048, 8192, 50304, 0),
     "llama-7b": ("llama", 32, 32, 4096, 11008, 32000, 0),
     "tiny-gpt2": ("gpt2", 2, 4, 64, 256, 211, 2048),
+    "tiny-alibi": ("alibi", 2, 4, 64, 256, 211, 0),
     "tiny-neox": ("neox", 2, 4, 128, 512, 211, 0),
     "tiny-llama": ("llama", 2, 4, 64, 176, 211, 0),
 }
@@ -46,7 +49,7 @@ def tensors(kind, layers, hidden):
     both = lambda name, spread: [(name + ".weight", 0, spread), (name + ".bias", 0, 0.1)]
     norm = lambda name: [(name + ".weight", 1, 0.1), (name + ".bias", 0, 0.1)]
     out = []
-    if kind == "gpt2":
+    if kind in ("gpt2", "alibi"):
         out += [("transformer.wte.weight", 0, 0.05), ("transformer.wpe.weight", 0, 0.02)]
         for l in range(layers):
             p = f"transformer.h.{l}."
@@ -73,8 +76,8 @@ def tensors(kind, layers, hidden):
 
 def make_model(shape, length, dtype, device):
     kind, layers, heads, hidden, mlp, vocabulary, positions = SHAPES[shape]
-    if kind == "gpt2":
-        config = GPT2Config(vocab_size=vocabulary, n_positions=positions, n_embd=hidden, n_layer=layers, n_head=heads, n_inner=mlp, activation_function="gelu_new",
+    if kind in ("gpt2", "alibi"):
+        config = GPT2Config(vocab_size=vocabulary, n_positions=positions or length, n_embd=hidden, n_layer=layers, n_head=heads, n_inner=mlp, activation_function="gelu_new",
                             layer_norm_epsilon=1e-5)
         build = GPT2LMHeadModel
     elif kind == "neox":
@@ -101,10 +104,20 @@ def make_model(shape, length, dtype, device):
             parameter = named[name]
             left.discard(name)
         fill(parameter, number, mean, spread, kind == "llama")
+    if kind == "alibi":
+        model.transformer.wpe.weight.data.zero_()
     assert not left, f"parameters without values: {sorted(left)[:5]}"
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     return model, vocabulary
+
+
+def alibi(heads, length, dtype, device):
+    """The bias as transformers takes it from a caller: an array [1, heads, length, length] that is added to the scores."""
+    slope = 2.0 ** (-8.0 * torch.arange(1, heads + 1, device=device, dtype=torch.float64) / heads)
+    t = torch.arange(length, device=device, dtype=torch.float64)
+    distance = t[:, None] - t[None, :]
+    return torch.where(distance < 0, float("-inf"), -slope[:, None, None] * distance)[None].to(dtype)
 
 
 def main():
@@ -127,12 +140,15 @@ def main():
     body, head, table = model.base_model, model.get_output_embeddings(), model.get_input_embeddings().weight
     run = torch.compile(body) if a.compile else body
     wait = torch.cuda.synchronize if a.device == "cuda" else lambda: None
+    bias = {}
+    if SHAPES[a.shape][0] == "alibi":
+        bias = {"attention_mask": alibi(SHAPES[a.shape][2], a.length - 1, table.dtype, a.device)}
     pinned = lambda: sdpa_kernel([BACKENDS[a.backend]]) if a.backend else contextlib.nullcontext()
 
     def measure(ids):
         rows = table[ids[:, :-1]].requires_grad_(True)
         with pinned():
-            hidden = run(inputs_embeds=rows, use_cache=False).last_hidden_state[:, -1]
+            hidden = run(inputs_embeds=rows, use_cache=False, **bias).last_hidden_state[:, -1]
         logits = head(hidden)
         logprob = torch.log_softmax(logits if a.dtype == "f64" else logits.float(), dim=-1).gather(1, ids[:, -1:]).squeeze(1)
         (gradient,) = torch.autograd.grad(logprob.sum(), rows)
@@ -173,7 +189,8 @@ def main():
         print(f"memory={best_held * 1e-9:.2f}")
     if a.norms:
         norms.double().cpu().numpy().tofile(a.norms)
-    print(f"peer=torch {torch.__version__}{', compiled' if a.compile else ''}{', ' + a.backend if a.backend else ''}\nbatch={best_batch}\nseconds={best:.6f}\nlogprob={float(logprob):.9g}")
+    gpu = f" on {torch.cuda.get_device_name()}" if a.device == "cuda" else ""
+    print(f"peer=torch {torch.__version__}, transformers {transformers.__version__}{gpu}{', compiled' if a.compile else ''}{', ' + a.backend if a.backend else ''}\nbatch={best_batch}\nseconds={best:.6f}\nlogprob={float(logprob):.9g}")
 
 
 main()

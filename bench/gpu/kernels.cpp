@@ -1,10 +1,10 @@
-/* Each operation of the cuda set beside what the machine can do: matrix products beside cuBLASLt's own first choice, which may
- * split sums and take a workspace; what moves memory beside a copy on the device.
+/* Each operation of the cuda set beside what the GPU can do: matrix products beside cuBLASLt's own first choice, which may split
+ * sums, with a workspace of 32 MiB and with none; what moves memory beside a copy on the device.
  *
  *   kernels [DTYPE [ROWS]]     DTYPE f32, tf32, bf16 (default all); ROWS of a segment (default 2047)
  *
- * A time is the mean over a second or so of enqueued operations between two waits, after a warm-up, over buffers larger than the
- * cache. */
+ * Each line ends with the GPU, the library and the type that it is of. A time is the mean over a second or so of enqueued
+ * operations between two waits, after a warm-up, over buffers larger than the cache. */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -20,6 +20,7 @@ extern "C" {
 
 static int segments = 8, count = 2047;
 static double copy_rate; /* bytes a second, read and written */
+static char set_name[160]; /* of the set that is measured, with its type */
 
 [[noreturn]] static void die(const char *what)
 {
@@ -91,10 +92,9 @@ static void measure_copy(void)
     check(cudaFree(to));
 }
 
-/* FLOP/s of y[rows, out] = x[rows, in] w^T by the library's first choice. */
-static double library_rate(const char *dtype, size_t rows, size_t out, size_t in)
+/* FLOP/s of y[rows, out] = x[rows, in] w^T by the library's first choice for so many bytes of workspace; 0: it has none. */
+static double library_rate(const char *dtype, size_t rows, size_t out, size_t in, size_t workspace_bytes)
 {
-    const size_t workspace_bytes = (size_t)32 << 20;
     cudaDataType_t type = strcmp(dtype, "bf16") ? CUDA_R_32F : CUDA_R_16BF;
     cublasComputeType_t compute = strcmp(dtype, "tf32") ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
     size_t size = type == CUDA_R_16BF ? 2 : 4;
@@ -104,14 +104,15 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found[4];
     cublasOperation_t transpose = CUBLAS_OP_T;
-    void *w, *x, *y, *workspace;
+    void *w, *x, *y, *workspace = NULL;
     cudaStream_t stream;
     int got = 0;
     float one = 1, zero = 0;
     check(cudaMalloc(&w, out * in * size));
     check(cudaMalloc(&x, rows * in * size));
     check(cudaMalloc(&y, rows * out * size));
-    check(cudaMalloc(&workspace, workspace_bytes));
+    if (workspace_bytes)
+        check(cudaMalloc(&workspace, workspace_bytes));
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     /* small numbers of changing bits: zeros run faster than data does */
     unsigned short *host = (unsigned short *)malloc((out > rows ? out : rows) * in * size);
@@ -129,11 +130,12 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
         cublasLtMatrixLayoutCreate(&b, type, in, rows, (int64_t)in) ||
         cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) || cublasLtMatmulPreferenceCreate(&preference) ||
         cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
-                                             sizeof workspace_bytes) ||
-        cublasLtMatmulAlgoGetHeuristic(library, desc, a, b, c, c, preference, 4, found, &got) || !got)
-        die("cuBLASLt has no algorithm");
-    double best = 1e30;
-    for (int i = 0; i < 4; i++) {
+                                             sizeof workspace_bytes))
+        die("cuBLASLt: description of a product");
+    if (cublasLtMatmulAlgoGetHeuristic(library, desc, a, b, c, c, preference, 4, found, &got))
+        got = 0;
+    double best = INFINITY;
+    for (int i = 0; i < 4 && got; i++) {
         check(cudaStreamSynchronize(stream));
         double start = now();
         for (int j = 0; j < 10; j++)
@@ -183,7 +185,7 @@ static struct weight *weight_of(struct kernels *k, enum weight_use use, size_t r
 {
     struct error e;
     double *x = numbers(rows * columns, size);
-    struct weight_part part = {x, ELEMENT_F64, 1, rows, columns, 0, columns, 1, 0, 0};
+    struct weight_part part = {x, ELEMENT_F64, 1, rows, columns, 0, columns, 1, 0, 0, NULL};
     struct weight *w = k->weight_load(k, use, &part, 1, &e);
     if (!w)
         die(e.text);
@@ -192,20 +194,31 @@ static struct weight *weight_of(struct kernels *k, enum weight_use use, size_t r
     return w;
 }
 
-static void report_flops(const char *what, double took, double flops, double library)
+/* The library's rates for one product, in FLOP/s; 0: not asked. */
+struct library_rates {
+    double with, without; /* a workspace */
+};
+
+static struct library_rates library_rates(const char *dtype, size_t rows, size_t out, size_t in)
 {
-    printf("%-44s %9.3f ms %8.1f TFLOP/s", what, took * 1e3, flops / took * 1e-12);
-    if (library > 0)
-        printf("  %5.1f %% of cuBLASLt's %.1f", 100 * flops / took / library, library * 1e-12);
-    putchar('\n');
-    fflush(stdout);
+    struct library_rates r = {library_rate(dtype, rows, out, in, (size_t)32 << 20), library_rate(dtype, rows, out, in, 0)};
+    return r;
+}
+
+static void report_flops(const char *what, double took, double flops, struct library_rates library)
+{
+    char beside[100] = "";
+    if (library.with > 0)
+        snprintf(beside, sizeof beside, "%5.1f %% of cuBLASLt's %.1f (%.1f without workspace)", 100 * flops / took / library.with,
+                 library.with * 1e-12, library.without * 1e-12);
+    printf("%-46s %9.3f ms %8.1f TFLOP/s  %-50s %s\n", what, took * 1e3, flops / took * 1e-12, beside, set_name);
 }
 
 static void report_bytes(const char *what, double took, double bytes)
 {
-    printf("%-44s %9.3f ms %8.0f GB/s     %5.1f %% of a copy\n", what, took * 1e3, bytes / took * 1e-9,
-           100 * bytes / took / copy_rate);
-    fflush(stdout);
+    char beside[40];
+    snprintf(beside, sizeof beside, "%5.1f %% of a copy", 100 * bytes / took / copy_rate);
+    printf("%-46s %9.3f ms %8.0f GB/s     %-50s %s\n", what, took * 1e3, bytes / took * 1e-9, beside, set_name);
 }
 
 static void linear_case(struct kernels *k, int in, int out)
@@ -217,8 +230,9 @@ static void linear_case(struct kernels *k, int in, int out)
     struct buffer *r = buffer_of(k, ROLE_RESIDUAL, rows_total * (size_t)out, 1);
     struct weight *w = weight_of(k, WEIGHT_MATRIX, (size_t)out, (size_t)in, 0.02),
                   *bias = weight_of(k, WEIGHT_VECTOR, (size_t)out, 1, 0.1);
-    double flops = 2.0 * (double)rows_total * in * out, forward = library_rate(k->dtype, rows_total, (size_t)out, (size_t)in);
-    double reverse = library_rate(k->dtype, rows_total, (size_t)in, (size_t)out);
+    double flops = 2.0 * (double)rows_total * in * out;
+    struct library_rates forward = library_rates(k->dtype, rows_total, (size_t)out, (size_t)in),
+                         reverse = library_rates(k->dtype, rows_total, (size_t)in, (size_t)out);
     char what[80];
     snprintf(what, sizeof what, "linear %d -> %d, bias", in, out);
     report_flops(what, seconds(k, [&] { k->linear(k, y, x, w, bias, rows, 0); }), flops, forward);
@@ -259,11 +273,11 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
     char what[80];
     snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size, queries, keys,
              with_bias ? ", bias" : "");
-    report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, NULL, segments, queries, keys); }), flops, 0);
+    report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, NULL, segments, queries, keys); }), flops, {});
     snprintf(what, sizeof what, "  reverse (10 products' worth a pair)");
     report_flops(what,
                  seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, NULL, segments, queries, keys); }),
-                 2.5 * flops, 0);
+                 2.5 * flops, {});
     k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq), k->destroy(k, dkv),
         k->destroy(k, lse);
     k->attention_free(k, a);
@@ -334,12 +348,14 @@ static void head_case(struct kernels *k, int width, int vocabulary)
 
 static void run(const char *dtype)
 {
-    struct error e;
-    struct kernels *k = kernels_open(dtype, &e);
+    struct error e, note;
+    struct kernels *k = kernels_open_on("cuda", dtype, &note, &e);
     int small = count < 1000;
+    char product[300];
     if (!k)
         die(e.text);
-    printf("== %s %s: %d segments of %d rows\n", k->name, k->dtype, segments, count);
+    snprintf(set_name, sizeof set_name, "%s %s", k->name, k->dtype);
+    printf("== %s: %d segments of %d rows\n", set_name, segments, count);
     if (small) {
         linear_case(k, 64, 96);
         attention_case(k, 2, 2, 64, 1, count, count);
@@ -355,6 +371,8 @@ static void run(const char *dtype)
         row_cases(k, 768, 3072), row_cases(k, 4096, 11008);
         head_case(k, 768, 50257), head_case(k, 4096, 32000);
     }
+    for (int i = 0; k->product_text && k->product_text(k, i, product, sizeof product); i++)
+        printf("%s\n", product);
     k->close(k);
 }
 
