@@ -11,6 +11,7 @@
 #include <flint/acb.h>
 #include <flint/acb_calc.h>
 #include <flint/acb_dft.h>
+#include <flint/acb_poly.h>
 #include <flint/arb.h>
 #include <flint/arb_hypgeom.h>
 #include <flint/arb_poly.h>
@@ -19,6 +20,7 @@
 #include <acb.h>
 #include <acb_calc.h>
 #include <acb_dft.h>
+#include <acb_poly.h>
 #include <arb.h>
 #include <arb_hypgeom.h>
 #include <arb_poly.h>
@@ -29,6 +31,8 @@
 #include <flint/fmpq_poly.h>
 #include <flint/fmpz.h>
 #include <flint/fmpz_poly.h>
+#include <flint/fmpz_vec.h>
+#include <flint/ulong_extras.h>
 #include <mpfi.h>
 
 /* LOCAL(arb, x, y); are balls x and y, 0 at first and cleared however their block is left; so for all types below.

@@ -2,6 +2,7 @@
 #include "analyze/series/proof/quotient.h"
 #include "analyze/series/proof/summation.h"
 
+#include <flint/fmpz_poly_factor.h>
 #include <stdlib.h>
 
 enum {
