@@ -246,6 +246,29 @@ static void power_series(struct step *s, const struct step *u, const struct step
     }
 }
 
+/* A sine or cosine of u: n s_n is the sum of k u_k c_(n-k), and n c_n minus that of k u_k s_(n-k), k = 1..n. FLINT 3.1 works out
+ * its own series to 53 bits, however many are asked for. */
+static void wave_series(acb_poly_t out, int is_cosine, const acb_poly_t u, slong length, slong prec)
+{
+    LOCAL(acb_poly, sine, cosine, slope);
+    LOCAL(acb, middle);
+    acb_poly_fit_length(sine, length);
+    acb_poly_fit_length(cosine, length);
+    acb_poly_derivative(slope, u, prec);
+    acb_poly_get_coeff_acb(middle, u, 0);
+    acb_sin_cos(&sine->coeffs[0], &cosine->coeffs[0], middle, prec);
+    for (slong n = 1; n < length; n++) {
+        slong terms = n < slope->length ? n : slope->length;
+        acb_dot(&sine->coeffs[n], NULL, 0, slope->coeffs, 1, &cosine->coeffs[n - 1], -1, terms, prec);
+        acb_dot(&cosine->coeffs[n], NULL, 1, slope->coeffs, 1, &sine->coeffs[n - 1], -1, terms, prec);
+        acb_div_si(&sine->coeffs[n], &sine->coeffs[n], n, prec);
+        acb_div_si(&cosine->coeffs[n], &cosine->coeffs[n], n, prec);
+    }
+    acb_poly_swap(out, is_cosine ? cosine : sine);
+    _acb_poly_set_length(out, length);
+    _acb_poly_normalise(out);
+}
+
 void step_series(struct step *s, const struct step *all, slong length, slong prec)
 {
     const struct step *a = s->count ? &all[s->child[0]] : NULL, *b = s->count > 1 ? &all[s->child[1]] : NULL;
@@ -266,8 +289,8 @@ void step_series(struct step *s, const struct step *all, slong length, slong pre
         break;
     case X_LN: acb_poly_log_series(out, a->series, length, prec); break;
     case X_EXP: acb_poly_exp_series(out, a->series, length, prec); break;
-    case X_SIN: acb_poly_sin_series(out, a->series, length, prec); break;
-    case X_COS: acb_poly_cos_series(out, a->series, length, prec); break;
+    case X_SIN:
+    case X_COS: wave_series(out, s->kind == X_COS, a->series, length, prec); break;
     case X_OPAQUE: break;
     default: acb_poly_set_coeff_acb(out, 1, s->complex); break; /* which is indeterminate */
     }
