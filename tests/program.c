@@ -13,14 +13,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -91,7 +90,7 @@ const char *at(const char *format, ...)
     return buffer;
 }
 
-pid_t start(const char *line, const char *path)
+static pid_t spawn(const char *line, const char *path, int stopped)
 {
     static char copy[4096], variable[4200];
     char *argv[128], *names[200];
@@ -100,6 +99,11 @@ pid_t start(const char *line, const char *path)
     pid_t child;
 
     snprintf(copy, sizeof copy, "%s", line);
+    if (stopped) {
+        argv[argc++] = "/bin/sh";
+        argv[argc++] = "-c";
+        argv[argc++] = "kill -s STOP $$; exec \"$0\" \"$@\"";
+    }
     argv[argc++] = getenv("REACH");
     for (char *word = strtok(copy, " "); word && argc < 127; word = strtok(NULL, " ")) {
         for (char *p = word; *p; p++)
@@ -131,11 +135,22 @@ pid_t start(const char *line, const char *path)
     return child;
 }
 
+pid_t start(const char *line, const char *path)
+{
+    return spawn(line, path, 0);
+}
+
+pid_t start_stopped(const char *line, const char *path)
+{
+    return spawn(line, path, 1);
+}
+
 struct outcome finish(pid_t child)
 {
     struct outcome o = {.status = -1000};
     int status;
 
+    ptrace(PTRACE_DETACH, child, NULL, NULL); /* fails if it is not held */
     if (child > 0 && waitpid(child, &status, 0) == child)
         o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     o.out = slurp(at("stdout"), NULL);
@@ -179,50 +194,6 @@ void succeed_drawn(const char *format, ...)
     va_start(arguments, format);
     must_succeed(NULL, format, arguments);
     va_end(arguments);
-}
-
-struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of)
-{
-    enum { TRIES = 30, LOOKS = 200000 };
-    const struct timespec pause = {0, 200000};
-    struct outcome o;
-
-    for (int i = 0; i < TRIES; i++) {
-        pid_t child = start(line, NULL);
-        siginfo_t ended = {0};
-
-        for (int k = 0;
-             k < LOOKS && !reached(of) && waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && !ended.si_pid;
-             k++)
-            nanosleep(&pause, NULL);
-        kill(child, number);
-        o = finish(child);
-        if (o.status != 0 && journal_size(folder))
-            return o;
-        if (o.status != 0 && o.status != -number)
-            break;
-        outcome_free(&o);
-        scratch_remove(strdup(at("%s", folder)));
-    }
-    fail_msg("reach %s\nended before signal %d came: exit %d: %s", line, number, o.status, o.err ? o.err : "");
-    return o;
-}
-
-struct journal_mark {
-    const char *folder;
-    size_t bytes;
-};
-
-static int journal_is_that_long(const void *of)
-{
-    const struct journal_mark *m = of;
-
-    return journal_size(m->folder) >= m->bytes;
-}
-
-struct outcome run_until_journal(const char *line, const char *folder, int number, size_t bytes)
-{
-    return run_until(line, folder, number, journal_is_that_long, &(struct journal_mark){folder, bytes});
 }
 
 size_t journal_size(const char *folder)

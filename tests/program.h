@@ -25,15 +25,28 @@ const char *at(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and
  * stderr. `path` NULL: PATH as it is. */
 pid_t start(const char *line, const char *path);
-/* Waits for it. */
+/* The same, stopped before it begins (SIGSTOP). */
+pid_t start_stopped(const char *line, const char *path);
+/* Waits for it, held or not. */
 struct outcome finish(pid_t child);
 /* Both. */
 struct outcome reach(const char *line);
 /* Runs a line, which must succeed, without pictures: gnuplot takes longer than all else. succeed_drawn: with them. */
 void succeed(const char *format, ...) PRINTF_LIKE(1, 2);
 void succeed_drawn(const char *format, ...) PRINTF_LIKE(1, 2);
-/* Starts LINE, a run of erf into BASE/folder, sends it `number` once `reached` says 1, and waits for it; its journal is there. A
- * run that was quicker than the signal is removed and started again: a busy machine may not let the test look in time. */
+/* A system call of the first thread of a run: about to be made, or made. */
+struct system_call {
+    pid_t run;
+    long number;
+    int made;
+};
+/* Starts LINE and holds it at the first call at which `here` says 1, asked at each with the thread stopped there; finish lets it
+ * go on. Nothing hangs on how quick the run and the test are. A run that has ended by itself is left for finish. Skips the test
+ * where processes cannot be watched. */
+pid_t start_held(const char *line, const char *path, int (*here)(const struct system_call *, void *), void *of);
+/* Starts LINE, sends it `number` where `here` says 1, and waits for it. */
+struct outcome end_at(const char *line, int number, int (*here)(const struct system_call *, void *), void *of);
+/* The same with a run of erf into BASE/folder, once `reached` says 1; it does not succeed, and leaves its journal. */
 struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of);
 /* The same, once the journal has so many bytes. */
 struct outcome run_until_journal(const char *line, const char *folder, int number, size_t bytes);

@@ -122,13 +122,8 @@ static void resuming_and_merging(void **state)
                        " --tokens stream.npy --dtype f64 --length 60 --stride 8 --segments 4000 --format svg --bootstrap 0 "
                        "--quiet -o killed --adapter ";
     char command[512];
-    struct stat st = {0};
     snprintf(command, sizeof command, "%s" ADAPTER, line);
-    pid_t child = start(command, NULL);
-    for (int i = 0; i < 6000 && (stat(at("killed/erf.part"), &st) != 0 || st.st_size < 8192); i++)
-        usleep(10000);
-    kill(child, SIGKILL);
-    struct outcome o = finish(child);
+    struct outcome o = run_until_journal(command, "killed", SIGKILL, 8192);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
     snprintf(command, sizeof command, "%sother --resume", line);

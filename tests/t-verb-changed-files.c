@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char weights[] = "model/model.safetensors";
@@ -56,18 +54,25 @@ static int is_mapped(pid_t child)
     return found;
 }
 
-/* Starts `reach LINE` and waits until PATH has `bytes` bytes and the model is mapped. */
+struct point {
+    const char *path;
+    size_t bytes;
+};
+
+static int is_begun(const struct system_call *c, void *of)
+{
+    const struct point *p = of;
+
+    return c->made && (!p->path || size_of(p->path) >= p->bytes) && is_mapped(c->run);
+}
+
+/* Starts `reach LINE` and holds it where PATH has `bytes` bytes and the model is mapped. */
 static pid_t begin(const char *line, const char *path, size_t bytes)
 {
-    struct timespec pause = {0, 500000};
-    pid_t child = start(line, NULL);
-    int status;
+    pid_t child = start_held(line, NULL, is_begun, &(struct point){path, bytes});
 
-    for (int i = 0; i < 120000 && !((!path || size_of(path) >= bytes) && is_mapped(child)); i++) {
-        if (waitpid(child, &status, WNOHANG) == child)
-            fail_msg("reach %s\nended by itself: %s", line, slurp(at("stderr"), NULL));
-        nanosleep(&pause, NULL);
-    }
+    if (!is_mapped(child))
+        fail_msg("reach %s\nended by itself: %s", line, slurp(at("stderr"), NULL));
     return child;
 }
 

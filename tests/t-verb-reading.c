@@ -272,21 +272,6 @@ static void documents_are_streams(void **state)
 #define SEGMENTS "erf deep --text text --length 50 --segments 300 --stride 3 --dtype f64 --bootstrap 20 --quiet --format svg "
 #define LONG SEGMENTS "--boundary e "
 
-/* Ends the run with SIGKILL once some 40 segments are in its journal. */
-static void interrupt(const char *line, const char *journal)
-{
-    pid_t child = start(line, NULL);
-    struct outcome o;
-    struct stat found;
-
-    for (int i = 0; i < 60000 && (stat(journal, &found) != 0 || found.st_size < 40 * 50 * 8); i++)
-        usleep(1000);
-    kill(child, SIGKILL);
-    o = finish(child);
-    assert_int_equal(o.status, -SIGKILL);
-    outcome_free(&o);
-}
-
 static void shards_and_resume_give_the_same_bytes(void **state)
 {
     static const struct {
@@ -309,9 +294,9 @@ static void shards_and_resume_give_the_same_bytes(void **state)
     succeed(SEGMENTS "--boundary t -o part-x --shard 2/3");
     expect("merge part-1 part-x part-3 --quiet -o bad", 1, "expected shards of one run");
     /* an interrupted run goes on to the same bytes, and not with another boundary or beginning */
-    char journal[PATH_MAX];
-    snprintf(journal, sizeof journal, "%s", at("stopped/erf.part"));
-    interrupt(LONG "-o stopped", journal);
+    struct outcome o = run_until_journal(LONG "-o stopped", "stopped", SIGKILL, (size_t)40 * 50 * 8); /* some 40 segments */
+    assert_int_equal(o.status, -SIGKILL);
+    outcome_free(&o);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect(others[i].line, 1, others[i].said);
     succeed(LONG "-o stopped --resume");
