@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -201,6 +202,22 @@ size_t journal_size(const char *folder)
     struct stat found;
 
     return stat(at("%s/erf.part", folder), &found) == 0 ? (size_t)found.st_size : 0;
+}
+
+void open_terminal(int columns, int *master, int *terminal)
+{
+    const struct winsize size = {.ws_row = 20, .ws_col = (unsigned short)columns};
+
+    *master = posix_openpt(O_RDWR | O_NOCTTY);
+    *terminal = *master >= 0 && grantpt(*master) == 0 && unlockpt(*master) == 0 ? open(ptsname(*master), O_RDWR | O_NOCTTY) : -1;
+    if (*terminal >= 0) {
+        assert_int_equal(ioctl(*terminal, TIOCSWINSZ, &size), 0);
+        return;
+    }
+    if (*master >= 0)
+        close(*master);
+    print_message("skipped: the system has no terminal to give (is /dev/pts mounted?)\n");
+    skip();
 }
 
 int lines(const char *text)

@@ -53,6 +53,9 @@ struct outcome run_until_journal(const char *line, const char *folder, int numbe
 /* The size of BASE/folder/erf.part; 0 if there is none. */
 size_t journal_size(const char *folder);
 
+/* Both ends of a terminal of so many columns. Skips the test where the system has none to give, as in a root without /dev/pts. */
+void open_terminal(int columns, int *master, int *terminal);
+
 int lines(const char *text);
 int exists(const char *path);
 /* Runs LINE, which must end with `status`: holding `said` in what it prints, or, if `status` is not 0, printing nothing but one

@@ -14,12 +14,10 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,13 +142,10 @@ static void test_colors(void **state)
 /* What screen.c finds on a terminal of 57 columns, in a process whose standard output that is. */
 static int on_terminal(enum color_choice choice, int *width)
 {
-    struct winsize size = {.ws_row = 20, .ws_col = 57};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), status, terminal;
+    int master, terminal, status;
     pid_t child;
 
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    open_terminal(57, &master, &terminal);
     fflush(stdout);
     if ((child = fork()) == 0) {
         dup2(terminal, STDOUT_FILENO);

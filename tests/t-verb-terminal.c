@@ -11,11 +11,9 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,16 +34,15 @@ static int setup(void **state)
 /* What `reach LINE` prints on a terminal of so many columns. The caller frees. */
 static char *on_terminal(const char *line, int columns)
 {
-    struct winsize size = {.ws_row = 20, .ws_col = (unsigned short)columns};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), terminal, status;
-    char *text = calloc(1, 1 << 16), command[512];
+    int master, terminal, status;
+    char *text, command[512];
     size_t used = 0;
     ssize_t n;
     pid_t child;
 
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 && text);
-    terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    open_terminal(columns, &master, &terminal);
+    text = calloc(1, 1 << 16);
+    assert_non_null(text);
     snprintf(command, sizeof command, "cd '%s' && exec \"$REACH\" %s", base, line);
     if ((child = fork()) == 0) {
         dup2(terminal, STDOUT_FILENO);
