@@ -542,7 +542,7 @@ dist:
 	@echo build/reach-$(VERSION).tar.gz
 
 deb: dist
-	$(Q)sh .ci/deps debhelper
+	$(Q)sh .ci/deps build-essential debhelper
 	$(Q)rm -rf build/deb && mkdir build/deb && tar -xzf build/reach-$(VERSION).tar.gz -C build/deb
 	$(Q)cd build/deb/reach-$(VERSION) && DEB_BUILD_OPTIONS="parallel=$(shell nproc) noautodbgsym" dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
 	$(Q)mv build/deb/reach_$(VERSION)_*.deb build/ && rm -r build/deb/reach-$(VERSION)
