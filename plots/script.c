@@ -93,28 +93,33 @@ static void write_sizes(FILE *f, const struct script *s)
     fprintf(f, "'\nfont_size = %.6g # points\n", unit * TEXT / 25.4 * 72);
     fputs("line_width = 1.0\nmark_size = 1.0\n", f);
     fputs("unit = font_size/18.0 # points: line_width, marks and margins are of text this high\n", f);
-    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72 : format eq \"svg\" ? 1.2 : format eq \"pdf\" ? 1.5 : 1.85)\n",
+    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72.0 : format eq \"svg\" ? 1.2 : format eq \"pdf\" ? 1.5 : 1.85)\n",
           f);
 }
 
-/* The terminal, and what makes texts safe in it: in TeX its special characters are written as commands. */
-static void write_terminal(FILE *f)
+/* The terminal, and what makes texts safe in it: in TeX its special characters are written as commands. Sizes may be whole
+ * numbers, as may be what is edited, and gnuplot divides two of these without a remainder: divisors are not. Of pdf it takes
+ * whole points and leaves the rest: half of one, 0.176 mm, makes that the nearest. A svg fills the window it is shown in, unless
+ * a size was asked for. */
+static void write_terminal(FILE *f, const struct figure_style *y)
 {
     fputs("\n# ---- drawing\nset encoding utf8\n", f);
     fputs("if (format eq \"png\") { set terminal pngcairo size int(width_mm/25.4*dpi+0.5),int(height_mm/25.4*dpi+0.5) font "
-          "sprintf(\"%s,%.4g\", font, font_size*dpi/96) linewidth unit*dpi/72 background \"white\" }\n",
+          "sprintf(\"%s,%.4g\", font, font_size*dpi/96.0) linewidth unit*dpi/72.0 background \"white\" }\n",
           f);
-    fputs("if (format eq \"svg\") { set terminal svg size int(width_mm/25.4*96+0.5),int(height_mm/25.4*96+0.5) dynamic font "
-          "sprintf(\"%s,%.4g\", font, font_size*96/72) linewidth unit*96/72 background \"white\" }\n",
-          f);
-    fputs("if (format eq \"pdf\") { set terminal pdfcairo size width_mm/10 cm,height_mm/10 cm font sprintf(\"%s,%.4g\", font, "
+    fprintf(f,
+            "if (format eq \"svg\") { set terminal svg size int(width_mm/25.4*96+0.5),int(height_mm/25.4*96+0.5) %s font "
+            "sprintf(\"%%s,%%.4g\", font, font_size*96/72.0) linewidth unit*96/72.0 background \"white\" }\n",
+            y->width > 0 || y->height > 0 ? "fixed" : "dynamic");
+    fputs("if (format eq \"pdf\") { set terminal pdfcairo size (width_mm+0.176)/10.0 cm,(height_mm+0.176)/10.0 cm font "
+          "sprintf(\"%s,%.4g\", font, "
           "font_size*1.5) linewidth unit*1.74 }\n",
           f);
     fputs("if (format eq \"tikz\") { eval sprintf(\"set terminal tikz size %.4fcm,%.4fcm font "
-          "'\\\\fontsize{%.4g}{%.4g}\\\\selectfont' linewidth %.4g\", width_mm/10, height_mm/10, font_size, 1.2*font_size, "
+          "'\\\\fontsize{%.4g}{%.4g}\\\\selectfont' linewidth %.4g\", width_mm/10.0, height_mm/10.0, font_size, 1.2*font_size, "
           "unit*1.74) }\n",
           f);
-    fputs("text_size = font_size*(format eq \"png\" ? dpi/96 : format eq \"svg\" ? 96/72.0 : 1.5)\n"
+    fputs("text_size = font_size*(format eq \"png\" ? dpi/96.0 : format eq \"svg\" ? 96/72.0 : 1.5)\n"
           "title_font = format eq \"tikz\" ? \"\" : sprintf(\",%.4g\", 1.13*text_size)\n"
           "map_image = format eq \"tikz\" ? \"image pixels\" : \"image\" # rectangles, or one picture\nkey_spacing = format eq "
           "\"svg\" ? 0.95 : 1.2\nkey_character = format eq \"svg\" ? 12.6 : format eq \"tikz\" ? 9.4 : 11.6\n",
@@ -176,7 +181,7 @@ static int write_parts(FILE *f, struct script *s, struct parts *p, int (*write)(
     fwrite(p->text[0], 1, p->size[0], f);
     fputs("\n# ---- data\n", f);
     fwrite(p->text[1], 1, p->size[1], f);
-    write_terminal(f);
+    write_terminal(f, s->style);
     fwrite(p->text[2], 1, p->size[2], f);
     return 0;
 }

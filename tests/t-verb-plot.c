@@ -11,6 +11,7 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,60 @@ static void options_are_applied(void **state)
     script_only("plot all --figure attention,layers -o o4 --threshold 0.5");
     assert_has("o4/attention.gp", "TRF(0.5)");
     assert_has("o4/layers.gp", "ERF(0.5)");
+}
+
+/* Width and height of a picture in mm; of png, which does not say, at 300 dots to the inch. */
+static void size_of_picture(double size[2], const char *folder, const char *format)
+{
+    size_t bytes;
+    char *picture = slurp(at("%s/erf.%s", folder, format), &bytes), *found = NULL;
+
+    assert_non_null(picture);
+    if (strcmp(format, "png") == 0) {
+        for (int i = 0; i < 2; i++) {
+            const unsigned char *p = (const unsigned char *)picture + 16 + 4 * i;
+            size[i] = (double)(((uint32_t)p[0] << 24) + ((uint32_t)p[1] << 16) + ((uint32_t)p[2] << 8) + p[3]) / 300 * 25.4;
+        }
+    } else if (strcmp(format, "svg") == 0) {
+        found = strstr(picture, "<svg");
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, "<svg width=\"%lf\" height=\"%lf\"", &size[0], &size[1]), 2);
+        size[0] *= 25.4 / 96, size[1] *= 25.4 / 96;
+    } else if (strcmp(format, "pdf") == 0) {
+        found = memmem(picture, bytes, "/MediaBox [", 11);
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, "/MediaBox [ 0 0 %lf %lf", &size[0], &size[1]), 2);
+        size[0] *= 25.4 / 72, size[1] *= 25.4 / 72;
+    } else {
+        found = strstr(picture, "rectangle (");
+        assert_non_null(found);
+        assert_int_equal(sscanf(found, "rectangle (%lf,%lf)", &size[0], &size[1]), 2);
+        size[0] *= 10, size[1] *= 10;
+    }
+    free(picture);
+}
+
+/* Pictures are as large as was asked for, in whole millimetres or not. */
+static void sizes_are_those_asked_for(void **state)
+{
+    static const double widths[] = {80, 85, 89, 89.5};
+    static const char *const formats[] = {"png", "svg", "pdf", "tikz"};
+    double size[2];
+
+    (void)state;
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        succeed_drawn(
+            "plot all --figure erf -o sized-%zu --panels tail --no-title --width %gmm --height 97mm --format png,svg,pdf,tikz", w,
+            widths[w]);
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+            char folder[32];
+
+            snprintf(folder, sizeof folder, "sized-%zu", w);
+            size_of_picture(size, folder, formats[f]);
+            if (!(fabs(size[0] - widths[w]) <= 0.3 && fabs(size[1] - 97) <= 0.3))
+                fail_msg("%s: %.2f x %.2f mm (expected %g x 97)", formats[f], size[0], size[1], widths[w]);
+        }
+    }
 }
 
 static void options_are_refused(void **state)
@@ -361,10 +416,11 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_is_drawn_whole), cmocka_unit_test(figures_are_those_of_the_run),
-        cmocka_unit_test(options_are_applied),     cmocka_unit_test(options_are_refused),
-        cmocka_unit_test(texts_are_only_texts),    cmocka_unit_test(ratios_are_paired),
-        cmocka_unit_test(steps_are_in_order),      cmocka_unit_test(scripts_are_the_same_bytes),
+        cmocka_unit_test(a_folder_is_drawn_whole),    cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(options_are_applied),        cmocka_unit_test(sizes_are_those_asked_for),
+        cmocka_unit_test(options_are_refused),        cmocka_unit_test(texts_are_only_texts),
+        cmocka_unit_test(ratios_are_paired),          cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(scripts_are_the_same_bytes),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);
