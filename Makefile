@@ -378,7 +378,7 @@ CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-co
 CUDA_RACES   := $(if $(CUDA_HOST),$(BUILD)/tests/cuda-races.so)
 HOST_SRC     := $(filter-out tests/cuda_host/races.cpp,$(wildcard tests/cuda_host/*.cpp))
 # what `make check-cuda` runs on the stand-in
-CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-attribution io-quantised io-gguf $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
+CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-range model-attribution io-quantised io-gguf $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
 APT_PACKAGES += g++
 
 CUDA_WANTED  := $(if $(CUDA_PLUGIN),$(if $(wildcard reach-cuda.so)$(shell nvidia-smi -L 2>/dev/null),cuda))

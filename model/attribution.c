@@ -54,8 +54,23 @@ void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
     }
 }
 
+/* Adds what the last pass says of range.c's points to the extent [count] of each segment. */
+static int add_points(struct engine *g, struct extent *extent, int count, struct error *e)
+{
+    double *peak = calloc((size_t)count, sizeof *peak);
+    if (!peak)
+        return fail_memory(e, 8.0 * count, "norms");
+    for (int point = 0; point < range_points(g); point++) {
+        g->k->read(g->k, peak, range_point(g, point), 0, (size_t)count);
+        for (int b = 0; b < count; b++)
+            extent_add(&extent[b], peak[b]);
+    }
+    free(peak);
+    return g->k->synchronize(g->k, e);
+}
+
 /* The sum over passes of their gradients, times the seeds, in g->mean. */
-static int add_pass(struct engine *g, double seed, int is_first, int count, struct error *e)
+static int add_pass(struct engine *g, struct extent *extent, double seed, int is_first, int count, struct error *e)
 {
     struct kernels *k = g->k;
     struct buffer *gradient;
@@ -68,21 +83,23 @@ static int add_pass(struct engine *g, double seed, int is_first, int count, stru
     if (rc)
         return -1;
     (is_first ? k->copy : k->add)(k, g->mean, gradient, rows, g->d->embedding_width);
-    return 0;
+    return add_points(g, extent, count, e);
 }
 
-static int sum_passes(struct engine *g, size_t first, int count, struct error *e)
+static int sum_passes(struct engine *g, struct extent *extent, size_t first, int count, struct error *e)
 {
     double node[INTEGRATED_STEPS], weight[INTEGRATED_STEPS];
     int rc = 0;
+    for (int b = 0; b < count; b++)
+        extent[b] = EXTENT_NONE;
     switch (g->request.gradient.attribution) {
     case ATTRIBUTION_GRAD:
-    case ATTRIBUTION_INPUT: return add_pass(g, 1, 1, count, e);
+    case ATTRIBUTION_INPUT: return add_pass(g, extent, 1, 1, count, e);
     case ATTRIBUTION_INTEGRATED:
         gauss_legendre(node, weight, INTEGRATED_STEPS);
         for (int i = 0; i < INTEGRATED_STEPS && rc == 0; i++) {
             g->input_scale = node[i];
-            rc = add_pass(g, weight[i], i == 0, count, e);
+            rc = add_pass(g, extent, weight[i], i == 0, count, e);
         }
         g->input_scale = 1;
         return rc;
@@ -90,7 +107,7 @@ static int sum_passes(struct engine *g, size_t first, int count, struct error *e
         g->noisy = 1;
         g->first_segment = first;
         for (g->sample = 0; g->sample < SMOOTH_SAMPLES && rc == 0; g->sample++)
-            rc = add_pass(g, 1.0 / SMOOTH_SAMPLES, g->sample == 0, count, e);
+            rc = add_pass(g, extent, 1.0 / SMOOTH_SAMPLES, g->sample == 0, count, e);
         g->noisy = 0;
         return rc;
     }
@@ -111,48 +128,93 @@ static int forward_logprob(struct engine *g, double *logprob, double scale, int 
     return g->k->synchronize(g->k, e);
 }
 
-/* Norms [n] of one segment's attributions, and the sum of their elements. ids [n + 1]. */
-static void reduce(struct engine *g, double *norm, double *sum, const int32_t *ids, int b)
+/* Norms [n] of one segment's attributions, and the sum of their elements; and of the gradients to the extent. ids [n + 1]. */
+static void reduce(struct engine *g, double *norm, double *sum, struct extent *extent, const int32_t *ids, int b)
 {
     const struct decoder *d = g->d;
     size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0], width = (size_t)d->embedding_width;
     double *gradient = g->host, *row = g->host + rows * width; /* [rows, E]; [E] */
     int by_input = g->request.gradient.attribution != ATTRIBUTION_SMOOTH;
+    double peak = 0;
     *sum = 0;
     memset(norm, 0, (n - rows) * sizeof *norm); /* outside the cone */
     g->k->read(g->k, gradient, g->mean, (size_t)b * rows * width, rows * width);
     for (size_t m = 0; m < rows; m++) {
-        double squares = 0, total = 0;
+        double squares = 0, total = 0, length = 0;
         if (by_input)
             weight_parts_read_f64(row, &d->embedding, (size_t)ids[n - rows + m], 0, width);
         for (size_t c = 0; c < width; c++) {
             double a = d->embedding_scale * gradient[m * width + c] * (by_input ? row[c] : 1);
             squares += a * a;
             total += a;
+            length += gradient[m * width + c] * gradient[m * width + c];
         }
+        peak = fmax(peak, isnan(length) ? INFINITY : sqrt(length));
         norm[n - rows + m] = sqrt(squares);
         *sum += total;
     }
+    extent_add(extent, peak);
+}
+
+/* The same of one segment, the only one, with seeds that fit its gradients; NaN where none does. */
+static int attribute_again(struct engine *g, double *norm, double *sum, struct extent extent, const int32_t *ids, size_t first,
+                           struct error *e)
+{
+    double own = g->seed;
+    int exponent = 0, tries = 0, rc;
+    while (range_next(&exponent, &tries, g, &extent)) {
+        g->seed = ldexp(own, exponent);
+        rc = engine_upload(g, ids, 1, e) || sum_passes(g, &extent, first, 1, e) ? -1 : 0;
+        g->seed = own;
+        if (rc)
+            return -1;
+        reduce(g, norm, sum, &extent, ids, 0);
+    }
+    range_end(norm, (size_t)g->shape.n, exponent, g, &extent);
+    *sum = ldexp(*sum, -exponent);
+    return 0;
+}
+
+/* Norms [count, n], log p [count] of the last pass, and of integrated gradients their sums. */
+static int measure_all(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
+                       size_t first, int count, struct error *e)
+{
+    size_t n = (size_t)g->shape.n;
+    struct extent *extent = calloc((size_t)count, sizeof *extent);
+    double *sum = calloc((size_t)count, sizeof *sum);
+    int again = 0, rc = extent && sum ? 0 : fail_memory(e, 24.0 * count, "sums");
+    if (rc == 0)
+        rc = sum_passes(g, extent, first, count, e);
+    for (int b = 0; rc == 0 && b < count; b++)
+        reduce(g, norm + (size_t)b * n, &sum[b], &extent[b], ids + (size_t)b * (n + 1), b);
+    if (rc == 0) {
+        g->k->read(g->k, logprob, g->logprob, 0, (size_t)count);
+        rc = g->k->synchronize(g->k, e);
+    }
+    for (int b = 0; rc == 0 && b < count; b++)
+        if (isfinite(logprob[b]) && !extent_fits(g, &extent[b])) {
+            again = 1;
+            rc = attribute_again(g, norm + (size_t)b * n, &sum[b], extent[b], ids + (size_t)b * (n + 1), first + (size_t)b, e);
+        }
+    if (rc == 0 && again)
+        rc = engine_upload(g, ids, count, e);
+    for (int b = 0; rc == 0 && completeness && b < count; b++)
+        completeness[b].sum = sum[b];
+    free(extent), free(sum);
+    return rc;
 }
 
 int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
                      size_t first, int count, struct error *e)
 {
     enum attribution kind = g->request.gradient.attribution;
-    size_t n = (size_t)g->shape.n;
-    double *baseline = NULL, sum;
+    double *baseline = NULL;
     int rc = -1;
-    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || sum_passes(g, first, count, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
+        measure_all(g, norm, logprob, kind == ATTRIBUTION_INTEGRATED ? completeness : NULL, ids, first, count, e))
         return -1;
-    for (int b = 0; b < count; b++) {
-        reduce(g, norm + (size_t)b * n, &sum, ids + (size_t)b * (n + 1), b);
-        if (kind == ATTRIBUTION_INTEGRATED)
-            completeness[b].sum = sum;
-    }
-    if (kind == ATTRIBUTION_INPUT) { /* its one pass was of the segment as it is */
-        g->k->read(g->k, logprob, g->logprob, 0, (size_t)count);
-        return g->k->synchronize(g->k, e);
-    }
+    if (kind == ATTRIBUTION_INPUT) /* its one pass was of the segment as it is */
+        return 0;
     if (kind == ATTRIBUTION_INTEGRATED) {
         if (!(baseline = calloc((size_t)count, sizeof *baseline)))
             return fail_memory(e, 8.0 * count, "the baselines");

@@ -87,6 +87,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(d_against), ROLE_ACTIVATION, s->contrast ? outputs : 0, embedding, OWN},
         {ENGINE(logprob_against), ROLE_STATISTIC, s->contrast ? outputs : 0, 1, OWN},
         {ENGINE(norms), ROLE_STATISTIC, reverse ? inputs : 0, 1, OWN},
+        {ENGINE(head_peak), ROLE_STATISTIC, reverse ? outputs : 0, 1, OWN},
         {ENGINE(mean), ROLE_RESIDUAL, s->attributed ? inputs : 0, embedding, OWN},
         {ENGINE(mass), ROLE_STATISTIC, s->kind == REQUEST_ATTENTION ? inputs : 0, heads, OWN},
         {ENGINE(fresh), ROLE_ACTIVATION, s->carry ? inputs : 0, kv_width, OWN},
@@ -117,6 +118,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? ASIDE : TURNS}, /* only reverse wants them all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
+        {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
         {LAYER(q), ROLE_ACTIVATION, queries, q_width, KEPT},
         {LAYER(kv), ROLE_ACTIVATION, keys + carried, kv_width, KEPT},

@@ -9,6 +9,8 @@
 
 #include "model/engine.h"
 
+#include <math.h>
+
 /* A norm's parameters in the kernel set's form. */
 struct norm_weights {
     int present;
@@ -53,6 +55,7 @@ struct shape {
 struct layer {
     struct buffer *x; /* [B keys, d] the block's input. One more layer has the last block's output */
     struct buffer *norms; /* with by_layer, but for layer 0, which has engine.norms: [B keys] */
+    struct buffer *peak; /* where range.c looks at it: the norm of the last row of the gradient of x [B] */
     struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet rotated, and values of the positions
                              before x's */
     /* what forward keeps for reverse */
@@ -90,7 +93,8 @@ struct aside {
 /* A batch that is enqueued. */
 struct begun {
     int count; /* segments */
-    struct reading **readings; /* [layers measured + 1]: norms of each layer, log p; NULL where the set computes at once */
+    int32_t *ids; /* [B, n + 1] of them */
+    struct reading **readings; /* norms of each layer measured, log p, points of range.c; NULL where the set computes at once */
 };
 
 struct engine {
@@ -121,7 +125,7 @@ struct engine {
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *rounded; /* one of them as products read it, where that is a shorter type */
     const struct buffer *rounded_of; /* which */
-    struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct buffer *last, *d_last, *final_statistics, *logprob, *norms, *head_peak; /* head_peak [B]: norms of d_last */
     struct buffer *against, *d_against,
         *logprob_against; /* with contrast: of the other token, as targets, d_last and logprob are */
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
@@ -202,6 +206,29 @@ void attribution_noise(struct engine *g, struct buffer *x, struct rows rows);
 int attribution_passes(enum attribution a);
 /* Doubles of engine.host. */
 size_t attribution_host(const struct shape *s);
+
+/* -- range.c -- */
+/* The largest norms of gradients at the points that are looked at: the least and the most of them. */
+struct extent {
+    double least, most;
+};
+#define EXTENT_NONE ((struct extent){INFINITY, 0})
+/* 1 if the block's input reaches its output by a sum alone, so that a gradient does not get smaller on its way back. */
+int range_passes(const struct block *b);
+/* dx is the gradient of layer l's x; kept where it is one of the points. */
+void range_peak(struct engine *g, int l, const struct buffer *dx, int batch);
+/* The points of a pass beside the norms of the embeddings, and one of them: [B]. */
+int range_points(const struct engine *g);
+const struct buffer *range_point(const struct engine *g, int point);
+void extent_add(struct extent *x, double peak);
+void extent_add_rows(struct extent *x, const double *norm, size_t n);
+/* 1 if the set's numbers hold them, and what is small beside them. */
+int extent_fits(const struct engine *g, const struct extent *x);
+/* 1 if another seed is to be tried, 2^exponent: by what was found with the one before, which did not fit. Both numbers begin
+ * with 0. */
+int range_next(int *exponent, int *tries, const struct engine *g, const struct extent *found);
+/* Norms [n] measured with the seed 2^exponent -> those of the seed 1; NaN where that seed did not fit either. */
+void range_end(double *norm, size_t n, int exponent, const struct engine *g, const struct extent *found);
 
 /* -- engine.c -- */
 /* An error unless the engine was made for this. */

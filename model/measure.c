@@ -3,6 +3,7 @@
  * device does all in order. */
 #include "model/engine_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +13,34 @@ static int layers_measured(const struct engine *g)
     return g->shape.by_layer ? g->d->layers : 1;
 }
 
+/* What is read of a batch, `count` in all: norms of each layer measured, log p, points of range.c. */
+static int readings_count(const struct engine *g)
+{
+    return layers_measured(g) + 1 + range_points(g);
+}
+
+/* The i-th of them, and its values a segment. */
+static const struct buffer *reading_of(const struct engine *g, int i, size_t *each)
+{
+    int layers = layers_measured(g);
+    *each = i < layers ? (size_t)g->shape.keys[i] : 1;
+    if (i < layers)
+        return i ? g->layers[i].norms : g->norms;
+    return i == layers ? g->logprob : range_point(g, i - layers - 1);
+}
+
 int measure_open(struct engine *g, struct error *e)
 {
-    size_t each = (size_t)layers_measured(g) + 1;
-    if (!g->k->read_begin || g->shape.kind != REQUEST_GRADIENT)
+    size_t each = (size_t)readings_count(g), ids = (size_t)g->shape.batch * ((size_t)g->shape.n + 1);
+    if (g->shape.kind != REQUEST_GRADIENT)
         return 0;
-    for (int i = 0; i < ENGINE_AHEAD; i++)
-        if (!(g->begun[i].readings = calloc(each, sizeof *g->begun[i].readings)))
-            return fail_memory(e, (double)each * sizeof *g->begun[i].readings, "readings");
+    for (int i = 0; i < ENGINE_AHEAD; i++) {
+        struct begun *b = &g->begun[i];
+        if (!(b->ids = calloc(ids, sizeof *b->ids)))
+            return fail_memory(e, (double)ids * sizeof *b->ids, "token ids");
+        if (g->k->read_begin && !(b->readings = calloc(each, sizeof *b->readings)))
+            return fail_memory(e, (double)each * sizeof *b->readings, "readings");
+    }
     return 0;
 }
 
@@ -27,7 +48,7 @@ int measure_open(struct engine *g, struct error *e)
 static void drop(struct engine *g, struct begun *b)
 {
     struct error unused;
-    for (int i = 0; b->readings && i <= layers_measured(g); i++)
+    for (int i = 0; b->readings && i < readings_count(g); i++)
         if (b->readings[i]) {
             g->k->read_end(g->k, NULL, b->readings[i], &unused); /* only after a failure, which has been told */
             b->readings[i] = NULL;
@@ -39,6 +60,7 @@ void measure_close(struct engine *g)
     for (int i = 0; i < ENGINE_AHEAD; i++) {
         drop(g, &g->begun[i]);
         free(g->begun[i].readings);
+        free(g->begun[i].ids);
     }
 }
 
@@ -51,7 +73,7 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
 {
     struct kernels *k = g->k;
     struct buffer *gradient;
-    int layers = layers_measured(g);
+    size_t each;
     if (g->begun_count == engine_ahead(g))
         return fail(e, "%d batches are begun and none is ended", g->begun_count);
     int slot = (g->begun_first + g->begun_count) % ENGINE_AHEAD;
@@ -66,10 +88,10 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
         return -1;
     reverse_norms(g, gradient, count);
     b->count = count;
-    for (int l = 0; b->readings && l <= layers; l++) {
-        const struct buffer *from = l == layers ? g->logprob : l ? g->layers[l].norms : g->norms;
-        b->readings[l] = k->read_begin(k, from, 0, (size_t)count * (l == layers ? 1 : (size_t)g->shape.keys[l]), e);
-        if (!b->readings[l]) {
+    memcpy(b->ids, ids, (size_t)count * ((size_t)g->shape.n + 1) * sizeof *ids);
+    for (int i = 0; b->readings && i < readings_count(g); i++) {
+        const struct buffer *from = reading_of(g, i, &each);
+        if (!(b->readings[i] = k->read_begin(k, from, 0, (size_t)count * each, e))) {
             drop(g, b);
             return -1;
         }
@@ -78,12 +100,13 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     return 0;
 }
 
-/* Reading i of the batch, or, without readings, `count` values of a buffer. */
-static int take(struct engine *g, double *values, struct begun *b, int i, const struct buffer *from, size_t count,
-                struct error *e)
+/* Reading i of the batch, from its buffer where the set computes at once. */
+static int take(struct engine *g, double *values, struct begun *b, int i, struct error *e)
 {
+    size_t each;
+    const struct buffer *from = reading_of(g, i, &each);
     if (!b->readings) {
-        g->k->read(g->k, values, from, 0, count);
+        g->k->read(g->k, values, from, 0, (size_t)b->count * each);
         return 0;
     }
     struct reading *r = b->readings[i];
@@ -98,7 +121,7 @@ static int take_norms(struct engine *g, double *norm, struct begun *b, int l, st
     double *values = malloc(count * rows * sizeof *values);
     if (!values)
         return fail_memory(e, 8.0 * (double)count * (double)rows, "norms");
-    int rc = take(g, values, b, l, l ? g->layers[l].norms : g->norms, count * rows, e);
+    int rc = take(g, values, b, l, e);
     for (size_t s = 0; rc == 0 && s < count; s++) {
         double *to = norm + (s * layers + (size_t)l) * n;
         memset(to, 0, (n - rows) * sizeof *to);
@@ -108,19 +131,65 @@ static int take_norms(struct engine *g, double *norm, struct begun *b, int l, st
     return rc;
 }
 
+/* All that is read of a batch: norm [count, layers, n], logprob [count], and the extent [count] of its gradients. */
+static int take_all(struct engine *g, double *norm, double *logprob, struct extent *extent, struct begun *b, struct error *e)
+{
+    size_t n = (size_t)g->shape.n, count = (size_t)b->count, layers = (size_t)layers_measured(g);
+    double *peak = calloc(count, sizeof *peak);
+    int rc = peak ? 0 : fail_memory(e, 8.0 * (double)count, "norms");
+    for (int l = 0; rc == 0 && l < (int)layers; l++)
+        rc = take_norms(g, norm, b, l, e);
+    if (rc == 0)
+        rc = take(g, logprob, b, (int)layers, e);
+    for (size_t s = 0; s < count; s++)
+        extent[s] = EXTENT_NONE;
+    for (int point = 0; rc == 0 && point < range_points(g); point++) {
+        rc = take(g, peak, b, (int)layers + 1 + point, e);
+        for (size_t s = 0; rc == 0 && s < count; s++)
+            extent_add(&extent[s], peak[s]);
+    }
+    free(peak);
+    if (rc == 0 && !b->readings)
+        rc = g->k->synchronize(g->k, e);
+    for (size_t i = 0; rc == 0 && i < count * layers; i++)
+        extent_add_rows(&extent[i / layers], norm + i * n, n);
+    return rc;
+}
+
+/* Norms [layers, n] of one segment whose gradients have that extent, measured with seeds that fit them; NaN where none does. A
+ * batch that is begun keeps its numbers: its readings are on their way. */
+static int measure_again(struct engine *g, double *norm, const int32_t *ids, struct extent extent, struct error *e)
+{
+    struct begun one = {.count = 1};
+    struct buffer *gradient;
+    double own = g->seed, logprob;
+    int exponent = 0, tries = 0, rc = 0;
+    while (rc == 0 && range_next(&exponent, &tries, g, &extent)) {
+        g->seed = ldexp(own, exponent);
+        rc = engine_upload(g, ids, 1, e) || reverse_pass(g, &gradient, 1, e) ? -1 : 0;
+        g->seed = own;
+        if (rc)
+            return -1;
+        reverse_norms(g, gradient, 1);
+        rc = take_all(g, norm, &logprob, &extent, &one, e);
+    }
+    range_end(norm, (size_t)g->shape.n * (size_t)layers_measured(g), exponent, g, &extent);
+    return rc;
+}
+
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
 {
     struct begun *b = &g->begun[g->begun_first];
-    int layers = layers_measured(g), rc = 0;
+    size_t n = (size_t)g->shape.n, layers = (size_t)layers_measured(g);
     if (g->begun_count == 0)
         return fail(e, "no batch is begun");
-    for (int l = 0; rc == 0 && l < layers; l++)
-        rc = take_norms(g, norm, b, l, e);
-    if (rc == 0)
-        rc = take(g, logprob, b, layers, g->logprob, (size_t)b->count, e);
-    if (rc == 0 && !b->readings)
-        rc = g->k->synchronize(g->k, e);
+    struct extent *extent = calloc((size_t)b->count, sizeof *extent);
+    int rc = extent ? take_all(g, norm, logprob, extent, b, e) : fail_memory(e, (double)b->count * sizeof *extent, "norms");
     drop(g, b);
+    for (size_t s = 0; rc == 0 && s < (size_t)b->count; s++)
+        if (isfinite(logprob[s]) && !extent_fits(g, &extent[s]))
+            rc = measure_again(g, norm + s * layers * n, b->ids + s * (n + 1), extent[s], e);
+    free(extent);
     if (g->tie_counts)
         g->ties_measured = g->tie_counts + (size_t)g->begun_first * (size_t)g->shape.batch;
     g->begun_first = (g->begun_first + 1) % ENGINE_AHEAD;

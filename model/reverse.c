@@ -80,11 +80,13 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
                 batch, d->embedding_width);
         k->add(k, g->d_last, g->d_against, rows, d->embedding_width);
     }
+    k->row_norms(k, g->head_peak, g->d_last, 1, rows, d->embedding_width);
     if (g->project_out.weight) {
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
     normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0, PRODUCT);
+    range_peak(g, d->layers, dx, batch);
 }
 
 /* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
@@ -292,6 +294,7 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
             return -1;
         if (g->shape.by_layer && l > 0)
             k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);
+        range_peak(g, l, dx, batch);
         if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass begins with the first one */
             return -1;
         struct buffer *swap = dx;

@@ -291,6 +291,30 @@ static void excluded_segments_are_counted(void **state)
     csv_table_free(&summary);
 }
 
+/* Norms that float does not hold are measured and stored all the same: the field is that of f64. */
+static void faint_gradients_have_their_field(void **state)
+{
+    static const char *const columns[] = {"erf", "saturated", "erf_without_sink", "excluded"};
+
+    (void)state;
+    succeed("erf faint --text text --length 64 --segments 3 --bootstrap 0 --quiet -o faint-f32");
+    succeed("erf faint --text text --length 64 --segments 3 --bootstrap 0 --quiet --dtype f64 -o faint-f64");
+
+    struct csv_table got = read_table(at("faint-f32/summary.csv")), want = read_table(at("faint-f64/summary.csv"));
+    struct result narrow = read_result("faint-f32"), wide = read_result("faint-f64");
+    const struct result_field *f = result_main(&narrow.models[0]), *w = result_main(&wide.models[0]);
+
+    for (size_t row = 0; row < want.rows; row++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            assert_string_equal(cell(&got, row, columns[c]), cell(&want, row, columns[c]));
+    for (size_t i = 0; i < 3 * f->positions; i++)
+        assert_true(w->norm[i] < 1e-30 && fabs(f->norm[i] - w->norm[i]) <= 1e-4 * w->norm[i]);
+    csv_table_free(&got);
+    csv_table_free(&want);
+    result_free(&narrow);
+    result_free(&wide);
+}
+
 static void results_are_kept(void **state)
 {
     struct outcome o;
@@ -652,6 +676,7 @@ static int make_inputs(void **state)
         {"big", {.seed = 4, .vocabulary = 300}},
         {"missing", {.seed = 5, .missing = "layers.1.mlp.down.weight"}},
         {"rare", {.seed = 7, .untied = 1, .spoiled = "embedding.weight"}}, /* the row of id 0 */
+        {"faint", {.seed = 8, .settings = "\"embedding_scale\": 1e-37,"}},
         {"spoiled", {.seed = 6, .spoiled = "layers.1.mlp.down.bias"}},
     };
     int32_t ids[300];
@@ -689,6 +714,7 @@ int main(void)
         cmocka_unit_test(folder_in_the_way),
         cmocka_unit_test(results_agree_with_each_other),
         cmocka_unit_test(excluded_segments_are_counted),
+        cmocka_unit_test(faint_gradients_have_their_field),
         cmocka_unit_test(results_are_kept),
         cmocka_unit_test(names_are_made_unique),
         cmocka_unit_test(tokens_and_text_agree),

@@ -69,6 +69,7 @@ static const struct {
     {"window --text text --length 64 --segments 3 --layer 0 --bias -t/3 --bias-dtype bf16 --window 9 --train-length 16", 1},
     {"poor --text bytes --length 16 --segments 8 --stride 16 --bootstrap 20 --threshold 0.5",
      2}, /* one segment of each shard is excluded */
+    {"faint window --text text --length 64 --segments 5 --bootstrap 20 --layer all", 2}, /* norms that float does not hold */
 };
 
 static void merge_row(size_t i)
@@ -483,6 +484,7 @@ static int make_inputs(void **state)
         {"alibi", {.layers = 2, .settings = "\"position_bias\": \"alibi\",", .seed = 3}},
         {"rotary", {.layers = 2, .settings = "\"position\": {\"kind\": \"rotary\"},", .seed = 4}},
         {"spoiled", {.layers = 2, .spoiled = "embedding.weight", .seed = 5}},
+        {"faint", {.layers = 2, .settings = "\"embedding_scale\": 1e-37,", .seed = 7}},
         {"poor", {.layers = 2, .spoiled = "embedding.weight", .untied = 1, .seed = 6}},
     };
     unsigned char bytes[128 + 512];

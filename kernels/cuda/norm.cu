@@ -31,17 +31,21 @@ __device__ static float row_sum(float x, float *space)
     return THREADS == WARP ? warp_sum(x) : block_sum(x, space);
 }
 
-/* f from the sum of squares (about the mean). */
+/* f from the sum of squares (about the mean). A sum that is beyond float, of elements that are not, would make it 0 and the row
+ * one of zeros: then it is no number, and the run says so. */
 __device__ static float factor_of(const struct norm_arguments &a, float squares, int width)
 {
+    float f;
     switch (a.kind) {
-    case NORM_RMS_OUTSIDE: return 1 / (sqrtf(squares / (float)width) + a.epsilon);
+    case NORM_RMS_OUTSIDE: f = 1 / (sqrtf(squares / (float)width) + a.epsilon); break;
     case NORM_LENGTH: {
         float length = sqrtf(squares);
-        return 1 / (length < a.epsilon ? a.epsilon : length);
+        f = 1 / (length < a.epsilon ? a.epsilon : length);
+        break;
     }
-    default: return 1 / sqrtf(squares / (float)width + a.epsilon);
+    default: f = 1 / sqrtf(squares / (float)width + a.epsilon);
     }
+    return f > 0 ? f : NAN;
 }
 
 /* a of the formula above. */

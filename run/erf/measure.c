@@ -6,17 +6,22 @@
 #include "run/interrupt.h"
 #include "run/validate/validate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Says which layer spoils every segment. Always -1. */
-static int explain_unusable(const struct erf_model *m, struct engine *g, struct error *e)
+static int explain_unusable(const struct erf_model *m, size_t target, struct engine *g, struct error *e)
 {
     int layer, layers = m->decoder->layers;
     const char *path = m->argument->path;
+    const double *norm = erf_fields(m, target)->norm;
 
     if (engine_first_nonfinite(g, m->segments.ids, &layer, e) != 0)
         return -1;
+    if (layer > layers && isnan(norm[0]))
+        return fail(e, "%s: none of %zu segments is usable: their gradients span more than the numbers of this --dtype hold%s",
+                    path, m->segments.count, m->out->wide ? "" : " (expected f64)");
     if (layer > layers)
         return fail(e,
                     "%s: none of %zu segments is usable: no gradient reaches the input embeddings (expected norms with a "
@@ -124,7 +129,7 @@ static int finish_target(struct erf_run *r, size_t index, size_t target, struct 
         if (!g)
             g = erf_engine_open(r, m, fields->target, e);
         if (g)
-            explain_unusable(m, g, e);
+            explain_unusable(m, target, g, e);
     }
 end:
     engine_close(g);

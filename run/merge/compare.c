@@ -46,7 +46,7 @@ static int compare_models(const struct shard *a, const struct shard *b, const st
 
         if (compare_attributes(a, b, x->name, f, g, e) != 0 || compare_attributes(b, a, x->name, g, f, e) != 0)
             return -1;
-        if (f->target != g->target || f->layer != g->layer || x->wide != y->wide || x->attention.layers != y->attention.layers ||
+        if (f->target != g->target || f->layer != g->layer || x->attention.layers != y->attention.layers ||
             x->attention.heads != y->attention.heads)
             return fail(e, "%s: holds other targets, layers or attention of %s than %s (expected shards of one run)", a->folder,
                         x->name, b->folder);

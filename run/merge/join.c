@@ -164,6 +164,7 @@ static int join_model(struct result_model *out, const struct shard *s, const str
 
     if (strcmp(m->name, out->name) != 0 || m->segments != count || m->field_count != out->field_count)
         return fail(e, "%s: does not hold what its command says of %s", s->path, out->name);
+    out->wide |= m->wide;
     memcpy(out->start + first, m->start, count * sizeof *m->start);
     for (size_t k = 0; k < out->field_count; k++)
         if (join_field(&out->fields[k], s, m, &m->fields[k], first, e) != 0)
