@@ -149,6 +149,28 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
 
 /* ---- rules for a last piece from X on ---- */
 
+/* x on the scale of the bias as it is asked for: the shift was taken off it. */
+static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x, mpfr_rnd_t round)
+{
+    fmpz_get_mpfr(out, f->shift, round);
+    mpfr_add(out, out, x, round);
+}
+
+/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits worth reading, as exp(...). */
+static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x, int up)
+{
+    char digits[64];
+    mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
+    LOCAL_REAL(96, y);
+    unshifted(y, f, x, round);
+    if (mpfr_cmpabs_ui(y, READABLE) < 0) {
+        mpfr_exp(y, y, round);
+        return bound_text(out, y, 6, up);
+    }
+    snprintf(out, 64, "exp(%.58s)", bound_text(digits, y, 6, up));
+    return out;
+}
+
 /* [4.4] Rule 1: every member of the family falls at least as t^-s, s > 1. */
 static int power_law(struct series_summand *f, const struct range *x, const fmpz_t X)
 {
@@ -161,15 +183,23 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
     f->tail = TAIL_POWER;
     certify_rate(&f->certificate, "4.4", X, x);
     distance_text(from, X);
-    if (mpfr_cmp_ui(s, 1000000) > 0) {
+    int steep = mpfr_cmp_ui(s, 1000000) > 0;
+    if (steep && x->smooth) {
         prove(f, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", from);
         return 1;
     }
-    if (mpfr_cmp_d(s, 1.0001) > 0) {
+    if (steep) {
+        snprintf(exponent, sizeof exponent, "1000000");
+    } else if (mpfr_cmp_d(s, 1.0001) > 0) {
         bound_text(exponent, s, 8, 0);
     } else {
         mpfr_sub_ui(s, s, 1, MPFR_RNDD);
         snprintf(exponent, sizeof exponent, "(1 + %s)", bound_text(digits, s, 3, 0));
+    }
+    if (!x->smooth) { /* the rates are those of the members of the family, not of b */
+        prove(f, "converges: f(t) <= %s (t/X)^-%s for all t >= X = %s, whose sum converges",
+              multiple_text(digits, f, &x->start->right, 1), exponent, from);
+        return 1;
     }
     prove(f,
           "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
@@ -181,12 +211,23 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
 /* [4.5] Rule 2: every member falls at most as 1/t. */
 static int harmonic(struct series_summand *f, const struct range *x, const fmpz_t X)
 {
-    char from[64];
+    char from[64], least[64];
     if (mpfr_cmp_si(&x->rate->left, -1) < 0 || x->masked || !mpfr_number_p(&x->start->left))
         return 0;
     f->claim = SERIES_DIVERGES;
     certify_rate(&f->certificate, "4.5", X, x);
     distance_text(from, X);
+    if (!x->smooth && mpfr_sgn(&x->rate->left) >= 0) { /* as for power_law */
+        LOCAL_REAL(96, b);
+        unshifted(b, f, &x->start->left, MPFR_RNDD);
+        prove(f, "diverges: b(t) >= %s for all t >= %s, so f(t) does not tend to 0", bound_text(least, b, 8, 0), from);
+        return 1;
+    }
+    if (!x->smooth) {
+        prove(f, "diverges: f(t) >= %s X/t for all t >= X = %s, whose sum diverges (harmonic series)",
+              multiple_text(least, f, &x->start->left, 0), from);
+        return 1;
+    }
     prove(f, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
           from, from);
     return 1;
@@ -210,28 +251,6 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
         prove(f, "with the worst value of every part that jumps or oscillates");
     range_clear(&x);
     return claimed;
-}
-
-/* x on the scale of the bias as it is asked for: the shift was taken off it. */
-static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x, mpfr_rnd_t round)
-{
-    fmpz_get_mpfr(out, f->shift, round);
-    mpfr_add(out, out, x, round);
-}
-
-/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits worth reading, as exp(...). */
-static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x, int up)
-{
-    char digits[64];
-    mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
-    LOCAL_REAL(96, y);
-    unshifted(y, f, x, round);
-    if (mpfr_cmpabs_ui(y, READABLE) < 0) {
-        mpfr_exp(y, y, round);
-        return bound_text(out, y, 6, up);
-    }
-    snprintf(out, 64, "exp(%.58s)", bound_text(digits, y, 6, up));
-    return out;
 }
 
 /* Of all distances from X on: between which multiples of a growth f is. */
