@@ -2,6 +2,7 @@
 #include "plots/script.h"
 
 #include "io/atomic.h"
+#include "plots/density.h"
 #include "plots/draw.h"
 
 #include <math.h>
@@ -186,6 +187,19 @@ static int write_parts(FILE *f, struct script *s, struct parts *p, int (*write)(
     return 0;
 }
 
+/* Of a size that was asked for. */
+static int say_density(const char *folder, const char *stem, double dpi, struct error *e)
+{
+    char *picture;
+    int rc;
+
+    if (asprintf(&picture, "%s/%s.png", folder, stem) < 0)
+        return fail(e, "%s: out of memory", folder);
+    rc = density_write(picture, dpi, e);
+    free(picture);
+    return rc;
+}
+
 int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
                 int (*write)(struct script *s, const void *figure, struct error *e), const void *figure, struct error *e)
 {
@@ -216,6 +230,8 @@ int script_make(const char *folder, const char *stem, const char *const *comment
         figure_remove(folder, stem, e) != 0 || atomic_place(&file, e) != 0)
         goto end;
     rc = figure_draw(strrchr(path, '/') + 1, folder, stem, style->formats, e);
+    if (rc == 0 && style->dpi > 0 && strstr(style->formats, "png"))
+        rc = say_density(folder, stem, style->dpi, e);
 end:
     atomic_abandon(&file);
     for (int i = 0; i < 3; i++) {

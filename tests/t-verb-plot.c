@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 /* `reach LINE` without gnuplot, which takes longer than all else: the scripts are what counts. */
 static void script_only(const char *line)
@@ -131,7 +132,14 @@ static void options_are_applied(void **state)
     assert_has("o4/layers.gp", "ERF(0.5)");
 }
 
-/* Width and height of a picture in mm; of png, which does not say, at 300 dots to the inch. */
+static double number_at(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+
+    return (double)(((uint32_t)u[0] << 24) + ((uint32_t)u[1] << 16) + ((uint32_t)u[2] << 8) + u[3]);
+}
+
+/* Width and height of a picture in mm. */
 static void size_of_picture(double size[2], const char *folder, const char *format)
 {
     size_t bytes;
@@ -139,10 +147,11 @@ static void size_of_picture(double size[2], const char *folder, const char *form
 
     assert_non_null(picture);
     if (strcmp(format, "png") == 0) {
-        for (int i = 0; i < 2; i++) {
-            const unsigned char *p = (const unsigned char *)picture + 16 + 4 * i;
-            size[i] = (double)(((uint32_t)p[0] << 24) + ((uint32_t)p[1] << 16) + ((uint32_t)p[2] << 8) + p[3]) / 300 * 25.4;
-        }
+        assert_memory_equal(picture + 33 + 4, "pHYs", 4);
+        assert_int_equal(picture[33 + 16], 1); /* dots to the metre */
+        assert_true(number_at(picture + 33 + 17) == (double)crc32(0, (unsigned char *)picture + 33 + 4, 13));
+        for (int i = 0; i < 2; i++)
+            size[i] = number_at(picture + 16 + 4 * i) / number_at(picture + 33 + 8 + 4 * i) * 1000;
     } else if (strcmp(format, "svg") == 0) {
         found = strstr(picture, "<svg");
         assert_non_null(found);
