@@ -35,7 +35,7 @@ int report_columns(const struct report *r, const char *const *names, int count, 
                    struct error *e) MUST_USE;
 /* The text of a cell; column -1: empty. */
 const char *report_cell(const struct report *r, size_t row, int column);
-/* A cell that must be a finite number of at least `least`; an empty one is `none`. */
+/* A cell that must be a finite number of at least `least`; an empty one is `none`, whatever the least. */
 int report_number(const struct report *r, size_t row, int column, double least, double none, double *out,
                   struct error *e) MUST_USE;
 

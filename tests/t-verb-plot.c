@@ -320,6 +320,42 @@ static void texts_are_only_texts(void **state)
     }
 }
 
+static void write_file(const char *name, const char *text, mode_t mode)
+{
+    FILE *f = fopen(at("%s", name), "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(at("%s", name), mode), 0);
+}
+
+/* Cells that a run never writes: which row, and what was expected. */
+static void tables_are_checked(void **state)
+{
+    static const char head[] = "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded\n";
+    static const char *const cases[][2] = {
+        {"a,1,16000,0.01,7,28,7,converges,2,0\na,,1,0.01,1234567,28,7654321,converges,2,0\n",
+         "row 2 has \"\" as layer (expected a whole number from 1 to 16384)"},
+        {"a,1,,0.01,7,28,7,converges,2,0\n", "row 1 has \"\" as head"},
+        {"a,0,1,0.01,7,28,7,converges,2,0\n", "row 1 has \"0\" as layer"},
+        {"a,1,16385,0.01,7,28,7,converges,2,0\n", "row 1 has \"16385\" as head"},
+        {"a,1.5,1,0.01,7,28,7,converges,2,0\n", "row 1 has \"1.5\" as layer"},
+        {"a,1,1,0.01,1e300,28,7,converges,2,0\n", "row 1 has \"1e300\" as attention_erf"},
+        {"a,1,1,0.01,7,28,-1,converges,2,0\n", "row 1 has \"-1\" as trf_length"},
+        {"a,16384,16384,0.01,7,28,7,converges,2,0\n", "has 1 rows of a, and layers up to 16384 of heads up to 16384"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text, "%s%s", head, cases[i][0]);
+        write_file("attention.csv", text, 0644);
+        expect("plot attention.csv -o refused", 1, cases[i][1]);
+    }
+}
+
 /* The ratio of perplexities is that of the targets' log p, paired. */
 static void ratios_are_paired(void **state)
 {
@@ -425,11 +461,11 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_is_drawn_whole),    cmocka_unit_test(figures_are_those_of_the_run),
-        cmocka_unit_test(options_are_applied),        cmocka_unit_test(sizes_are_those_asked_for),
-        cmocka_unit_test(options_are_refused),        cmocka_unit_test(texts_are_only_texts),
-        cmocka_unit_test(ratios_are_paired),          cmocka_unit_test(steps_are_in_order),
-        cmocka_unit_test(scripts_are_the_same_bytes),
+        cmocka_unit_test(a_folder_is_drawn_whole), cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(options_are_applied),     cmocka_unit_test(sizes_are_those_asked_for),
+        cmocka_unit_test(options_are_refused),     cmocka_unit_test(texts_are_only_texts),
+        cmocka_unit_test(ratios_are_paired),       cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(tables_are_checked),      cmocka_unit_test(scripts_are_the_same_bytes),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

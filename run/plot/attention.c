@@ -18,15 +18,16 @@ struct table {
     int column[HEADS_COLUMNS];
 };
 
+/* A whole number of at least `least`; an empty cell of a layer or head is refused, another one is 0. */
 static int whole(const struct table *t, size_t row, int column, double least, size_t *out, struct error *e)
 {
-    double value;
+    double most = column < HEADS_EPSILON ? LARGEST : 0x1p53, value;
 
     if (report_number(t->report, row, t->column[column], least, 0, &value, e) != 0)
         return -1;
-    if (column < HEADS_EPSILON && value > LARGEST)
-        return fail(e, "%s: row %zu has %.10g as %s (expected at most %d)", t->report->path, row + 1, value, columns[column],
-                    LARGEST);
+    if (!(value >= least && value <= most) || value != floor(value))
+        return fail(e, "%s: row %zu has \"%s\" as %s (expected a whole number from %g to %.16g)", t->report->path, row + 1,
+                    report_cell(t->report, row, t->column[column]), columns[column], least, most);
     *out = (size_t)value;
     return 0;
 }
@@ -62,6 +63,10 @@ static int add_model(struct result *out, const struct table *t, size_t first, si
         m->attention.layers = layer > m->attention.layers ? layer : m->attention.layers;
         m->attention.heads = head > m->attention.heads ? head : m->attention.heads;
     }
+    if (m->attention.layers * m->attention.heads > last - first)
+        return fail(e, "%s: has %zu rows of %s, and layers up to %zu of heads up to %zu (expected a row of each head)",
+                    t->report->path, last - first, report_cell(t->report, first, t->column[HEADS_MODEL]), m->attention.layers,
+                    m->attention.heads);
     m->attention.rows = calloc(m->attention.layers * m->attention.heads, sizeof *m->attention.rows);
     if (!m->attention.rows)
         return fail_memory(e, (double)(m->attention.layers * m->attention.heads) * sizeof *m->attention.rows, "the heads");

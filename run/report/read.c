@@ -1,9 +1,12 @@
 /* What a report is made of: files, and numbers that follow from them. */
+#include "io/element.h"
 #include "run/attention/attention.h"
 #include "run/erf/reduce.h"
 #include "run/report/run.h"
 #include "run/results.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,43 +18,63 @@ enum { MODEL, LAYER, HEAD, EPSILON, ERF, TRF, TRF_LENGTH, VERDICT, SEGMENTS, EXC
 static const char *const names[COLUMNS] = {"model", "layer",      "head",    "epsilon",  "attention_erf",
                                            "trf",   "trf_length", "verdict", "segments", "excluded"};
 
-static size_t whole(const struct csv_table *t, size_t row, int column)
+static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
 {
-    return strtoul(t->cell[row * t->columns + (size_t)column], NULL, 10);
+    const char *text = t->cell[row * t->columns + (size_t)column];
+    char *end;
+
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return errno == 0 && *end == 0 && (!*text || isdigit((unsigned char)*text)) ? 0 : -1;
+}
+
+/* What row number i of a model's must be of, and its values. */
+static int read_row(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t row, size_t i,
+                    const char *path, struct error *e)
+{
+    struct result_attention *a = &m->attention;
+    size_t head = i / r->threshold_count, q = r->threshold_count - 1 - i % r->threshold_count, at_layer, at_head, excluded;
+    struct attention_row *to = &a->rows[head * r->threshold_count + q];
+    const char *const *cell = (const char *const *)&t->cell[row * t->columns];
+    char epsilon[32];
+
+    if (strcmp(cell[column[MODEL]], m->name) != 0 || whole(t, row, column[LAYER], &at_layer) != 0 ||
+        at_layer != head / m->heads + 1 || whole(t, row, column[HEAD], &at_head) != 0 || at_head != head % m->heads + 1 ||
+        strcmp(cell[column[EPSILON]], result_epsilon(epsilon, r->thresholds[q])) != 0)
+        return fail(e, "%s: row %zu is not of %s, layer %zu, head %zu (expected the table of the same run as erf.h5)", path,
+                    row + 1, m->name, head / m->heads + 1, head % m->heads + 1);
+    if (whole(t, row, column[ERF], &to->erf) != 0 || whole(t, row, column[TRF_LENGTH], &to->trf_length) != 0 ||
+        whole(t, row, column[SEGMENTS], &a->measured) != 0 || whole(t, row, column[EXCLUDED], &excluded) != 0 ||
+        excluded > a->measured)
+        return fail(e,
+                    "%s: row %zu: attention_erf, trf_length, segments or excluded is not a count (expected the table of the "
+                    "same run as erf.h5)",
+                    path, row + 1);
+    snprintf(to->trf, sizeof to->trf, "%s", cell[column[TRF]]);
+    to->verdict = cell[column[VERDICT]];
+    a->used = a->measured - excluded;
+    return 0;
 }
 
 /* The rows of a model stand in the order of layers, heads and, from the highest on, thresholds. */
 static int read_model(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t *row,
                       const char *path, struct error *e)
 {
-    size_t thresholds = r->threshold_count, count = m->layers * m->heads * thresholds;
     struct result_attention *a = &m->attention;
-    char epsilon[32];
+    size_t count;
 
-    a->rows = *row + count <= t->rows ? calloc(count, sizeof *a->rows) : NULL;
-    if (*row + count <= t->rows && !a->rows)
-        return fail_memory(e, (double)count * sizeof *a->rows, "the attention of all heads");
+    if (size_multiply(&count, m->layers, m->heads) != 0 || size_multiply(&count, count, r->threshold_count) != 0 ||
+        count > t->rows - *row)
+        return fail(e, "%s: row %zu is missing, of %s (expected the table of the same run as erf.h5)", path, t->rows + 1,
+                    m->name);
     a->layers = m->layers;
     a->heads = m->heads;
     a->positions = r->length - 1;
-    for (size_t i = 0; i < count; i++, ++*row) {
-        size_t head = i / thresholds, q = thresholds - 1 - i % thresholds;
-        const char *const *cell = a->rows ? (const char *const *)&t->cell[*row * t->columns] : NULL;
-
-        if (!cell || strcmp(cell[column[MODEL]], m->name) != 0 || whole(t, *row, column[LAYER]) != head / m->heads + 1 ||
-            whole(t, *row, column[HEAD]) != head % m->heads + 1 ||
-            strcmp(cell[column[EPSILON]], result_epsilon(epsilon, r->thresholds[q])) != 0)
-            return fail(e, "%s: row %zu is not of %s, layer %zu, head %zu (expected the table of the same run as erf.h5)", path,
-                        *row + 1, m->name, head / m->heads + 1, head % m->heads + 1);
-        struct attention_row *to = &a->rows[head * thresholds + q];
-
-        to->erf = whole(t, *row, column[ERF]);
-        snprintf(to->trf, sizeof to->trf, "%s", cell[column[TRF]]);
-        to->trf_length = whole(t, *row, column[TRF_LENGTH]);
-        to->verdict = cell[column[VERDICT]];
-        a->measured = whole(t, *row, column[SEGMENTS]);
-        a->used = a->measured - whole(t, *row, column[EXCLUDED]);
-    }
+    if (!(a->rows = calloc(count, sizeof *a->rows)))
+        return fail_memory(e, (double)count * sizeof *a->rows, "the attention of all heads");
+    for (size_t i = 0; i < count; i++, ++*row)
+        if (read_row(r, m, t, column, *row, i, path, e) != 0)
+            return -1;
     return attention_correlate(r, m, e);
 }
 
