@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +108,72 @@ static int is_influence(const char *variable)
     return 0;
 }
 
-/* The environment without these, and with no terminal until the script sets one, so that no display is asked for. Caller frees;
- * NULL without memory. */
-static char **make_environment(void)
+/* Of PATH the absolute entries other than FOLDER, as "PATH=A:B": nothing that lies in FOLDER is run, by gnuplot either. Caller
+ * frees; NULL without memory. */
+static char *make_path(const char *folder)
+{
+    const char *at = getenv("PATH"), *colon;
+    char *made = malloc(strlen("PATH=") + strlen(at ? at : "") + 1), *end = made;
+    struct stat here, there;
+    int is_there = stat(folder, &here) == 0;
+
+    if (!made)
+        return NULL;
+    end = stpcpy(made, "PATH=");
+    for (; at && *at; at = *colon ? colon + 1 : colon) {
+        char *first = end;
+
+        colon = strchrnul(at, ':');
+        if (*at != '/')
+            continue;
+        if (end[-1] != '=')
+            *end++ = ':';
+        char *entry = end;
+        end = mempcpy(end, at, (size_t)(colon - at));
+        *end = 0;
+        if (is_there && stat(entry, &there) == 0 && there.st_dev == here.st_dev && there.st_ino == here.st_ino)
+            *(end = first) = 0;
+    }
+    return made;
+}
+
+/* 1 if the file that PROGRAM leads to lies in FOLDER. */
+static int lies_in(const char *program, const char *folder)
+{
+    char *file = realpath(program, NULL), *place = realpath(folder, NULL), *slash = file ? strrchr(file, '/') : NULL;
+    int inside = 0;
+
+    if (slash && place) {
+        slash[slash == file] = 0;
+        inside = strcmp(file, place) == 0;
+    }
+    free(file);
+    free(place);
+    return inside;
+}
+
+/* The first gnuplot of `path`, which make_path has made. Caller frees; NULL: there is none. */
+static char *find_gnuplot(const char *path, const char *folder)
+{
+    const char *at = path + strlen("PATH="), *colon;
+
+    for (; *at; at = *colon ? colon + 1 : colon) {
+        struct stat found;
+        char *program;
+
+        colon = strchrnul(at, ':');
+        if (asprintf(&program, "%.*s/gnuplot", (int)(colon - at), at) < 0)
+            return NULL;
+        if (access(program, X_OK) == 0 && stat(program, &found) == 0 && S_ISREG(found.st_mode) && !lies_in(program, folder))
+            return program;
+        free(program);
+    }
+    return NULL;
+}
+
+/* The environment without these, with that PATH, and with no terminal until the script sets one, so that no display is asked for.
+ * Caller frees; NULL without memory. */
+static char **make_environment(char *path)
 {
     static char no_terminal[] = "GNUTERM=unknown";
     size_t count = 0, used = 0;
@@ -117,17 +181,20 @@ static char **make_environment(void)
 
     while (environ[count])
         count++;
-    made = calloc(count + 2, sizeof *made);
+    made = calloc(count + 3, sizeof *made);
     for (size_t i = 0; made && i < count; i++)
-        if (!is_influence(environ[i]))
+        if (!is_influence(environ[i]) && strncmp(environ[i], "PATH=", strlen("PATH=")) != 0)
             made[used++] = environ[i];
-    if (made)
+    if (made) {
+        made[used++] = path;
         made[used] = no_terminal;
+    }
     return made;
 }
 
-/* posix_spawnp, with no signal held back from the child: the threads of a program that computes take none (run/interrupt.h). */
-static int spawn(pid_t *child, const posix_spawn_file_actions_t *actions, char *const *argv, char *const *environment)
+/* posix_spawn, with no signal held back from the child: the threads of a program that computes take none (run/interrupt.h). */
+static int spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions, char *const *argv,
+                 char *const *environment)
 {
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -140,7 +207,7 @@ static int spawn(pid_t *child, const posix_spawn_file_actions_t *actions, char *
     if (rc == 0)
         rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     if (rc == 0)
-        rc = posix_spawnp(child, argv[0], actions, &attributes, argv, environment);
+        rc = posix_spawn(child, program, actions, &attributes, argv, environment);
     posix_spawnattr_destroy(&attributes);
     return rc;
 }
@@ -154,73 +221,142 @@ static int no_gnuplot(const char *script, struct error *e)
     return FIGURE_NO_GNUPLOT;
 }
 
-/* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER: without the files of its user's own. 0, or why there are no pictures. */
-static int run_gnuplot(const char *folder, const char *script, const char *assignments, struct error *e)
-{
-    const char *argv[] = {"gnuplot", "-d", "-e", assignments, script, NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2], status, late, rc;
-    char said[400];
-    pid_t child;
-    char **environment = make_environment();
+/* The gnuplot that draws now, for figure_stop; 0: none. */
+static _Atomic pid_t drawing;
 
-    if (!environment) {
-        fail(e, "gnuplot: cannot be started: out of memory");
-        return FIGURE_NOT_DRAWN;
-    }
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        fail(e, "gnuplot: cannot be started: %s", strerror(errno));
-        free(environment);
-        return FIGURE_NOT_DRAWN;
-    }
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        close(ends[0]);
-        close(ends[1]);
-        free(environment);
-        fail(e, "gnuplot: cannot be started: out of memory");
-        return FIGURE_NOT_DRAWN;
-    }
+void figure_stop(void)
+{
+    pid_t child = atomic_load(&drawing);
+
+    if (child > 0 && kill(child, SIGKILL) == 0)
+        waitpid(child, NULL, 0);
+}
+
+/* Waits for the child that draws. Its number is nobody else's until it has been waited for: until then it may be ended. */
+static int wait_for(pid_t child, int *status)
+{
+    siginfo_t ended;
+
+    while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    atomic_store(&drawing, 0);
+    while (waitpid(child, status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return 0;
+}
+
+/* What the child has open, and by which names. */
+enum { SCRIPT = 3, PICTURE = 4 };
+#define SCRIPT_NAME "/dev/fd/3"
+#define PICTURE_NAME "/dev/fd/4"
+
+/* Starts PROGRAM with nothing to read, SCRIPT and PICTURE open, and `said` for what it says; not where these lie, for gnuplot
+ * runs what it finds there (a gnuplot-tikz.lua). 0 or a number of an error. */
+static int start(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
+                 char *const *environment, int said)
+{
+    posix_spawn_file_actions_t actions;
+    int rc = posix_spawn_file_actions_init(&actions);
+
+    if (rc != 0)
+        return rc;
     rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (rc == 0)
         rc = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+        rc = posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
     if (rc == 0)
-        rc = posix_spawn_file_actions_addchdir_np(&actions, folder);
+        rc = posix_spawn_file_actions_addopen(&actions, SCRIPT, script, O_RDONLY, 0);
     if (rc == 0)
-        rc = spawn(&child, &actions, (char *const *)argv, environment);
-    free(environment);
+        rc = posix_spawn_file_actions_addopen(&actions, PICTURE, picture, O_WRONLY | O_NOFOLLOW, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addchdir_np(&actions, "/");
+    if (rc == 0)
+        rc = spawn(child, program, &actions, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (rc != 0) {
+    return rc;
+}
+
+/* What gnuplot said, with the script by its own name; the caller frees. NULL when memory runs out. */
+static char *name_script(const char *said, const char *script)
+{
+    const char *at = strstr(said, SCRIPT_NAME);
+    char *told;
+
+    if (!at)
+        return strdup(said);
+    return asprintf(&told, "%.*s%s%s", (int)(at - said), said, script, at + strlen(SCRIPT_NAME)) < 0 ? NULL : told;
+}
+
+/* FOLDER/NAME; NULL when memory runs out. Caller frees. */
+static char *name_in(const char *folder, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+/* Why the gnuplot that ended so drew nothing of PATH. */
+static int tell(const char *path, const char *script, const char *said, int status, int late, struct error *e)
+{
+    char *told = name_script(said, script);
+
+    if (late)
+        fail(e, "gnuplot: has not drawn %s in %d s (`gnuplot %s` in that folder draws it)", path, SECONDS_MAX, script);
+    else if (WIFSIGNALED(status))
+        fail(e, "gnuplot: ended by signal %d while drawing %s", WTERMSIG(status), path);
+    else
+        fail(e, "gnuplot: cannot draw %s: %s", path, told && *told ? told : "it gives no reason");
+    free(told);
+    return FIGURE_NOT_DRAWN;
+}
+
+/* Runs `gnuplot -d` on FOLDER/SCRIPT, without the files of its user's own, to write the file PICTURE. 0, or why there is none. */
+static int run_gnuplot(const char *folder, const char *script, const char *format, const char *picture, struct error *e)
+{
+    char assignments[64], said[400], *path = make_path(folder), *whole = name_in(folder, script),
+                                     *program = path ? find_gnuplot(path, folder) : NULL;
+    char **environment = program ? make_environment(path) : NULL;
+    const char *argv[] = {"gnuplot", "-d", "-e", assignments, SCRIPT_NAME, NULL};
+    int ends[2], status, late, rc = path && !program ? ENOENT : 0;
+    pid_t child;
+
+    if (!path || !whole || (program && !environment))
+        rc = ENOMEM;
+    snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, PICTURE_NAME);
+    if (rc == 0 && pipe2(ends, O_CLOEXEC) != 0)
+        rc = errno;
+    else if (rc == 0 && (rc = start(&child, program, whole, picture, (char *const *)argv, environment, ends[1])) != 0) {
         close(ends[0]);
+        close(ends[1]);
+    }
+    free(environment);
+    free(program);
+    free(path);
+    if (rc != 0) {
+        free(whole);
         if (rc == ENOENT)
             return no_gnuplot(script, e);
         fail(e, "gnuplot: cannot be started: %s", strerror(rc));
         return FIGURE_NOT_DRAWN;
     }
+    atomic_store(&drawing, child);
+    close(ends[1]);
     late = collect(ends[0], said, sizeof said);
     if (late)
         kill(child, SIGKILL);
     close(ends[0]);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) {
-            fail(e, "gnuplot: lost: %s", strerror(errno));
-            return FIGURE_NOT_DRAWN;
-        }
-    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    /* what became of the start may be told by this status alone (POSIX, posix_spawn), as it is under emulators */
-    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0])
-        return no_gnuplot(script, e);
-    if (late)
-        fail(e, "gnuplot: has not drawn %s/%s in %d s (`gnuplot %s` in that folder draws it)", folder, script, SECONDS_MAX,
-             script);
-    else if (WIFSIGNALED(status))
-        fail(e, "gnuplot: ended by signal %d while drawing %s/%s", WTERMSIG(status), folder, script);
-    else
-        fail(e, "gnuplot: cannot draw %s/%s: %s", folder, script, said[0] ? said : "it gives no reason");
-    return FIGURE_NOT_DRAWN;
+    if (wait_for(child, &status) != 0) {
+        fail(e, "gnuplot: lost: %s", strerror(errno));
+        rc = FIGURE_NOT_DRAWN;
+    } else if (late || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        /* what became of the start may be told by this status alone (POSIX, posix_spawn), as it is under emulators */
+        rc = !late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0] ? no_gnuplot(script, e)
+                                                                                  : tell(whole, script, said, status, late, e);
+    }
+    free(whole);
+    return rc;
 }
 
 /* FOLDER/STEM.FORMAT; NULL when memory runs out. Caller frees. */
@@ -270,7 +406,6 @@ static char *make_output(const char *picture, struct error *e)
 static int draw_one(const char *script, const char *folder, const char *stem, const char *format, struct error *e)
 {
     char *picture = picture_name(folder, stem, format), *drawn = picture ? make_output(picture, e) : NULL;
-    char assignments[256];
     struct stat found;
     int rc = -1;
 
@@ -278,8 +413,7 @@ static int draw_one(const char *script, const char *folder, const char *stem, co
         fail(e, "%s: out of memory", folder);
     if (!drawn)
         goto end;
-    snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, strrchr(drawn, '/') + 1);
-    rc = run_gnuplot(folder, script, assignments, e);
+    rc = run_gnuplot(folder, script, format, drawn, e);
     if (rc == 0 && (lstat(drawn, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)) {
         fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the terminals of these formats, and room for %s)",
              folder, script, picture);

@@ -9,8 +9,11 @@
 enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
 
 /* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT.
- * Same returns. */
+ * The first gnuplot in a folder that PATH names absolutely is run, other than in FOLDER. Same returns. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
+
+/* Ends a gnuplot that is drawing, for a handler of a signal that ends the program. */
+void figure_stop(void);
 
 /* Removes FOLDER/STEM.{png,svg,pdf,tikz}. */
 int figure_remove(const char *folder, const char *stem, struct error *e) MUST_USE;

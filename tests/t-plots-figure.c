@@ -259,13 +259,15 @@ static void cut_off_pictures_are_dropped(void **state)
     FILE *f;
 
     assert_non_null(saved);
-    snprintf(path, sizeof path, "%s/gnuplot", folder);
+    snprintf(path, sizeof path, "%s/bin", folder); /* not where it draws: from there none is run */
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/bin/gnuplot", folder);
     f = fopen(path, "w");
     assert_non_null(f);
     fputs("#!/bin/sh\neval \"$3\"\necho 'only the first bytes of a picture' > \"$output\"\n", f);
     fclose(f);
     chmod(path, 0700);
-    snprintf(path, sizeof path, "%s:%s", folder, saved);
+    snprintf(path, sizeof path, "%s/bin:%s", folder, saved);
     setenv("PATH", path, 1);
     assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), FIGURE_NOT_DRAWN);
     assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), FIGURE_NOT_DRAWN);
@@ -273,7 +275,7 @@ static void cut_off_pictures_are_dropped(void **state)
     assert_non_null(strstr(e.text, "unfinished"));
     assert_int_equal(file_size(folder, "erf.png"), -1);
     assert_int_equal(file_size(folder, "erf.svg"), -1);
-    assert_int_equal(scratch_count(folder), 2); /* the script and this gnuplot */
+    assert_int_equal(scratch_count(folder), 2); /* the script and the folder of this gnuplot */
     free(saved);
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* `reach LINE` without gnuplot, which takes longer than all else: the scripts are what counts. */
@@ -330,6 +331,41 @@ static void write_file(const char *name, const char *text, mode_t mode)
     assert_int_equal(chmod(at("%s", name), mode), 0);
 }
 
+/* Neither a gnuplot nor what gnuplot itself looks for, where figures are written. */
+static void nothing_in_the_folder_is_run(void **state)
+{
+    const char *usual = getenv("PATH");
+    char own[4096], path[9000], linked[4096];
+
+    (void)state;
+    assert_int_equal(mkdir(at("own"), 0777), 0);
+    assert_int_equal(mkdir(at("linked"), 0777), 0);
+    snprintf(own, sizeof own, "%s", at("own"));
+    snprintf(linked, sizeof linked, "%s", at("linked"));
+    write_file("own/gnuplot", "#!/bin/sh\necho >\"${0%/*}/ran\"\n", 0755);
+    write_file("gnuplot", "#!/bin/sh\necho >ran\n", 0755);
+    write_file("own/gnuplot-tikz.lua", "io.open(\"ran\", \"w\"):close()\n", 0644);
+    write_file("gnuplot-tikz.lua", "io.open(\"ran\", \"w\"):close()\n", 0644);
+    assert_int_equal(symlink("../own/gnuplot", at("linked/gnuplot")), 0);
+    for (int i = 0; i < 6; i++) {
+        struct outcome o;
+
+        snprintf(path, sizeof path, "%s%s%s",
+                 i == 0   ? ".:"
+                 : i == 1 ? ":"
+                 : i == 2 ? "own:"
+                 : i == 3 ? own
+                 : i == 4 ? linked
+                          : "",
+                 i == 3 || i == 4 ? ":" : "", usual);
+        o = finish(start("plot all --figure erf --format tikz,svg -o own --force", path));
+        if (o.status != 0 || exists(at("own/ran")) || exists(at("ran")) || exists("/ran"))
+            fail_msg("PATH=%s: exit %d, %s", path, o.status, o.err);
+        outcome_free(&o);
+        assert_has("own/erf.tikz", "gnuplot variables");
+    }
+}
+
 /* Cells that a run never writes: which row, and what was expected. */
 static void tables_are_checked(void **state)
 {
@@ -461,11 +497,17 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_is_drawn_whole), cmocka_unit_test(figures_are_those_of_the_run),
-        cmocka_unit_test(options_are_applied),     cmocka_unit_test(sizes_are_those_asked_for),
-        cmocka_unit_test(options_are_refused),     cmocka_unit_test(texts_are_only_texts),
-        cmocka_unit_test(ratios_are_paired),       cmocka_unit_test(steps_are_in_order),
-        cmocka_unit_test(tables_are_checked),      cmocka_unit_test(scripts_are_the_same_bytes),
+        cmocka_unit_test(a_folder_is_drawn_whole),
+        cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(options_are_applied),
+        cmocka_unit_test(sizes_are_those_asked_for),
+        cmocka_unit_test(options_are_refused),
+        cmocka_unit_test(texts_are_only_texts),
+        cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(tables_are_checked),
+        cmocka_unit_test(scripts_are_the_same_bytes),
+        cmocka_unit_test(nothing_in_the_folder_is_run),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);
