@@ -77,6 +77,7 @@ int commands_main(int argc, char **argv)
     hold_closed_streams();
     fault_watch();
 
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored nobody learns how a child ended */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe ends no run */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
