@@ -3,14 +3,12 @@
 #include "commands/rows.h"
 #include "commands/verb.h"
 #include "run/convert.h"
-#include "run/interrupt.h"
 
 static int convert_call(struct call *c, struct error *e)
 {
     const struct convert_options *o = c->options;
     struct converted done;
 
-    interrupt_end();
     if (convert_run(&done, o, &c->terminal.progress, e) != 0)
         return -1;
     printf("%s: %zu tensors, %.1f MB\n", o->out, done.tensors, done.bytes / 1e6);

@@ -46,10 +46,10 @@ static int start_threads(const struct call *c, struct error *e)
 {
     const struct option_row *row = option_find(c->verb, "threads");
 
-    if (!c->verb->computes)
-        return 0;
-    interrupt_apart();
-    return threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e);
+    if (c->verb->computes)
+        interrupt_apart();
+    interrupt_end(); /* until the work says that it can stop */
+    return !c->verb->computes ? 0 : threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e);
 }
 
 static int run(struct call *c, struct error *e)

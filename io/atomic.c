@@ -14,17 +14,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary files that are open now, for a signal handler: it may neither allocate nor lock. A slot's path changes only while
- * no handler may look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
+/* What is there for a while, for a signal handler: it may neither allocate nor lock. A slot's path changes only while no handler
+ * may look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_LIVE, SLOT_REMOVING };
+enum slot_kind { SLOT_FILE, SLOT_FOLDER /* if it is empty */, SLOT_SCRATCH /* a folder and the files in it */ };
 enum { SLOTS = 32 };
 
 static struct {
     atomic_int state;
+    enum slot_kind kind;
     char path[PATH_MAX];
 } slots[SLOTS];
 
-static int slot_take(const char *path, struct error *e)
+static int slot_take(const char *path, enum slot_kind kind, struct error *e)
 {
     size_t length = strlen(path);
     if (length >= PATH_MAX)
@@ -33,6 +35,7 @@ static int slot_take(const char *path, struct error *e)
         int expected = SLOT_FREE;
         if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_FILLING)) {
             memcpy(slots[i].path, path, length + 1);
+            slots[i].kind = kind;
             atomic_store(&slots[i].state, SLOT_LIVE);
             return 0;
         }
@@ -51,17 +54,75 @@ static void slot_release(const char *path)
     }
 }
 
+/* The files in a folder, without readdir, which allocates. */
+static void remove_files(const char *folder)
+{
+    _Alignas(struct dirent64) char entries[4096];
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    for (ssize_t size; descriptor >= 0 && (size = getdents64(descriptor, entries, sizeof entries)) > 0;)
+        for (ssize_t at = 0; at < size; at += ((struct dirent64 *)(void *)&entries[at])->d_reclen)
+            unlinkat(descriptor, ((struct dirent64 *)(void *)&entries[at])->d_name, 0);
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+/* Folders last, when what lies in them is gone. */
 void atomic_remove_all(void)
 {
     int saved = errno;
-    for (int i = 0; i < SLOTS; i++) {
-        int expected = SLOT_LIVE;
-        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_REMOVING)) {
-            unlink(slots[i].path);
+    for (int folders = 0; folders < 2; folders++)
+        for (int i = 0; i < SLOTS; i++) {
+            int expected = SLOT_LIVE;
+            if (atomic_load(&slots[i].state) != SLOT_LIVE || (slots[i].kind != SLOT_FILE) != folders ||
+                !atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_REMOVING))
+                continue;
+            if (slots[i].kind == SLOT_SCRATCH)
+                remove_files(slots[i].path);
+            if (slots[i].kind == SLOT_FILE)
+                unlink(slots[i].path);
+            else
+                rmdir(slots[i].path);
             atomic_store(&slots[i].state, SLOT_FREE);
         }
-    }
     errno = saved;
+}
+
+int folder_watch(const char *path, struct error *e)
+{
+    return slot_take(path, SLOT_FOLDER, e);
+}
+
+void folder_unwatch(const char *path)
+{
+    slot_release(path);
+}
+
+char *folder_scratch(const char *stem, struct error *e)
+{
+    const char *place = getenv("TMPDIR");
+    char *made;
+    if (asprintf(&made, "%s/%s-XXXXXX", place && *place ? place : "/tmp", stem) < 0) {
+        fail_memory(e, (double)strlen(stem) + 64, "a path");
+        return NULL;
+    }
+    if (!mkdtemp(made))
+        fail(e, "%s: cannot be made: %s (expected a place for it; TMPDIR names another one)", made, strerror(errno));
+    else if (slot_take(made, SLOT_SCRATCH, e) == 0)
+        return made;
+    else
+        rmdir(made);
+    free(made);
+    return NULL;
+}
+
+void folder_scratch_remove(char *made)
+{
+    if (!made)
+        return;
+    remove_files(made);
+    rmdir(made);
+    slot_release(made);
+    free(made);
 }
 
 /* -- one file -- */
@@ -116,7 +177,7 @@ char *atomic_temporary_name(const char *path, struct error *e)
         fail_memory(e, (double)strlen(path) + 32, "a path");
         return NULL;
     }
-    if (slot_take(name, e)) {
+    if (slot_take(name, SLOT_FILE, e)) {
         free(name);
         return NULL;
     }
@@ -342,6 +403,11 @@ int folder_lock(const char *path, struct error *e)
             break;
         close(descriptor);
     }
+    if (descriptor >= 0 && slot_take(name, SLOT_FILE, e)) {
+        unlink(name);
+        close(descriptor);
+        descriptor = -1;
+    }
     free(name);
     return descriptor;
 }
@@ -353,6 +419,8 @@ void folder_unlock(int descriptor, const char *path)
     char *name = lock_name(path, NULL);
     if (name && still_there(descriptor, name))
         unlink(name);
+    if (name)
+        slot_release(name);
     free(name);
     close(descriptor);
 }

@@ -29,7 +29,8 @@ int atomic_rename(const char *temporary, const char *path, struct error *e) MUST
 /* Removes it instead. */
 void atomic_discard(const char *temporary);
 
-/* Removes every temporary file that is open now; async-signal-safe, for a handler of SIGINT or SIGTERM. */
+/* Removes every temporary file that is open now, locks of folders, scratch folders, and those that are watched;
+ * async-signal-safe, for a handler of SIGINT or SIGTERM. */
 void atomic_remove_all(void);
 
 /* Makes renames and removals in the folder last through a power cut, before any that come later. */
@@ -39,5 +40,12 @@ int folder_make(const char *path, struct error *e) MUST_USE;
 /* Locks the folder (flock on a lock file in it) and returns a descriptor to keep open, or -1: "in use by another reach". */
 int folder_lock(const char *path, struct error *e) MUST_USE;
 void folder_unlock(int descriptor, const char *path);
+/* From now on, until folder_unwatch, such a handler removes the folder if it is empty. */
+int folder_watch(const char *path, struct error *e) MUST_USE;
+void folder_unwatch(const char *path);
+/* Makes a folder STEM-XXXXXX for files alone in $TMPDIR or /tmp, and returns its path, or NULL. folder_scratch_remove removes it
+ * with what it holds, and frees the path; NULL: nothing. */
+char *folder_scratch(const char *stem, struct error *e) MUST_USE;
+void folder_scratch_remove(char *made);
 
 #endif

@@ -223,22 +223,33 @@ static int no_gnuplot(const char *script, struct error *e)
 
 /* The gnuplot that draws now, for figure_stop; 0: none. */
 static _Atomic pid_t drawing;
+static atomic_int stopped;
 
-void figure_stop(void)
-{
-    pid_t child = atomic_load(&drawing);
-
-    if (child > 0 && kill(child, SIGKILL) == 0)
-        waitpid(child, NULL, 0);
-}
-
-/* Waits for the child that draws. Its number is nobody else's until it has been waited for: until then it may be ended. */
-static int wait_for(pid_t child, int *status)
+/* Waits until the child has ended, which keeps its number. */
+static void wait_ended(pid_t child)
 {
     siginfo_t ended;
 
     while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
+}
+
+void figure_stop(void)
+{
+    pid_t child = atomic_load(&drawing);
+
+    atomic_store(&stopped, 1);
+    if (child > 0 && kill(child, SIGKILL) == 0)
+        waitpid(child, NULL, 0);
+}
+
+/* Waits for the child that draws. Until then its number is nobody else's, and figure_stop may end it: then the program is about
+ * to end, and this does not return. */
+static int wait_for(pid_t child, int *status)
+{
+    wait_ended(child);
+    while (atomic_load(&stopped))
+        pause();
     atomic_store(&drawing, 0);
     while (waitpid(child, status, 0) < 0)
         if (errno != EINTR)

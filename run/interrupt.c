@@ -2,6 +2,7 @@
 #include "run/interrupt.h"
 
 #include "io/atomic.h"
+#include "plots/draw.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 
 enum { STACK_BYTES = 256 << 10 }; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
 
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 static atomic_int signals_seen, at_once; /* a handler may run on any thread */
 
 static void on_signal(int number)
@@ -18,6 +20,7 @@ static void on_signal(int number)
     (void)number;
     if (atomic_fetch_add(&signals_seen, 1) == 0 && !atomic_load(&at_once))
         return;
+    figure_stop(); /* or it would go on writing */
     atomic_remove_all();
     _exit(1);
 }
@@ -25,9 +28,8 @@ static void on_signal(int number)
 static void fill(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(set, numbers[i]);
 }
 
 /* Handlers run here, on a stack that is one. */
@@ -63,24 +65,28 @@ void interrupt_apart(void)
     pthread_attr_destroy(&attributes);
 }
 
-void interrupt_watch(void)
+static void install(int ends)
 {
     struct sigaction action, before;
 
+    atomic_store(&at_once, ends);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays in force */
-        sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) /* nohup stays in force */
+        if ((!ends && numbers[i] != SIGHUP) || (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+            sigaction(numbers[i], &action, NULL);
+}
+
+void interrupt_watch(void)
+{
+    install(0);
 }
 
 void interrupt_end(void)
 {
-    atomic_store(&at_once, 1);
-    interrupt_watch();
+    install(1);
 }
 
 int interrupt_wanted(void)

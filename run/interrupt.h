@@ -9,8 +9,8 @@
 void interrupt_apart(void);
 /* Installs the handlers. */
 void interrupt_watch(void);
-/* The same for work that cannot stop halfway: the first signal ends the program at once. What is half written is removed, as
- * after a second. */
+/* The same for work that cannot stop halfway: the first signal ends the program at once, unless it was ignored before. What is
+ * half written is removed, as after a second. */
 void interrupt_end(void);
 /* 1 after the first signal. */
 int interrupt_wanted(void);

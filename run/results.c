@@ -33,8 +33,12 @@ int results_open(struct results *r, const char *folder, const char *const *names
     struct stat found;
 
     *r = (struct results){.folder = folder, .lock = -1, .is_new = stat(folder, &found) != 0};
-    if (folder_make(folder, e) != 0 || (r->lock = folder_lock(folder, e)) < 0)
+    if (folder_make(folder, e) != 0 || (r->is_new && folder_watch(folder, e) != 0))
         return -1;
+    if ((r->lock = folder_lock(folder, e)) < 0) {
+        folder_unwatch(folder);
+        return -1;
+    }
     for (; *names && !force; names++) {
         char *path = results_path(folder, *names, e);
         int there = path && access(path, F_OK) == 0;
@@ -71,6 +75,7 @@ void results_close(struct results *r)
     r->lock = -1;
     if (r->is_new)
         rmdir(r->folder); /* only where nothing was left in it */
+    folder_unwatch(r->folder);
 }
 
 /* 1 if the name is that of a file of these which a killed run had not written to its end. */

@@ -11,9 +11,12 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HOSTILE "<img~onload>&\"'=m"
@@ -165,10 +168,104 @@ static void test_refusals(void **state)
     free(table);
 }
 
+/* The number of the process that has written it to `started`. */
+static pid_t wait_started(void)
+{
+    for (int i = 0; i < 3000; i++) {
+        char *text = slurp(at("started"), NULL);
+        int number = text && strchr(text, '\n') ? atoi(text) : 0;
+
+        free(text);
+        if (number)
+            return number;
+        usleep(10000);
+    }
+    fail_msg("gnuplot was not started");
+    return 0;
+}
+
+/* Locks, and files that are not whole, in a folder of results. */
+static int hidden(const char *folder)
+{
+    DIR *d = opendir(at("%s", folder));
+    int count = 0;
+
+    for (const struct dirent *entry; d && (entry = readdir(d));)
+        count += entry->d_name[0] == '.' && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (d)
+        closedir(d);
+    return count;
+}
+
+/* A signal while gnuplot draws: it ends as well, and no folder for figures, no lock and no half file stays. */
+static void test_signals_leave_nothing(void **state)
+{
+    static const char *const lines[] = {"report both -o ended.html", "plot both -o drawn --force"};
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    char script[600], text[120];
+
+    (void)state;
+    assert_int_equal(mkdir(at("slow"), 0700), 0);
+    snprintf(script, sizeof script, "#!/bin/sh\necho $$ >'%s'\nexec /bin/sleep 100\n", at("started"));
+    scratch_write(at("slow"), "gnuplot", script, strlen(script));
+    assert_int_equal(chmod(at("slow/gnuplot"), 0700), 0);
+    assert_int_equal(mkdir(at("temporary-files-in-a-folder-with-a-long-name"), 0700), 0);
+    setenv("TMPDIR", at("temporary-files-in-a-folder-with-a-long-name"), 1);
+    for (size_t i = 0; i < 6; i++) {
+        pid_t child = start(lines[i % 2], at("slow")), drawing = wait_started();
+        struct outcome o;
+
+        assert_int_equal(scratch_count(getenv("TMPDIR")), i % 2 == 0);
+        kill(child, numbers[i / 2]);
+        o = finish(child);
+        if (o.status != 1 || scratch_count(getenv("TMPDIR")) || exists(at("ended.html")) || hidden("drawn") ||
+            kill(drawing, 0) == 0)
+            fail_msg("%s, signal %d: exit %d, %d temporary, gnuplot %d, %s", lines[i % 2], numbers[i / 2], o.status,
+                     scratch_count(getenv("TMPDIR")), kill(drawing, 0), o.err);
+        outcome_free(&o);
+        unlink(at("started"));
+    }
+    for (int i = 0; i < 40; i++) {
+        pid_t child = start("explain m --prompt abcdef -o ended --quiet", NULL);
+        struct outcome o;
+
+        usleep((useconds_t)(1000 * i));
+        kill(child, SIGTERM);
+        o = finish(child);
+        if (o.status ? exists(at("ended")) || (o.status != 1 && o.status != -SIGTERM) : scratch_count(at("ended")) != 2)
+            fail_msg("explain, a signal after %d ms: exit %d, %s", i, o.status, o.err);
+        outcome_free(&o);
+        snprintf(text, sizeof text, "%s", at("ended"));
+        if (exists(text)) {
+            unlink(at("ended/explain.csv"));
+            unlink(at("ended/explain.html"));
+            rmdir(text);
+        }
+    }
+    unsetenv("TMPDIR");
+}
+
+/* A parent that ignores SIGCHLD has its children not be waited for: the program's own are. */
+static void test_ignored_children(void **state)
+{
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    pid_t child = start("report run -o children.html --force", NULL);
+    signal(SIGCHLD, SIG_DFL);
+    struct outcome o = finish(child);
+    if (o.status != 0 || *o.err != (has_gnuplot ? 0 : 'r') || !exists(at("children.html")))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_without_gnuplot), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
+                                       cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_without_gnuplot),
+                                       cmocka_unit_test(test_signals_leave_nothing),
+                                       cmocka_unit_test(test_ignored_children),
+                                       cmocka_unit_test(test_refusals)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

@@ -1,7 +1,6 @@
 #include "run/plot/plot.h"
 
 #include "analyze/curve.h"
-#include "io/atomic.h"
 #include "run/results.h"
 #include "version.h"
 
@@ -110,8 +109,9 @@ static int draw(const struct plot_run *r, const char *const *comments, struct er
 int plot_run(struct plot_run *r, struct error *e)
 {
     const struct plot_options *o = r->options;
+    struct results place = {.lock = -1};
     char *command = NULL;
-    int lock = -1, rc = make_style(r, e);
+    int rc = make_style(r, e);
 
     for (int i = 0; i < o->results.count && rc == 0; i++)
         rc = plot_add(r, o->results.item[i], e);
@@ -121,12 +121,11 @@ int plot_run(struct plot_run *r, struct error *e)
     command = command_comment(r->command);
     if (!command)
         fail(e, "%s: out of memory", o->folder);
-    else if (folder_make(o->folder, e) == 0 && (lock = folder_lock(o->folder, e)) >= 0 && (o->force || check_new(r, e) == 0)) {
+    else if (results_open(&place, o->folder, (const char *const[]){NULL}, 1, e) == 0 && (o->force || check_new(r, e) == 0)) {
         r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
         rc = results_drawn(r->drawn, r->progress, e);
     }
-    if (lock >= 0)
-        folder_unlock(lock, o->folder);
+    results_close(&place);
     free(command);
     return rc;
 }

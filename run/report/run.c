@@ -3,25 +3,9 @@
 #include "io/atomic.h"
 #include "run/status.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Scripts and pictures, which are in the page by now. */
-static void remove_folder(const char *folder)
-{
-    DIR *d = opendir(folder);
-    const struct dirent *one;
-
-    while (d && (one = readdir(d)))
-        if (*one->d_name != '.')
-            unlinkat(dirfd(d), one->d_name, 0);
-    if (d)
-        closedir(d);
-    rmdir(folder);
-}
 
 static int write_page(const struct report_run *r, struct error *e)
 {
@@ -46,7 +30,6 @@ static int is_page(const char *path)
 int report_run(struct report_run *r, struct error *e)
 {
     const struct report_options *o = r->options;
-    const char *temporary = getenv("TMPDIR");
     int rc = 0;
 
     if (!is_page(o->path)) {
@@ -55,14 +38,12 @@ int report_run(struct report_run *r, struct error *e)
     }
     if (!o->force && access(o->path, F_OK) == 0)
         return fail(e, "%s: exists (expected --force to overwrite it, or another file with -o)", o->path);
-    temporary = temporary && *temporary && strlen(temporary) < 40 ? temporary : "/tmp";
-    snprintf(r->drawn_in, sizeof r->drawn_in, "%s/reach-report-XXXXXX", temporary);
-    if (!mkdtemp(r->drawn_in))
-        return fail(e, "%s: cannot be made: %s (expected a place for figures; TMPDIR names another one)", r->drawn_in,
-                    strerror(errno));
+    if (!(r->drawn_in = folder_scratch("reach-report", e)))
+        return -1;
     for (int i = 0; i < o->results.count && rc == 0; i++)
         rc = report_add(r, o->results.item[i], e);
-    remove_folder(r->drawn_in);
+    folder_scratch_remove(r->drawn_in); /* scripts and pictures are in the page by now */
+    r->drawn_in = NULL;
     if (rc == 0 && r->without_gnuplot)
         progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected gnuplot 5.4 or later on PATH)");
     return rc == 0 ? write_page(r, e) : -1;

@@ -32,7 +32,7 @@ struct report_run {
     int (*put)(FILE *f, const struct report_run *r); /* writes the page; -1: memory ran out */
     struct report_source *sources; /* [count] */
     size_t count;
-    char drawn_in[64]; /* the folder for figures, for a while; empty: there is none, or gnuplot is not there */
+    char *drawn_in; /* the folder for figures, for a while */
     int without_gnuplot;
 };
 
