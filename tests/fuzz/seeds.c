@@ -518,6 +518,34 @@ static void sow_tables(struct sower *w)
     sow_text(w, "csv", "quoted", "\xEF\xBB\xBF\"a \"\"b\"\"\",\"c\nd\"\r\n1,inf\r\n\r\n\"2\",-1e-3");
 }
 
+/* A table of every kind and an erf.h5, as runs wrote them. */
+static void sow_reports(struct sower *w)
+{
+    sow_files(w, "report", GOLDENS "tables/*.csv");
+    static const char *const drawn[][2] = {{"attention"}, {"bias"},          {"curve"},       {"fit"},
+                                           {"gain"},      {"summary"},       {"trf"},         {"validation"},
+                                           {"ppl"},       {"ppl", "tokens"}, {"curve", "trf"}};
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        char path[128], name[64];
+        for (int k = 0; k < 2 && drawn[i][k]; k++) {
+            if (k)
+                begin_part(w);
+            snprintf(path, sizeof path, GOLDENS "tables/%s.csv", drawn[i][k]);
+            add_file(w, path, SIZE_MAX);
+        }
+        snprintf(name, sizeof name, "%s-%s", drawn[i][0], drawn[i][1] ? drawn[i][1] : "alone");
+        sow(w, "plot", name);
+    }
+    add_file(w, GOLDENS "tables/attention.csv", SIZE_MAX);
+    begin_part(w);
+    add_file(w, GOLDENS "tables/erf.h5", SIZE_MAX);
+    sow(w, "report_result", "attention");
+    begin_part(w);
+    add_file(w, GOLDENS "tables/erf.h5", SIZE_MAX);
+    sow(w, "report_result", "alone");
+    sow_files(w, "explain_result", GOLDENS "tables/erf.h5");
+}
+
 /* -- formulas -- */
 
 static void sow_formulas(struct sower *w)
@@ -587,6 +615,7 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_result(&w);
     sow_journal(&w);
     sow_tables(&w);
+    sow_reports(&w);
     sow_formulas(&w);
     free(w.bytes);
     return w.failed ? -1 : 0;
