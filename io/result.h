@@ -139,7 +139,8 @@ void result_attributes_free(struct result_field *f);
 const char *result_attribute(const struct result_field *f, const char *name);
 
 /* Writes the file beside PATH, synced; atomic_place gives it its name, so nothing half-written stays. Datasets are chunked by
- * segment, shuffled and deflated. No times are stored: the same run gives the same bytes. */
+ * segment, shuffled and deflated, each chunk with a checksum that HDF5 compares. No times are stored: the same run gives the same
+ * bytes. */
 struct atomic_file;
 int result_stage(const char *path, const struct result *r, struct atomic_file *out, struct error *e) MUST_USE;
 

@@ -119,12 +119,30 @@ static int give_memory(struct result_data *d, size_t *largest, const char *path,
     return 0;
 }
 
-static int check_status(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
+/* Logarithms of probabilities, up to rounding; -inf is one. */
+static int is_logprob(double value)
 {
-    for (size_t i = 0; i < m->segments; i++)
-        if (f->status[i] != SEGMENT_DONE && f->status[i] != SEGMENT_EXCLUDED)
+    return value <= 1e-6;
+}
+
+/* What a segment that counts cannot have. Norms of a float32 file may be too small or large for it. */
+static int check_segments(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
+{
+    for (size_t i = 0; i < m->segments; i++) {
+        if (f->status[i] == SEGMENT_EXCLUDED)
+            continue;
+        if (f->status[i] != SEGMENT_DONE)
             return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i,
                         f->status[i]);
+        if (!is_logprob(f->logprob[i]) || (f->completeness && !is_logprob(f->completeness[2 * i + 1])))
+            return fail(e, "%s: %s/%s of segment %zu is %g (expected a log p, which is not above 0)", path, m->name,
+                        is_logprob(f->logprob[i]) ? "completeness" : "logprob", i,
+                        is_logprob(f->logprob[i]) ? f->completeness[2 * i + 1] : f->logprob[i]);
+        for (size_t k = 0; k < f->positions; k++)
+            if (!(f->norm[i * f->positions + k] >= 0))
+                return fail(e, "%s: %s/norm of segment %zu at position %zu is %g (expected none below 0)", path, m->name, i,
+                            k + 1, f->norm[i * f->positions + k]);
+    }
     return 0;
 }
 
@@ -169,7 +187,7 @@ static int read_arrays(struct result_data *d, struct error *e)
     for (size_t i = 0; result == 0 && i < d->group_count; i++) {
         const struct result_model *m = &out->models[d->groups[i].model];
         const struct result_field *f = &m->fields[d->groups[i].field];
-        result = check_status(m, f, path, e) || check_curves(m, f, path, e) ? -1 : 0;
+        result = check_segments(m, f, path, e) || check_curves(m, f, path, e) ? -1 : 0;
         if (result == 0 && f == m->fields)
             result = check_tokens(m, path, e);
     }

@@ -68,7 +68,7 @@ static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t 
     int rank = blocks ? 3 : rows ? 2 : 1, ok = 0, first = 3 - rank;
     hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) ||
-        !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) ||
+        !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) || !is_ok(w, H5Pset_fletcher32(list)) ||
         !is_ok(w, H5Pset_obj_track_times(list, 0)))
         goto end;
     if (!is_ok(w, dataset = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, list, H5P_DEFAULT)))

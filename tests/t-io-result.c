@@ -38,8 +38,8 @@ static const struct result *fill_example(void)
 {
     for (int i = 0; i < SEGMENTS * POSITIONS; i++)
         example.norm[i] = 0.1 * i;
-    example.norm[3] = NAN;
-    example.norm[4] = INFINITY;
+    example.norm[POSITIONS] = NAN; /* of the segment that is excluded */
+    example.norm[POSITIONS + 1] = INFINITY;
     example.norm[5] = 1e-42; /* subnormal as float32 */
     for (int i = 0; i < POSITIONS; i++)
         example.vector[i] = 1.0 / (i + 3);
@@ -164,7 +164,7 @@ static void test_stored_types(void **state)
     hid_t norm = H5Dopen2(group, "norm", H5P_DEFAULT), list = H5Dget_create_plist(norm);
     hsize_t chunk[2];
     assert_int_equal(H5Pget_chunk(list, 2, chunk), 2);
-    assert_true(chunk[0] == 1 && chunk[1] == POSITIONS && H5Pget_nfilters(list) == 2);
+    assert_true(chunk[0] == 1 && chunk[1] == POSITIONS && H5Pget_nfilters(list) == 3);
     H5Pclose(list);
     H5Dclose(norm);
     H5Gclose(group);
@@ -225,6 +225,93 @@ static void other_ends(hid_t model)
     hid_t dataset = H5Dopen2(model, "piece_end", H5P_DEFAULT);
     assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, (const uint64_t[]){2, UINT64_MAX}) >= 0);
     H5Dclose(dataset);
+}
+
+static void change_real(hid_t model, const char *name, size_t at, double value)
+{
+    double values[SEGMENTS * POSITIONS];
+    hid_t dataset = H5Dopen2(model, name, H5P_DEFAULT);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    values[at] = value;
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+}
+
+/* Numbers that no run writes; of a segment that is excluded any. */
+static void test_numbers_are_checked(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+        double value;
+        const char *words;
+    } cases[] = {{"logprob", 2, 3.5, "y model 1/logprob of segment 2 is 3.5 (expected a log p, which is not above 0)"},
+                 {"logprob", 0, NAN, "y model 1/logprob of segment 0 is nan"},
+                 {"logprob", 0, 1e-9, NULL},
+                 {"logprob", 0, -INFINITY, NULL},
+                 {"logprob", 1, 3.5, NULL},
+                 {"norm", 2 * POSITIONS + 4, -1, "y model 1/norm of segment 2 at position 5 is -1 (expected none below 0)"},
+                 {"norm", 3, NAN, "y model 1/norm of segment 0 at position 4 is nan"},
+                 {"norm", 3, INFINITY, NULL},
+                 {"norm", POSITIONS + 4, -1, NULL}};
+    const char *path = scratch_path(scratch_folder, "numbers.h5");
+    struct error e = {""};
+    struct result got;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(write_result(path, fill_example(), &e), 0);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        change_real(model, cases[i].name, cases[i].at, cases[i].value);
+        H5Gclose(model);
+        assert_true(H5Fclose(file) >= 0);
+        if (result_read(path, &got, &e) != (cases[i].words ? -1 : 0))
+            fail_msg("%s[%zu] = %g: %s", cases[i].name, cases[i].at, cases[i].value, e.text);
+        if (cases[i].words)
+            assert_int_equal(check_message(cases[i].words, &e, cases[i].words), 0);
+        result_free(&got);
+    }
+    unlink(path);
+}
+
+/* A bit of any chunk that changes is seen; files of before, without checksums, are read. */
+static void test_checksums(void **state)
+{
+    static const char *const names[] = {"norm", "logprob", "status", "start", "s", "c", "c_lo", "c_hi"};
+    const char *path = scratch_path(scratch_folder, "checksums.h5");
+    struct error e = {""};
+    struct result got;
+    size_t size;
+    (void)state;
+    assert_int_equal(write_result(path, fill_example(), &e), 0);
+    unsigned char *whole = scratch_read(path, &size);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hsize_t offset[2] = {0}, bytes = 0;
+        haddr_t address = 0;
+        unsigned filters = 0;
+        char name[40];
+        snprintf(name, sizeof name, "models/y model 1/%s", names[i]);
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = H5Dopen2(file, name, H5P_DEFAULT),
+              space = H5Dget_space(dataset);
+        assert_true(H5Dget_chunk_info(dataset, space, 0, offset, &filters, &address, &bytes) >= 0);
+        H5Sclose(space);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        assert_true(filters == 0 && bytes > 4 && address + bytes <= size);
+        for (hsize_t k = 0; k < bytes; k += 3) {
+            whole[address + k] ^= 1;
+            scratch_write(scratch_folder, "checksums.h5", whole, size);
+            whole[address + k] ^= 1;
+            if (result_read(path, &got, &e) == 0 || !strstr(e.text, names[i]))
+                fail_msg("%s, byte %zu: %s", names[i], (size_t)k, e.text);
+        }
+        scratch_write(scratch_folder, "checksums.h5", whole, size);
+    }
+    free(whole);
+    unlink(path);
+    if (result_read("tests/goldens/tables/erf.h5", &got, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(got.model_count, 1);
+    result_free(&got);
 }
 
 /* Ids of the segments and the texts of those that occur: kept by models that have them, refused where they are wrong. */
@@ -327,7 +414,7 @@ static struct result fill_fields(void)
     static struct result_model models[3];
     static struct result_field fields[6];
     static const size_t places[6][2] = {{8, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}};
-    static double completeness[2 * SEGMENTS] = {1, 2, 3, 4, 5, 6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
+    static double completeness[2 * SEGMENTS] = {1, -2, 3, 4, 5, -6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
     static uint64_t words[2 * 2 * 3 * POSITIONS];
     fill_example();
     for (int i = 0; i < 6; i++) {
@@ -830,10 +917,10 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types),
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_attributes), cmocka_unit_test(test_refused_reading), cmocka_unit_test(test_refused_curves),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_numbers_are_checked), cmocka_unit_test(test_checksums),      cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_stored_types),   cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused_writing),     cmocka_unit_test(test_fields),         cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_refused_reading),     cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
