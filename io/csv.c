@@ -17,10 +17,10 @@ struct csv {
     size_t bad_row, bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
 };
 
-/* A row of fields, quoted as RFC 4180 says; a leading # is quoted too, so that no field reads as a comment. */
+/* A field, quoted as RFC 4180 says; one with a # is quoted too: pandas and R take # for a comment anywhere but between quotes. */
 static void put_field(FILE *stream, const char *value)
 {
-    if (!value[strcspn(value, ",\"\r\n")] && *value != '#') {
+    if (!value[strcspn(value, ",\"\r\n#")]) {
         fputs(value, stream);
         return;
     }

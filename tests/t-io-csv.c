@@ -112,6 +112,45 @@ static void test_round_trip(void **state)
     csv_table_free(&t);
 }
 
+/* Readers that take # for a comment wherever it is not between quotes, as pandas and R do, see every cell whole. */
+static void test_no_cell_is_a_comment(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"#", "a#b", " #", "##", "\"#", "#\"\"", "a\n#b", "#,", "x #\r", "plain", "", "'#'"};
+    enum { N = sizeof texts / sizeof *texts, ROWS = 200 };
+    static const char alphabet[] = "#\",\n\r a";
+    struct error e = {""};
+    const char *path = scratch_path(scratch_folder, "comments.csv");
+    static char cells[2 * (N + ROWS)][8];
+    struct csv *c = csv_create(path, NULL, "first,second", &e);
+    assert_non_null(c);
+    srand(3);
+    for (size_t i = 0; i < 2 * (N + ROWS); i++) {
+        size_t length = (size_t)rand() % 7;
+        snprintf(cells[i], sizeof cells[i], "%s", texts[i % N]);
+        for (size_t k = 0; i >= 2 * N && k <= length; k++)
+            cells[i][k] = k < length ? alphabet[(size_t)rand() % (sizeof alphabet - 1)] : '\0';
+        csv_text(c, cells[i]);
+        if (i % 2)
+            csv_end_row(c);
+    }
+    assert_int_equal(csv_close(c, &e), 0);
+    size_t size;
+    unsigned char *bytes = scratch_read(path, &size);
+    for (size_t i = 0, quoted = 0; i < size; i++) {
+        quoted ^= bytes[i] == '"';
+        if (bytes[i] == '#' && !quoted)
+            fail_msg("a # at byte %zu is not quoted: %.*s", i, 20, bytes + i);
+    }
+    free(bytes);
+    struct csv_table t;
+    assert_int_equal(csv_read(path, &t, &e), 0);
+    assert_int_equal(t.rows, N + ROWS);
+    for (size_t i = 0; i < 2 * t.rows; i++)
+        assert_string_equal(t.cell[i], cells[i]);
+    csv_table_free(&t);
+}
+
 struct sample {
     const char *name, *note;
     long long count, rows;
@@ -240,8 +279,8 @@ static void test_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real),       cmocka_unit_test(test_round_trip), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_wrong_rows), cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_real),    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_no_cell_is_a_comment),
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_wrong_rows), cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,6 @@
 """Results and CSV files as reach writes them, read back."""
 
+import csv
 import gzip
 import json
 import re
@@ -228,6 +229,45 @@ class Tables(Case):
         self.assertTrue(np.isnan(tokens["row"]).all())
         mean = tokens["nll"][(tokens["model"] == "alibi") & (tokens["context"] == 40)].mean()
         self.assertAlmostEqual(mean, self.ppl["nll"][1], delta=1e-12)
+
+    @unittest.skipUnless(pandas, "pandas is not there")
+    def test_pandas_reads_every_value(self):
+        """Of every file that is written, with # in names, in texts and in what a prediction depended on."""
+        alibi, window = f"#1,\"a\"={MODELS / 'alibi'}", f"b #2={MODELS / 'window-24'}"
+        text, out, turned, biased = (self.scratch / name for name in ("text", "out", "r #3", "a #1"))
+        turned.symlink_to(MODELS / "rotary")
+        biased.symlink_to(MODELS / "alibi")
+        text.write_bytes(b"# one\n#two ## '#' \"#\" a#b, #\r\n c # d\n##\n\t#x\n" * 12)
+        for arguments in (
+            ["erf", alibi, window, "--text", str(text), "--length", "40", "--attention", "--validate", "2", "--quiet"],
+            ["ppl", alibi, window, "--text", str(text), "--context", "20,40", "--gain", "--per-token", f"{out}/tokens.csv", "--quiet"],
+            ["trf", str(biased), "kerple_log", "--set", "p=1.05", "--set", "a=1", "--length", "30"],
+            ["trf", str(turned), "-o", f"{out}/rotary"],
+            ["fit", str(biased), "--range", "0:100"],
+            ["bias", "window(3)", str(biased), "--length", "8"],
+            ["explain", alibi, "--text", str(text)],
+        ):
+            run_reach([*arguments, *([] if "-o" in arguments else ["-o", str(out)]), "--force"], REACH)
+        files = sorted(out.rglob("*.csv"))
+        self.assertEqual({path.stem for path in files} | {"per-token"}, {*COLUMNS, "tokens"})
+        cells = with_comments = 0
+        for path in files:
+            lines = path.read_text().splitlines(keepends=True)
+            rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+            options = {"comment": "#", "keep_default_na": False}
+            frame = pandas.read_csv(path, **options, dtype=str)
+            self.assertEqual(([*frame.columns], frame.to_numpy().tolist()), (rows[0], rows[1:]), path)
+            frame = pandas.read_csv(path, **options)
+            self.assertEqual(len(frame), len(rows) - 1, path)
+            for row, values in zip(rows[1:], frame.to_numpy(dtype=object).tolist()):
+                for cell, value in zip(row, values):
+                    same = value == cell if isinstance(value, str) else value == float(cell) or abs(value / float(cell) - 1) < 4e-16
+                    self.assertTrue(same, f"{path}: {cell!r} became {value!r}")
+                    cells, with_comments = cells + 1, with_comments + ("#" in cell)
+            table = reach.read_table(path)
+            self.assertEqual(len(next(iter(table.columns.values()))), len(rows) - 1)
+            self.assertEqual([*map(str, table[rows[0][0]])], [row[0] for row in rows[1:]])
+        self.assertGreater((cells, with_comments), (5000, 1000))
 
     def test_names_are_text_and_cells_are_quoted(self):
         path = self.scratch / "x.csv"
