@@ -23,6 +23,8 @@ FORMAT = "reach-erf/1"
 USED = 1  # in `status`; 2: excluded
 BY_SEGMENT = ("status", "logprob", "start")
 CURVES = ("s", "c", "c_lo", "c_hi")
+ROUNDING = 1e-6
+DEFLATE_RATIO = 1032  # zlib's bound on how far data shrink
 
 
 @dataclass(frozen=True)
@@ -212,9 +214,26 @@ def _groups(group: h5py.Group, beginning: str = "") -> list[h5py.Group]:
     return [group[name] for name in hard if name.startswith(beginning) and isinstance(group[name], h5py.Group)]
 
 
+def _check_storage(dataset: h5py.Dataset) -> None:
+    """Refuse what the program refuses: data in other files, filters that are not HDF5's own, shapes far beyond what is stored."""
+    where, plist = f"{dataset.file.filename}: {dataset.name}", dataset.id.get_create_plist()
+    filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+    packed = filters.count(h5py.h5z.FILTER_DEFLATE)
+    if (dataset.dtype.kind not in "fiu" or plist.get_layout() == h5py.h5d.VIRTUAL or plist.get_external_count() or packed > 1
+            or not {*filters} <= {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}):
+        raise ReachError(f"{where} is not numbers in the file itself, plain or by deflate and shuffle")
+    if dataset.chunks and any(chunk > size > 0 for chunk, size in zip(dataset.chunks, dataset.shape)):
+        raise ReachError(f"{where} has chunks larger than itself")
+    stored, claimed = dataset.id.get_storage_size(), dataset.size * dataset.dtype.itemsize
+    if claimed and not claimed / (DEFLATE_RATIO if packed else 1) <= stored <= dataset.file.id.get_filesize():
+        raise ReachError(f"{where} claims {claimed} bytes, more than the file can hold ({stored} are stored)")
+
+
 def _array(group: h5py.Group, name: str) -> np.ndarray | None:
     """A dataset of this file; None where there is none. Links that lead elsewhere are not followed."""
     here = isinstance(group.get(name, getlink=True), h5py.HardLink) and isinstance(group[name], h5py.Dataset)
+    if here:
+        _check_storage(group[name])
     return group[name][...] if here else None
 
 
@@ -230,6 +249,11 @@ def _read_field(group: h5py.Group, name: str, of_model: dict[str, Any]) -> dict[
             raise ReachError(f"{where} has no dataset {dataset} (expected a result of reach erf)")
         if array.shape != shape:
             raise ReachError(f"{where}/{dataset} has the shape {list(array.shape)} (expected {list(shape)})")
+    used = arrays["status"] == USED
+    if not ((arrays["logprob"] <= ROUNDING) & (arrays["norm"] >= 0).all(axis=1))[used].all():
+        raise ReachError(f"{where} has log p above 0 or norms below 0 (expected a result of reach erf)")
+    if not all(((arrays[curve] >= 0) & (arrays[curve] <= 1 + ROUNDING)).all() for curve in CURVES):
+        raise ReachError(f"{where} has curves beyond 0 to 1 (expected a result of reach erf)")
     return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": {**of_model, **own}, **arrays}
 
 

@@ -159,6 +159,20 @@ class Results(Case):
             del group[name]
             group[name] = value
 
+        def external(name, path):  # the data are bytes of another file
+            def change(file, group):
+                shape = group[name].shape if name in group else (4, 4, 23)
+                if name in group:
+                    del group[name]
+                group.create_dataset(name, shape, "f4", external=[(path, 0, h5py.h5f.UNLIMITED)])
+            return change
+
+        def virtual(file, group):
+            layout = h5py.VirtualLayout(shape=(23,), dtype="f8")
+            layout[:] = h5py.VirtualSource("other.h5", "s", shape=(23,))
+            del group["s"]
+            group.create_virtual_dataset("s", layout)
+
         for change, said in (
             (lambda file, group: file.attrs.__setitem__("format", "reach-erf/2"), "expected the format reach-erf/1"),
             (lambda file, group: file.__delitem__("models"), "is no result of reach erf"),
@@ -168,6 +182,14 @@ class Results(Case):
             (lambda file, group: replace(group, "s", h5py.SoftLink("/models/window-24/c")), "has no dataset s"),
             (lambda file, group: replace(group, "norm", np.zeros((2, 22))), "norm has the shape [2, 22] (expected [2, 23])"),
             (lambda file, group: replace(group, "logprob", np.zeros(3)), "logprob has the shape [3] (expected [2])"),
+            (external("norm", "/etc/hostname"), "norm is not numbers in the file itself"),
+            (external("attention", "/etc/hostname"), "attention is not numbers in the file itself"),
+            (virtual, "s is not numbers in the file itself"),
+            (lambda file, group: replace(group, "c", ["x"] * 23), "c is not numbers in the file itself"),
+            (lambda file, group: group.create_dataset("attention", (1 << 20, 1 << 20), "f8", chunks=(1, 64)), "claims 8796093022208 bytes"),
+            (lambda file, group: group["logprob"].__setitem__(0, 3.5), "log p above 0 or norms below 0"),
+            (lambda file, group: group["norm"].__setitem__((0, 1), -1), "log p above 0 or norms below 0"),
+            (lambda file, group: group["c_hi"].__setitem__(0, 2), "curves beyond 0 to 1"),
             (lambda file, group: group.attrs.__delitem__("target_position"), "has the shape [23] (expected [-1])"),
         ):
             with self.subTest(said):
