@@ -90,14 +90,14 @@ int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct ppl_line *line = &lines[i];
         double reference = ppl_reference(line);
-        struct targets there;
+        struct targets there = {NULL, 0};
 
         for (size_t j = 0; j < i && rc == 0; j++)
             if (strcmp(lines[j].label, line->label) == 0)
                 rc = fail(e, "%s: does not say which protocol of %s its targets are of (expected ppl.csv of one run)",
                           targets->path, line->label);
-        if (rc != 0 || (rc = collect(&there, targets, column, line->label, reference, e)) != 0)
-            break;
+        if (rc == 0)
+            rc = collect(&there, targets, column, line->label, reference, e);
         for (size_t j = 0; j < line->count && rc == 0 && there.count; j++) {
             struct ppl_point *p = (struct ppl_point *)&line->points[j];
             struct targets here;
