@@ -36,7 +36,9 @@ static int is_drawn(const struct ppl_point *p)
 /* NaN: none. */
 static double ratio_of(const struct ppl_point *p, double errors)
 {
-    return exp(p->change + errors * (isnan(p->change_error) ? 0 : p->change_error));
+    double change = p->change + errors * (isnan(p->change_error) ? 0 : p->change_error);
+
+    return fabs(change) <= most_nll ? exp(change) : NAN;
 }
 
 /* Adds a context to the ticks, in order, each once. */

@@ -136,18 +136,27 @@ static void write_ticks(struct script *s, const struct ticks *t)
     fputs(")\n", s->plot);
 }
 
+/* 1 if there are numbers between the ends that can be told apart: of other axes no steps would lead from end to end. */
+static int has_numbers(const struct axis *a)
+{
+    return isfinite(a->high - a->low) && a->high - a->low > fmax(1e-12 * fmax(fabs(a->low), fabs(a->high)), 1e-300) &&
+           (!a->logarithmic || a->low > 1e-300);
+}
+
 void ticks_round(struct script *s, const struct axis *a, double last)
 {
     struct ticks t = {.axis = a};
 
-    if (last > 0)
-        add(&t, last);
-    if (a->low == 1)
-        add(&t, 1);
-    if (a->logarithmic)
-        add_logarithmic(&t);
-    if (!a->logarithmic || t.count < FEW)
-        add_linear(&t);
+    if (has_numbers(a)) {
+        if (last > 0)
+            add(&t, last);
+        if (a->low == 1)
+            add(&t, 1);
+        if (a->logarithmic)
+            add_logarithmic(&t);
+        if (!a->logarithmic || t.count < FEW)
+            add_linear(&t);
+    }
     write_ticks(s, &t);
 }
 

@@ -57,6 +57,24 @@ static double seen_width(const char *label)
     return strchr(label, '^') ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 5) : text_width(label);
 }
 
+/* Ends that no run has, but a table may: without numbers between them there are no ticks, and no search for ever. */
+static void odd_axes_have_no_ticks(void **state)
+{
+    static const double ends[][2] = {
+        {1, INFINITY},         {-INFINITY, INFINITY}, {1, NAN},    {NAN, 1},      {2, 2}, {0, 0},
+        {0, 5e-324},           {1e17, 1e17 + 32},     {1e-320, 1}, {0, INFINITY}, {3, 2}, {-1e308, 1e308},
+        {1e-310, 1.00001e-310}};
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (int k = 0; k < 4; k++) {
+            struct axis a = {k & 1 ? 'x' : 'y', ends[i][0], ends[i][1], 500, k >> 1, 0};
+            struct found f = ticks_of(&a, 0);
+
+            if (f.count && !(i == 8 && k < 2)) /* from next to 0 to 1, evenly, there are some */
+                fail_msg("%g to %g: %d ticks", a.low, a.high, f.count);
+        }
+}
+
 static void labels_keep_clear(void **state)
 {
     (void)state;
@@ -137,6 +155,7 @@ static void lines_can_be_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odd_axes_have_no_ticks),
         cmocka_unit_test(labels_keep_clear),
         cmocka_unit_test(lines_can_be_told_apart),
     };
