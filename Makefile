@@ -234,12 +234,13 @@ TEST_LDFLAGS := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 $(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/libreach.a
 	$(Q)$(CC) $(BASE_CFLAGS) $(TEST_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
-# stands before oneDNN in a test
-$(BUILD)/tests/wrong-sgemm.so: tests/wrong_library/sgemm.c
+# stand before oneDNN, or before what it calls, in tests
+WRONG_LIBRARIES := $(patsubst tests/wrong_library/%.c,$(BUILD)/tests/wrong-%.so,$(wildcard tests/wrong_library/*.c))
+$(BUILD)/tests/wrong-%.so: tests/wrong_library/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARNINGS) -Wno-missing-prototypes -fPIC -shared -o $@ $<
 
-tests: $(TESTS) $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(BUILD)/tests/wrong-sgemm.so
+tests: $(TESTS) $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(WRONG_LIBRARIES)
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests

@@ -239,6 +239,23 @@ static void wrong_products_end_the_run(void **state)
     assert_false(exists(at("refused")));
 }
 
+/* A oneDNN that gets no memory for the code it generates, from the first request or a later one on. */
+static void no_code_ends_the_run(void **state)
+{
+    static const int from[] = {0, 1, 7};
+    char settings[4400];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(settings, sizeof settings,
+                 "ASAN_OPTIONS=verify_asan_link_order=0 OMP_NUM_THREADS=4 NO_CODE_FROM=%d LD_PRELOAD=%s/tests/wrong-no_code.so",
+                 from[i], built);
+        refuse(settings, ERF " -o refused", "oneDNN: the code of its products cannot be made");
+        refuse(settings, PPL " -o refused", "oneDNN: the code of its products cannot be made");
+        assert_false(exists(at("refused")));
+    }
+}
+
 /* Instructions that oneDNN is held to change last places, so the name that results keep tells them. */
 static void instructions_are_named(void **state)
 {
@@ -260,6 +277,7 @@ int main(void)
         cmocka_unit_test(stacks_are_checked),
         cmocka_unit_test(least_stack_is_enough),
         cmocka_unit_test(wrong_products_end_the_run),
+        cmocka_unit_test(no_code_ends_the_run),
         cmocka_unit_test(instructions_are_named),
     };
     return cmocka_run_group_tests_name("threads", tests, setup, program_close);

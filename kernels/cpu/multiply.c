@@ -7,7 +7,56 @@
 
 #include <dnnl.h>
 #include <omp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
+
+static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
+                              size_t m, size_t n, size_t depth, float beta)
+{
+    return dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
+                      (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+}
+
+/* oneDNN generates the code of its products when they are first used, and writes to address 0 where it gets no memory for it: it
+ * is made to generate all at once, by products of either kind, while such a write is caught. Nothing of it is used after that. */
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static pthread_t asking;
+static sigjmp_buf before;
+static int generated;
+
+static void on_fault(int number)
+{
+    if (pthread_equal(asking, pthread_self()))
+        siglongjmp(before, 1);
+    signal(number, SIG_DFL); /* of another thread, which has its own reasons: once more */
+}
+
+static void ask(void)
+{
+    enum { LARGE = 64, SMALL = 3, FAULTS = 2 };
+    static const int faults[FAULTS] = {SIGSEGV, SIGABRT /* of the C++ that it is written in */};
+    static float operand[LARGE * LARGE], product[LARGE * LARGE];
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK}, kept[FAULTS];
+    volatile int done = 1;
+    asking = pthread_self();
+    for (int i = 0; i < FAULTS; i++)
+        sigaction(faults[i], &action, &kept[i]);
+    if (sigsetjmp(before, 1) == 0) {
+        for (int i = 0; i < 8; i++) {
+            size_t side = i & 4 ? SMALL : LARGE;
+            if (multiply(product, side, operand, side, operand, side, i & 1, side, side, side, i & 2 ? 1.0f : 0.0f) !=
+                dnnl_success)
+                done = 0;
+        }
+    } else {
+        done = 0;
+    }
+    for (int i = 0; i < FAULTS; i++)
+        sigaction(faults[i], &kept[i], NULL);
+    generated = done;
+}
 
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
                   size_t m, size_t n, size_t depth, float beta)
@@ -17,10 +66,14 @@ void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_
      * oneDNN 2.6 leaves their parts out. */
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a,
-                                      (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    pthread_once(&asked, ask);
+    dnnl_status_t status = generated ? multiply(c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta) : dnnl_success;
     omp_set_num_threads(threads);
-    if (status != dnnl_success)
+    if (!generated)
+        kernels_keep_error(k,
+                           "oneDNN: the code of its products cannot be made (expected some megabytes of memory for it, which may "
+                           "be executed)");
+    else if (status != dnnl_success)
         kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
 }
 
