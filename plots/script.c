@@ -87,6 +87,8 @@ static void write_sizes(FILE *f, const struct script *s)
             s->stem, s->stem, s->stem);
     fputs("if (!exists(\"format\")) format = \"png\"\n", f);
     fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", s->stem);
+    /* of "]]>" and "&#x", which gnuplot writes as they are: the one may not be in XML, the other is another character there */
+    fputs("gt = format eq \"svg\" ? \"&#x3e;\" : \">\"\namp = format eq \"svg\" ? \"&#x26;\" : \"&\"\n", f);
     fprintf(f, "width_mm = %.6g\nheight_mm = %.6g\ndpi = %.6g # of png\n", width, y->height > 0 ? y->height : unit * s->height,
             y->dpi > 0 ? y->dpi : 1600 / 260.0 * 25.4);
     fputs("font = '", f);

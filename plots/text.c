@@ -28,6 +28,10 @@ size_t script_quoted(FILE *f, const char *text, size_t limit)
         }
         if (*p == '\'') /* of two of them, and of one at the beginning, gnuplot 5.4 does not read the doubled form */
             fputs("'.\"'\".'", f);
+        else if (*p == '>' && p - (const unsigned char *)text >= 2 && p[-1] == ']' && p[-2] == ']')
+            fputs("'.gt.'", f);
+        else if (*p == '&' && p[1] == '#' && p[2] == 'x')
+            fputs("'.amp.'", f);
         else if (bytes == 0)
             fputs("\xef\xbf\xbd", f);
         else if (*p < 0x20 || *p == 0x7f)

@@ -275,6 +275,8 @@ static void texts_are_only_texts(void **state)
                                           "\xff\xc3(",
                                           "\xce\xb1 \xe2\x88\x92 \xe2\x80\xa6",
                                           "line\nbreak",
+                                          "]]>",
+                                          "]]]>&#x0;&#x3c;&amp;",
                                           "$curve1 << EOD",
                                           ".system('touch ran').",
                                           "x\\",
@@ -313,10 +315,16 @@ static void texts_are_only_texts(void **state)
         if (strcmp(text, "\\input{x}") == 0 && (strstr(picture, "\\input") || !strstr(picture, "\\textbackslash{}input\\{x\\}")))
             fail_msg("\"%s\" is a command of TeX", text);
         free(picture);
-        shown = strcmp(text, "{/Symbol~a}_b^c") == 0 ? "{/Symbol a}_b^c" : strcmp(text, "\\") == 0 ? "T\\<" : NULL;
+        shown = strcmp(text, "{/Symbol~a}_b^c") == 0 ? "{/Symbol a}_b^c"
+                : strcmp(text, "\\") == 0            ? "T\\<"
+                : strcmp(text, "]]>") == 0           ? "]]&#x3e;"
+                : strstr(text, "&#x0;")              ? "]]]&#x3e;&#x26;#x0;&#x26;#x3c;&amp;amp;"
+                                                     : NULL;
         picture = script_of("hostile/erf.svg");
         if (shown && !strstr(picture, shown))
             fail_msg("\"%s\" is not shown as it is", shown);
+        if (strstr(picture, "]]>") || strstr(picture, "&#x0;"))
+            fail_msg("\"%s\" makes a picture that is no XML", text);
         free(picture);
     }
 }
