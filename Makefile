@@ -113,7 +113,13 @@ WARNINGS += $(if $(filter 1,$(asan)),$(if $(findstring clang,$(CC)),,-Wno-string
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 SANITIZE += $(if $(filter 1,$(tsan)),-fsanitize=thread)
-BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
+# The program is hardened the same way however it is built: `make`, `make install`, the Debian package, which sets some of this itself. Sanitizers replace the checked functions,
+# and without optimisation there are none. FORTIFY: the highest level that compiler and C library have.
+FORTIFY  := $(if $(strip $(SANITIZE))$(findstring -O0,$(CFLAGS) $(OPTIMIZE)),,$(shell printf '\043include <stdio.h>\nint main(void){return 0;}\n' | \
+  $(CC) -O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -x c - -c -o /dev/null 2>/dev/null && echo 3 || echo 2))
+HARDEN   := -fstack-protector-strong $(if $(filter x86_64 amd64,$(MACHINE)),-fcf-protection) $(if $(FORTIFY),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY))
+override LDFLAGS := -Wl,-z,relro -Wl,-z,now $(LDFLAGS)
+BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(HARDEN)
 # LEVEL: of the file being compiled, where it differs. Kernels gain by OPTIMIZE; tests wait for the compiler longer than for their own code.
 # CFLAGS=-g brings back what -g1 (names of functions and lines) leaves out.
 LEVEL     =
@@ -192,6 +198,12 @@ $(BUILD)/version.h: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(LIB_OBJ) $(BUILD)/commands/main.o $(BUILD)/commands/mpi/main.o: | $(BUILD)/version.h
+
+# objects of before do not become a part of a hardened program
+$(BUILD)/hardened: FORCE
+	@mkdir -p $(BUILD); echo '$(strip $(HARDEN))' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(LIB_OBJ) $(BUILD)/commands/main.o $(BUILD)/commands/mpi/main.o: $(BUILD)/hardened
 
 # styles and scripts of pages as texts of C
 $(BUILD)/page/%.inc: page/%
