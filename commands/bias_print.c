@@ -1,6 +1,7 @@
 /* What `reach bias` prints: values, and the presets. */
 #include "commands/bias.h"
 
+#include "commands/screen.h"
 #include "commands/table.h"
 
 #include <stdio.h>
@@ -35,11 +36,11 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
     long length = r->options->length;
 
     bias_layers_text(layers, sizeof layers, &a->set, v->bias);
-    printf("%s%s%s", a->label, layers[0] ? ", " : "", layers);
+    printf("%s%s%s", screen_text(a->label), layers[0] ? ", " : "", layers);
     if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 && strlen(a->set.biases[v->bias].formula->source) <= 100)
-        printf(": %s", a->set.biases[v->bias].formula->source);
+        printf(": %s", screen_text(a->set.biases[v->bias].formula->source));
     if (a->set.biases[v->bias].reason[0])
-        printf(" (the window alone: %s)", a->set.biases[v->bias].reason);
+        printf(" (the window alone: %s)", screen_text(a->set.biases[v->bias].reason));
     if (v->rows > shown)
         printf(" (%d of %d heads)", shown, v->rows);
     putchar('\n');
@@ -83,8 +84,8 @@ int bias_print(const struct bias_run *r, struct error *e)
                 char layers[128];
 
                 bias_layers_text(layers, sizeof layers, &r->arguments[i].set, b);
-                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", r->arguments[i].label, layers[0] ? ", " : "", layers,
-                       r->arguments[i].set.biases[b].reason);
+                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", screen_text(r->arguments[i].label),
+                       layers[0] ? ", " : "", layers, screen_text(r->arguments[i].set.biases[b].reason));
             }
     for (int i = 0; i < r->value_count; i++) {
         if (printed++)

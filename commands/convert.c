@@ -1,6 +1,7 @@
 /* `reach convert`: any readable checkpoint as safetensors or HDF5. */
 #include "commands/commands.h"
 #include "commands/rows.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 #include "run/convert.h"
 
@@ -11,7 +12,7 @@ static int convert_call(struct call *c, struct error *e)
 
     if (convert_run(&done, o, &c->terminal.progress, e) != 0)
         return -1;
-    printf("%s: %zu tensors, %.1f MB\n", o->out, done.tensors, done.bytes / 1e6);
+    printf("%s: %zu tensors, %.1f MB\n", screen_text(o->out), done.tensors, done.bytes / 1e6);
     return 0;
 }
 

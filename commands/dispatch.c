@@ -1,6 +1,7 @@
 /* reach: dispatch to the verbs. */
 #include "commands/commands.h"
 #include "commands/fault.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 
 #include <errno.h>
@@ -33,9 +34,9 @@ static const struct verb *find(const char *name)
     for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
         ;
     if (*v && strlen(name) > NEAR)
-        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", name, (*v)->name);
+        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", screen_text(name), (*v)->name);
     else
-        fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
+        fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", screen_text(name));
     return NULL;
 }
 
@@ -81,7 +82,7 @@ int commands_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe ends no run */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
-        fprintf(stderr, "reach help: %s: is one too many (expected reach help VERB)\n", argv[3]);
+        fprintf(stderr, "reach help: %s: is one too many (expected reach help VERB)\n", screen_text(argv[3]));
     } else if (!strcmp(name, "help") && argc == 3) {
         if ((v = find(argv[2])))
             status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});

@@ -1,5 +1,7 @@
 /* Lines under the tables of a result that a reader needs to take it right. */
 #include "commands/erf.h"
+
+#include "commands/screen.h"
 #include "run/text.h"
 
 #include <math.h>
@@ -53,16 +55,18 @@ void erf_notes(FILE *f, const struct result *r)
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 
-        if (text_describe(f, "", &(struct text_notes){m->name, m->bos != 0, (long)m->bos_id, (long)m->boundary, &m->documents}))
+        if (text_describe(f, "",
+                          &(struct text_notes){screen_text(m->name), m->bos != 0, (long)m->bos_id, (long)m->boundary,
+                                               &m->documents}))
             putc('\n', f);
     }
     for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)
-        fprintf(f, "%s: noise of standard deviation %.4g\n", r->models[i].name, r->models[i].noise);
+        fprintf(f, "%s: noise of standard deviation %.4g\n", screen_text(r->models[i].name), r->models[i].noise);
     for (size_t i = 0; i < r->model_count && r->shards; i++) {
         const struct result_model *m = &r->models[i];
 
-        fprintf(f, "%s: shard %zu of %zu: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->name, r->shard,
-                r->shards, m->first + 1, m->first + m->segments, m->run_segments);
+        fprintf(f, "%s: shard %zu of %zu: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", screen_text(m->name),
+                r->shard, r->shards, m->first + 1, m->first + m->segments, m->run_segments);
     }
     if (first->overlapping)
         fprintf(f, "intervals are too narrow: segments overlap (stride %zu < length %zu)\n", first->stride, r->length);
@@ -71,7 +75,7 @@ void erf_notes(FILE *f, const struct result *r)
 
         saturated |= result_main(m)->summary.rows[r->main_row].saturated;
         if (result_main(m)->summary.excluded)
-            fprintf(f, "%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->name,
+            fprintf(f, "%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", screen_text(m->name),
                     result_main(m)->summary.excluded, m->segments);
         if (result_main(m)->completeness)
             put_completeness(f, m);

@@ -96,7 +96,7 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     const char *what = strcmp(r->attribution, "grad") == 0 ? "gradient" : "attribution";
     char q[32];
 
-    fprintf(f, "%s: ", m->name);
+    fprintf(f, "%s: ", screen_text(m->name));
     if (half && half != lead && !half->saturated) {
         fprintf(f, "half of the %s lies ", what);
         show_last(f, half->erf, inputs);

@@ -30,7 +30,7 @@ static void take(struct line *l, char c)
     } else if (l->field < 6) {
         l->field += c == ' ';
     } else if ((c != ' ' || l->length) && l->length + 1 < sizeof l->path) { /* blanks stand before the path */
-        l->path[l->length++] = (unsigned char)c >= 0x20 && c != 0x7F ? c : '?';
+        l->path[l->length++] = c >= 0x20 && c < 0x7F ? c : '?'; /* what could be no picture; tables of Unicode are out of reach */
     }
 }
 

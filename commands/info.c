@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/info.h"
 #include "commands/rows.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 #include "run/estimate.h"
 #include "run/models.h"
@@ -26,7 +27,7 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
     int rc = trf_of_decoder(&r, d, p, e);
 
     if (rc == 0 && r.arguments->set.uses_length)
-        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n", d->path);
+        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n", screen_text(d->path));
     for (int i = 0; rc == 0 && i < r.head_count; i++) {
         const struct trf_head *head = &r.heads[i];
         const struct layer_bias *b = &r.arguments->set.biases[head->bias];
@@ -38,7 +39,7 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
             printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "",
                    b->reason[0] ? "not applicable, " : "");
             if (b->reason[0])
-                printf("%s%s", b->reason, head->values ? "; of the window alone: " : "");
+                printf("%s%s", screen_text(b->reason), head->values ? "; of the window alone: " : "");
         }
         if (head->values) {
             trf_count_text(text, &head->values[0].count);
@@ -96,9 +97,9 @@ static int print_model(const struct model_argument *m, const struct info_options
     }
     if (!length)
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
-    printf("model          %s\n", d->path);
+    printf("model          %s\n", screen_text(d->path));
     if (m->adapter)
-        printf("adapter        %s\n", m->adapter_path);
+        printf("adapter        %s\n", screen_text(m->adapter_path));
     printf("family         %s\n", d->family);
     info_print_types(d->tensors);
     printf("vocabulary     %d%s", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
@@ -112,13 +113,13 @@ static int print_model(const struct model_argument *m, const struct info_options
     info_print_mlp(d);
     info_print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
-    printf("positions      %s\n", d->position_text);
+    printf("positions      %s\n", screen_text(d->position_text));
     if (d->declared_length)
-        printf("declared       %d positions (%s)\n", d->declared_length, d->declared_by);
+        printf("declared       %d positions (%s)\n", d->declared_length, screen_text(d->declared_by));
     printf("window         %s\n", windows);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
     if (*d->not_understood)
-        printf("not understood %s\n", d->not_understood);
+        printf("not understood %s\n", screen_text(d->not_understood));
     if (d->train_length)
         printf("train length   %d\n", d->train_length);
     else
@@ -127,7 +128,7 @@ static int print_model(const struct model_argument *m, const struct info_options
         goto end;
     printf("digest         %s\n", digest);
     if (line)
-        printf("verified       %s\n", line);
+        printf("verified       %s\n", screen_text(line));
     rc = print_estimate(d, length, &o->machine, e);
 end:
     free(line);

@@ -1,6 +1,7 @@
 /* `reach plot`: figures of saved results. */
 #include "commands/commands.h"
 #include "commands/rows.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 #include "run/plot/plot.h"
 
@@ -15,7 +16,7 @@ static int plot_call(struct call *c, struct error *e)
 
     for (size_t i = 0; rc == 0 && r.drawn == 0 && i < r.figure_count; i++)
         for (const char *rest = o->formats; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
-            printf("%s/%s.%.*s\n", o->folder, r.figures[i]->stem, (int)strcspn(rest, ","), rest);
+            printf("%s/%s.%.*s\n", screen_text(o->folder), r.figures[i]->stem, (int)strcspn(rest, ","), rest);
     plot_run_free(&r);
     return rc;
 }

@@ -69,7 +69,7 @@ static int print_differences(const struct ppl_run *r)
 
     if (!t)
         return -1;
-    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n", r->models[0].argument->name);
+    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n", screen_text(r->models[0].argument->name));
     table_cell(t, "model");
     table_cell(t, "context");
     table_cell(t, "difference");
@@ -213,15 +213,17 @@ static void print_notes(const struct ppl_run *r)
         const struct ppl_model *m = &r->models[i];
 
         if (text_describe(stdout, "",
-                          &(struct text_notes){m->argument->name, m->text.begins, m->text.bos, m->text.boundary, &m->documents}))
+                          &(struct text_notes){screen_text(m->argument->name), m->text.begins, m->text.bos, m->text.boundary,
+                                               &m->documents}))
             putchar('\n');
     }
     for (size_t i = 1; i < r->count; i++)
         if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 && !r->models[i].results[0].paired)
-            printf("%s: not paired: its targets are not those of %s\n", r->models[i].argument->name, r->models[0].argument->name);
+            printf("%s: not paired: its targets are not those of %s\n", screen_text(r->models[i].argument->name),
+                   screen_text(r->models[0].argument->name));
         else if (!r->models[i].results[0].paired)
             printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n",
-                   r->models[i].argument->name, r->models[0].argument->name);
+                   screen_text(r->models[i].argument->name), screen_text(r->models[0].argument->name));
 }
 
 int ppl_print(const struct ppl_run *r, struct error *e)

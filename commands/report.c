@@ -3,6 +3,7 @@
 
 #include "commands/commands.h"
 #include "commands/rows.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static int report_call(struct call *c, struct error *e)
     int rc = report_run(&r, e);
 
     if (rc == 0)
-        printf("%s\n", o->path);
+        printf("%s\n", screen_text(o->path));
     report_run_free(&r);
     return rc;
 }

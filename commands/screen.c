@@ -74,10 +74,23 @@ int screen_columns(const char *text)
     return columns_of(text, strlen(text));
 }
 
+const char *screen_text(const char *text)
+{
+    enum { KEPT = 8 };
+    static char *kept[KEPT];
+    static int next;
+
+    next = (next + 1) % KEPT;
+    free(kept[next]);
+    kept[next] = glyphs_of(text);
+    return kept[next] ? kept[next] : "?";
+}
+
 void screen_print(const char *text, int width)
 {
     int used = 0;
 
+    text = screen_text(text);
     while (*text) {
         size_t length = strcspn(text, " ");
         int columns = columns_of(text, length);

@@ -2,6 +2,7 @@
 #include "commands/table.h"
 
 #include "commands/screen.h"
+#include "io/glyph.h"
 #include "page/escape.h"
 
 #include <stdarg.h>
@@ -37,14 +38,17 @@ struct table *table_create(const char *alignment)
 
 static char *format_text(struct table *t, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
+/* Names in it may come from files. */
 static char *format_text(struct table *t, const char *format, va_list arguments)
 {
-    char *text;
+    char *text, *shown = NULL;
 
-    if (vasprintf(&text, format, arguments) >= 0)
-        return text;
-    t->failed = 1;
-    return NULL;
+    if (vasprintf(&text, format, arguments) >= 0) {
+        shown = glyphs_of(text);
+        free(text);
+    }
+    t->failed |= !shown;
+    return shown;
 }
 
 void table_caption(struct table *t, const char *format, ...)

@@ -1,6 +1,7 @@
 /* Bar, messages and log of a long run. */
 #include "commands/terminal.h"
 
+#include "commands/screen.h"
 #include "io/memory.h"
 #include "run/interrupt.h"
 #include "version.h"
@@ -18,7 +19,7 @@ static void say(struct progress *p, enum progress_kind kind, const char *line)
         fail(&t->not_drawn, "%s", line);
     if (kind == PROGRESS_WARNING || (kind == PROGRESS_MESSAGE && !t->quiet)) {
         terminal_clear(t);
-        fprintf(stderr, "reach %s: %s\n", t->verb, line);
+        fprintf(stderr, "reach %s: %s\n", t->verb, screen_text(line));
     }
     static const char *const levels[] = {[PROGRESS_LOG] = "detail",
                                          [PROGRESS_MESSAGE] = "message",
@@ -75,7 +76,7 @@ static void show(struct progress *p, const char *what)
     memset(bar, '=', filled);
     bar[WIDTH] = 0;
     fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, p->unit,
-            (int)(left / 60), (int)left % 60, what);
+            (int)(left / 60), (int)left % 60, screen_text(what));
     fflush(stderr);
 }
 

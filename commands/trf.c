@@ -1,6 +1,7 @@
 /* `reach trf`: the theoretical receptive field of position biases ([B] theorem 0.4, eq. 22). */
 #include "commands/commands.h"
 #include "commands/rows.h"
+#include "commands/screen.h"
 #include "commands/trf.h"
 #include "commands/verb.h"
 
@@ -215,7 +216,7 @@ static void show(struct progress *p, const char *what)
     if (!isatty(STDERR_FILENO) || progress_now() - p->measuring <= 1.5)
         return;
     if (what)
-        fprintf(stderr, "\rreach trf: %s\033[K", what);
+        fprintf(stderr, "\rreach trf: %s\033[K", screen_text(what));
     else
         fputs("\r\033[K", stderr);
     fflush(stderr);

@@ -2,6 +2,7 @@
 #include "commands/trf.h"
 
 #include "analyze/extrapolation.h"
+#include "commands/screen.h"
 #include "commands/table.h"
 
 #include <math.h>
@@ -53,18 +54,18 @@ static void print_title(const struct formula_argument *a, int bias)
     char layers[128];
 
     bias_layers_text(layers, sizeof layers, &a->set, bias);
-    printf("%s", a->label);
+    printf("%s", screen_text(a->label));
     if (layers[0])
         printf(", %s", layers);
     if (b->formula && strcmp(a->label, b->formula->source) != 0 && strlen(b->formula->source) <= 100)
-        printf(": %s", b->formula->source);
+        printf(": %s", screen_text(b->formula->source));
     if (bias_rows(&a->set, b) > 1)
         printf(", %d heads", a->set.heads);
     else if (b->formula)
         printf(", all heads alike");
     putchar('\n');
     if (b->reason[0])
-        printf("not applicable: %s%s\n", b->reason, b->formula ? "; of the window alone:" : "");
+        printf("not applicable: %s%s\n", screen_text(b->reason), b->formula ? "; of the window alone:" : "");
 }
 
 /* Which columns a table has beside the numbers. */
@@ -249,7 +250,7 @@ static void print_ranking(const struct trf_run *r)
 
         place_name(name, sizeof name, r, p);
         trf_count_text(text, &p->value->count);
-        printf("%3d. %s: %s", i + 1, name, text);
+        printf("%3d. %s: %s", i + 1, screen_text(name), text);
         if (!trf_is_finite(p))
             printf(" (%s%s)", p->by->series ? series_verdict_name(series_verdict(p->by->series)) : "differs by length",
                    isnan(p->value->count.log10_lo) ? "" : "; of the longest length given");
@@ -257,7 +258,7 @@ static void print_ranking(const struct trf_run *r)
         if (i + 1 == r->place_count)
             break;
         switch (p->order) {
-        case TRF_PROVED: printf("     not above the next for every eps and head, proved: %s\n", p->why); break;
+        case TRF_PROVED: printf("     not above the next for every eps and head, proved: %s\n", screen_text(p->why)); break;
         case TRF_NEXT_DIVERGES: puts("     below the next, whose series diverges"); break;
         case TRF_BY_NUMBERS: puts("     not above the next by the numbers, at this eps"); break;
         case TRF_UNKNOWN: puts("     not told apart from the next"); break;
@@ -269,7 +270,7 @@ static void print_ranking(const struct trf_run *r)
 
 static void print_model_lines(const struct formula_argument *a)
 {
-    printf("%s: %s", a->label, a->set.position);
+    printf("%s: %s", screen_text(a->label), screen_text(a->set.position));
     if (a->set.layers)
         printf(", %d layers, %d heads", a->set.layers, a->set.heads);
     putchar('\n');

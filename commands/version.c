@@ -1,5 +1,6 @@
 /* `reach version`: what this program was made of, and what it computes with. */
 #include "commands/commands.h"
+#include "commands/screen.h"
 #include "commands/verb.h"
 
 #include "kernels/ops.h"
@@ -44,9 +45,9 @@ static int version_call(struct call *c, struct error *e)
     printf("  MPI      %s\n", REACH_MPI);
     printf("CUDA\n");
     plugin_driver_version(line, sizeof line);
-    printf("  driver   %s\n", line);
+    printf("  driver   %s\n", screen_text(line));
     plugin_versions(line, sizeof line);
-    printf("  plug-in  %s\n", line);
+    printf("  plug-in  %s\n", screen_text(line));
     printf("kernel sets\n");
     for (int i = 0; i < kernel_set_count; i++)
         printf("  %-10s %-4s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,

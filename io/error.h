@@ -12,7 +12,7 @@ struct error {
     char text[768];
 };
 
-/* Writes the message (control characters and broken UTF-8 replaced by ?, a long one shortened in its middle) and returns -1. `e`
+/* Writes the message (what has no picture spelt out as in io/glyph.h, a long one shortened in its middle) and returns -1. `e`
  * may be NULL. */
 int fail(struct error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 

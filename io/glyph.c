@@ -1,6 +1,7 @@
 #include "io/glyph.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -58,4 +59,19 @@ void glyphs_write(FILE *f, const char *bytes, size_t size)
         i += glyph_next(&g, bytes + i, size - i);
         fputs(strcmp(g.text, "\\") == 0 ? "\\\\" : g.text, f);
     }
+}
+
+char *glyphs_of(const char *text)
+{
+    size_t size = strlen(text), at = 0;
+    char *out = malloc(size * (sizeof((struct glyph *)0)->text - 1) + 1); /* every byte spelt as long as any can be */
+    struct glyph g;
+
+    for (size_t i = 0; out && i < size; at += strlen(g.text)) {
+        i += glyph_next(&g, text + i, size - i);
+        memcpy(out + at, g.text, strlen(g.text));
+    }
+    if (out)
+        out[at] = '\0';
+    return out;
 }

@@ -19,4 +19,8 @@ size_t glyph_next(struct glyph *g, const char *bytes, size_t size);
 /* All of them, a backslash doubled, so that the bytes can be made of the text again. */
 void glyphs_write(FILE *f, const char *bytes, size_t size);
 
+/* A text for a terminal or a table: all of its glyphs, on one line. Text that was made so stays as it is. Caller frees; NULL when
+ * memory runs out. */
+char *glyphs_of(const char *text);
+
 #endif

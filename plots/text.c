@@ -1,26 +1,22 @@
 /* Texts of users in scripts: safe, and how wide they are. */
 #include "plots/script.h"
 
+#include "io/glyph.h"
+
 #include <string.h>
-#include <utf8proc.h>
 
 enum { LONG_CHARACTERS = 200 };
 
-/* The bytes of the UTF-8 character at `text`; 0 if there is none. */
-static int character_bytes(const unsigned char *text)
-{
-    utf8proc_int32_t point;
-    utf8proc_ssize_t bytes = utf8proc_iterate(text, -1, &point);
-
-    return bytes > 0 && point != 0xFFFE && point != 0xFFFF ? (int)bytes : 0; /* those two are in no SVG */
-}
+/* In place of a character that is none, or has no picture: some of these are in no SVG, others turn the text around them. */
+#define NO_PICTURE "\xef\xbf\xbd"
 
 size_t script_quoted(FILE *f, const char *text, size_t limit)
 {
     size_t characters = 0;
 
-    for (const unsigned char *p = (const unsigned char *)text; *p; characters++) {
-        int bytes = character_bytes(p);
+    for (const char *p = text, *end = text + strlen(text); *p; characters++) {
+        struct glyph g;
+        size_t bytes = glyph_next(&g, p, (size_t)(end - p));
 
         if (characters == limit) {
             fputs("\xe2\x80\xa6", f);
@@ -28,17 +24,15 @@ size_t script_quoted(FILE *f, const char *text, size_t limit)
         }
         if (*p == '\'') /* of two of them, and of one at the beginning, gnuplot 5.4 does not read the doubled form */
             fputs("'.\"'\".'", f);
-        else if (*p == '>' && p - (const unsigned char *)text >= 2 && p[-1] == ']' && p[-2] == ']')
+        else if (*p == '>' && p - text >= 2 && p[-1] == ']' && p[-2] == ']')
             fputs("'.gt.'", f);
         else if (*p == '&' && p[1] == '#' && p[2] == 'x')
             fputs("'.amp.'", f);
-        else if (bytes == 0)
-            fputs("\xef\xbf\xbd", f);
-        else if (*p < 0x20 || *p == 0x7f)
+        else if ((unsigned char)*p < 0x20 || *p == 0x7f)
             fputc(' ', f);
         else
-            fwrite(p, 1, (size_t)bytes, f);
-        p += bytes ? bytes : 1;
+            fputs(g.spelt ? NO_PICTURE : g.text, f);
+        p += bytes;
     }
     return characters;
 }

@@ -6,6 +6,7 @@
 
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/scratch.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -155,13 +156,61 @@ static void what_is_not_there_is_told(void **state)
     broken("info me/shards", "model-00002-of-00002.safetensors: cannot be opened");
 }
 
+/* ---- names on the screen ---- */
+
+#define CSI "\xC2\x9B" /* of C1 */
+#define TURN "\xE2\x80\xAE" /* right-to-left override */
+#define NAME "m" CSI "31m" TURN "x"
+#define SHOWN "m\\u009B31m\\u202Ex"
+
+/* Runs LINE, which prints `said` and nothing that a terminal would obey. */
+static void is_printable(const char *line, const char *said)
+{
+    struct outcome o = reach(line);
+
+    for (int i = 0; i < 2; i++)
+        for (const char *p = i ? o.err : o.out; *p; p++)
+            if (((unsigned char)*p < 0x20 && *p != '\n') || strncmp(p, CSI, 2) == 0 || strncmp(p, TURN, 3) == 0)
+                fail_msg("reach %s: byte %02X is printed, before \"%.20s\"", line, (unsigned char)*p, p + 1);
+    if (!strstr(o.out, said) && !strstr(o.err, said))
+        fail_msg("reach %s: %s\n%s(expected %s)", line, o.out, o.err, said);
+    outcome_free(&o);
+}
+
+static void names_are_printable(void **state)
+{
+    static const char csv[] = "formula,head,distance,bias,layer\n\"\033[31m" NAME "\ny\",1,1,-1,\n\"\033[31m" NAME
+                              "\ny\",1,2,-2,\n\"\033[31m" NAME "\ny\",1,3,-3,\n";
+    static const char *const lines[][2] = {{"info " NAME, SHOWN},
+                                           {"ppl " NAME " y" NAME "=./" NAME " --text text --context 16 --segments 20", SHOWN},
+                                           {"erf " NAME " y" NAME "=./" NAME " --text text --length 16 --segments 3 -o e" NAME,
+                                            SHOWN},
+                                           {"explain e" NAME " --segment 1 --model " NAME " -o x" NAME, SHOWN},
+                                           {"report e" NAME " -o " NAME ".html", SHOWN ".html"},
+                                           {"plot e" NAME " -o p" NAME, SHOWN},
+                                           {"trf " NAME, SHOWN},
+                                           {"bias " NAME, SHOWN},
+                                           {"fit " NAME " --range 0:4", SHOWN},
+                                           {"fit bias.csv", "\\x1B[31m" SHOWN "\\ny, head 1"},
+                                           {"convert " NAME " c" NAME, "c" SHOWN},
+                                           {"tokenize " NAME " " NAME ".txt out.npy", SHOWN},
+                                           {"erf " NAME " --text a\nb" NAME, "a\\nb" SHOWN ": cannot be opened"},
+                                           {NAME "\n", "reach: " SHOWN "\\n: unknown verb"},
+                                           {"help info " NAME "\n", SHOWN "\\n: is one too many"}};
+
+    (void)state;
+    assert_int_equal(tiny_checkpoint(at(NAME), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}), 0);
+    scratch_write(base, "bias.csv", csv, sizeof csv - 1);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        is_printable(lines[i][0], lines[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_verb_takes_a_name),
-        cmocka_unit_test(results_name_the_snapshot),
-        cmocka_unit_test(what_lies_here_wins),
-        cmocka_unit_test(what_is_not_there_is_told),
+        cmocka_unit_test(every_verb_takes_a_name), cmocka_unit_test(results_name_the_snapshot),
+        cmocka_unit_test(what_lies_here_wins),     cmocka_unit_test(what_is_not_there_is_told),
+        cmocka_unit_test(names_are_printable),
     };
     return cmocka_run_group_tests_name("names", tests, make_inputs, program_close);
 }
