@@ -162,6 +162,10 @@ static int check_curves(const struct result_model *m, const struct result_field 
 static int check_tokens(const struct result_model *m, const char *path, struct error *e)
 {
     struct error why;
+    for (size_t i = 0; m->tokens && i < m->field_count; i++)
+        if (m->fields[i].target > m->fields[0].target)
+            return fail(e, "%s: %s/target-%zu is beyond the segments, which have %zu tokens", path, m->name, m->fields[i].target,
+                        m->fields[0].target);
     for (size_t i = 0; m->tokens && i < m->segments * m->fields[0].target; i++)
         if (m->tokens[i] < 0 || (m->vocabulary && (size_t)m->tokens[i] >= m->vocabulary))
             return fail(e, "%s: %s/tokens has the id %d at index %zu (expected one of the vocabulary of %zu)", path, m->name,
