@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <hdf5.h>
 #include <stdio.h>
 #include <time.h>
 #include <sys/stat.h>
@@ -226,6 +227,42 @@ static void test_bombs(void **state)
     assert_int_equal(read_packed_often(66, 4096, &e), 0);
 }
 
+/* TOKENS bytes in one dataset of HDF5, the first NOISE of which cannot be packed. */
+static int read_packed_hdf(hsize_t tokens, size_t noise, struct error *e)
+{
+    const char *path = scratch_path(scratch_folder, "packed.h5");
+    hsize_t chunk = 1 << 20;
+    unsigned char *bytes = calloc(tokens, 1);
+    uint32_t r = 1;
+    for (size_t i = 0; i < noise; i++)
+        bytes[i] = (unsigned char)((r = r * 1664525 + 1013904223) >> 24);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(1, &tokens, NULL),
+          list = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_chunk(list, 1, &chunk) >= 0 && H5Pset_deflate(list, 6) >= 0);
+    hid_t dataset = H5Dcreate2(file, "tokens", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
+    H5Dclose(dataset);
+    H5Pclose(list);
+    H5Sclose(space);
+    assert_true(H5Fclose(file) >= 0);
+    struct tokens t = {0};
+    int result = tokens_read_files(&t, &path, 1, e);
+    assert_true(result || t.total == tokens);
+    tokens_free(&t);
+    free(bytes);
+    return result;
+}
+
+static void test_hdf_bombs(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    assert_int_equal(read_packed_hdf(64 << 20, 0, &e), 0);
+    assert_int_equal(read_packed_hdf((64 << 20) + 1, 0, &e), -1);
+    assert_int_equal(check_message("zeros", &e, "packed.h5: tokens unpacks to more than 256 times its size"), 0);
+    assert_int_equal(read_packed_hdf((64 << 20) + 1, 300000, &e), 0);
+}
+
 /* -- segments -- */
 
 /* Ids of a stream or table are 3 times their index, so that every copy can be told. */
@@ -431,9 +468,9 @@ static void test_refused_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_refused_text), cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_bombs),        cmocka_unit_test(test_cutting),      cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_refused_cuts),
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_refused_text), cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_bombs),     cmocka_unit_test(test_hdf_bombs),    cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused_cuts),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -120,6 +120,17 @@ static size_t rows_of_chunk(hid_t dataset)
     return chunked && chunk[0] ? (size_t)chunk[0] : 1;
 }
 
+/* As of gzip (io/input.h): of what is packed so far, a small file could fill memory. */
+static int check_ratio(const struct reader *r, hid_t dataset)
+{
+    const struct stored_tokens *s = &r->found.tokens;
+    const size_t bytes = s->count * s->element_bytes;
+    if (bytes <= INPUT_UNPACKED_FREE || bytes / INPUT_RATIO_MAX <= H5Dget_storage_size(dataset))
+        return 0;
+    return fail(r->e, "%s: %s unpacks to more than %d times its size (expected token ids, which do not)", r->file->path,
+                r->found.name, INPUT_RATIO_MAX);
+}
+
 /* Writes a struct found. */
 static int find_dataset(FILE *out, void *context, struct error *e)
 {
@@ -134,7 +145,7 @@ static int find_dataset(FILE *out, void *context, struct error *e)
         return fail(e, "%s: has no dataset at %s", r->file->path, f->name);
     if (!is_integers(dataset))
         return fail(e, "%s: %s is no dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
-    if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e))
+    if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e) || check_ratio(r, dataset))
         return -1;
     /* whole chunks at a time, or each would be unpacked again and again */
     size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = rows_of_chunk(dataset);
