@@ -13,13 +13,13 @@ static const char *const of_a_result[] = {"model", "target-position", "memory", 
 static const struct option_row rows[] = {
     {.name = "prompt",
      .value = "TEXT",
-     .help = "explain the token that is likeliest behind TEXT",
+     .help = "explain the token that is likeliest behind TEXT; - is standard input",
      .type = OPTION_TEXT,
      .at = AT(prompt),
      .flags = OPTION_RESULT | OPTION_COMMON},
-    TEXT_ROW(
-        "explain the last token of a text, read as `reach erf` reads it: one segment of all its tokens; .gz is unpacked, - is "
-        "standard input; may be repeated: files are joined in order"),
+    TEXT_ROW("explain the last token of a text, read as `reach erf` reads it: one segment of all its tokens; a newline at the "
+             "end is left "
+             "out; .gz is unpacked, - is standard input; may be repeated: files are joined in order"),
     TOKENS_ROW(
         "explain the last token of token ids instead of text: a file as `reach erf` takes it, of one text (1-D, or one row)"),
     {.name = "segment",
@@ -42,7 +42,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "against",
      .value = "TOKEN",
-     .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log p(TOKEN), by its id or its text",
+     .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log p(TOKEN), by its id or its text, "
+             "with or without a blank before it, whichever is likelier",
      .type = OPTION_TEXT,
      .at = AT(against),
      .group = GROUP_MEASURED,

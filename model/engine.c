@@ -108,6 +108,12 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, s
     return 0;
 }
 
+int engine_contrast(struct engine *g, int32_t against, struct error *e)
+{
+    g->request.gradient.against = against;
+    return engine_check_ids(g, &against, 1, e);
+}
+
 int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;

@@ -126,6 +126,9 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
  * that hang on what rounding moves (near_ties.c). Valid until the next batch is begun. */
 size_t engine_near_ties(const struct engine *g, int segment);
 
+/* Another token than request.gradient.against, for the segments to come (gradient.contrast). */
+int engine_contrast(struct engine *g, int32_t against, struct error *e) MUST_USE;
+
 /* The inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last id is not looked at, but must be one. */
 int engine_forward(struct engine *g, const int32_t *ids, struct error *e) MUST_USE;
 /* logprob [vocabulary]: log p of every token behind the inputs of the only segment of the last pass, in double from what the head

@@ -63,6 +63,16 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
                       is_text ? ", or one byte" : "");
 }
 
+int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path, const char *option, const char *token,
+                        int is_text, struct error *e)
+{
+    int count = 0, alone = model_text_token(id, m, path, option, token, is_text, e) == 0;
+
+    if (m->tokenizer && token[strspn(token, "0123456789")])
+        count = tokenizer_readings(id, m->tokenizer, token);
+    return count ? count : alone ? 1 : -1;
+}
+
 int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
                     struct error *e)
 {

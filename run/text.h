@@ -40,6 +40,9 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
  * one byte. */
 int model_text_token(int *id, struct model_text *m, const char *path, const char *option, const char *token, int is_text,
                      struct error *e) MUST_USE;
+/* The same of all tokens that it may mean, with and without a blank before it: how many, or -1. */
+int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path, const char *option, const char *token,
+                        int is_text, struct error *e) MUST_USE;
 /* Says so where segments begin without a token that the model has for that. */
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p);
 /* The run's tokens for this model, borrowed from one of the two; NULL on failure. */

@@ -290,6 +290,22 @@ static void test_refused(void **state)
     free(text);
 }
 
+/* Of a damaged result whose target lies beyond its segments, nothing is read past their ids. */
+static void test_target_beyond(void **state)
+{
+    hid_t to, from;
+
+    (void)state;
+    succeed("erf bytes --text long --length 30 --segments 2 -o near --force --quiet");
+    succeed("erf bytes --text long --length 90 --segments 2 --target-position 60 -o far --force --quiet");
+    to = H5Fopen(at("near/erf.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    from = H5Fopen(at("far/erf.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(H5Ocopy(from, "models/bytes/target-60", to, "models/bytes/target-60", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Fclose(from);
+    H5Fclose(to);
+    expect("explain near --segment 2 --target-position 60", 1, "target-60 is beyond the segments, which have 30 tokens");
+}
+
 /* A result of before ids were kept is told so, in one line, and everything else of it works as it did. */
 static void test_older_results(void **state)
 {
@@ -304,12 +320,91 @@ static void test_older_results(void **state)
     succeed("plot older -o older-plot");
 }
 
+/* ---- what a user means by a text and a word ---- */
+
+/* BASE/FOLDER/explain.csv of a text that comes on standard input. */
+static void pipe_in(const char *model, const char *text, const char *options)
+{
+    char command[2 * PATH_MAX];
+
+    snprintf(command, sizeof command, "cd '%s' && printf '%s' | \"$REACH\" explain %s %s 2>said >/dev/null", base, text, model,
+             options);
+    if (system(command) != 0)
+        fail_msg("%s: %s", command, slurp(at("said"), NULL));
+}
+
+static void said(const char *text)
+{
+    char *all = slurp(at("said"), NULL);
+
+    if (!strstr(all, text))
+        fail_msg("%s(expected %s)", all, text);
+    free(all);
+}
+
+/* The newline that editors put there is no target; with a position the text is as it is. */
+static void test_newline(void **state)
+{
+    static const char left_out[] = "standard input: the newline at its end is left out";
+    static const struct {
+        const char *text, *options;
+        size_t rows;
+        int told;
+    } cases[] = {{"def add(a, b):", "--text -", 13, 0},
+                 {"def add(a, b):\\n", "--text -", 13, 1},
+                 {"def add(a, b):\\r\\n", "--text -", 13, 1},
+                 {"def add(a, b):\\n\\n", "--text -", 14, 1},
+                 {"def add(a, b):\\n", "--text - --target-position 15", 14, 0},
+                 {"def add(a, b):\\n", "--prompt -", 14, 1},
+                 {"def add(a, b):\\n", "--prompt - --target-position 16", 15, 0},
+                 {"a\\n", "--prompt -", 1, 1},
+                 {"\\n", "--prompt -", 1, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct csv_table t;
+        char options[128], *all;
+
+        snprintf(options, sizeof options, "%s -o newline --force", cases[i].options);
+        pipe_in("bytes", cases[i].text, options);
+        t = read_table(at("newline/explain.csv"));
+        assert_int_equal(t.rows, cases[i].rows);
+        csv_table_free(&t);
+        all = slurp(at("said"), NULL);
+        assert_int_equal(strstr(all, left_out) != NULL, cases[i].told);
+        free(all);
+    }
+    pipe_in("bytes", "abc\\n", "--prompt - --quiet -o piped");
+    succeed("explain bytes --prompt abc -o given --quiet");
+    expect_same_rows("piped", "given");
+}
+
+/* The word with a blank before it, where that is the likelier token; ids from the vocabulary of the example. */
+static void test_against_a_word(void **state)
+{
+    static const char words[] = "The capital of France is", line[] = "for i in range(10):\\n    x";
+    char model[PATH_MAX + 8];
+
+    (void)state;
+    snprintf(model, sizeof model, "%s/alibi", code);
+    pipe_in(model, words, "--prompt - --against the"); /* without a blank it is none */
+    said("--against the: \" the\" (id 305) is taken\n");
+    pipe_in(model, line, "--prompt - --against def");
+    said("--against def: \"def\" (id 317) is taken, the likelier of those that it may mean; by an id: 346\n");
+    pipe_in(model, words, "--prompt - --against def");
+    said("--against def: \" def\" (id 346) is taken, the likelier of those that it may mean; by an id: 317\n");
+    pipe_in(model, words, "--prompt - --against 346 -o by-id --quiet");
+    pipe_in(model, words, "--prompt - --against def -o by-word --quiet");
+    expect_same_rows("by-id", "by-word");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf), cmocka_unit_test(test_results_are_whole),
-        cmocka_unit_test(test_columns),         cmocka_unit_test(test_short),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_older_results)};
+        cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf),        cmocka_unit_test(test_results_are_whole),
+        cmocka_unit_test(test_columns),         cmocka_unit_test(test_short),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_older_results),   cmocka_unit_test(test_target_beyond), cmocka_unit_test(test_newline),
+        cmocka_unit_test(test_against_a_word)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,7 @@
 /* A text through all parts of a tokenizer. */
 #include "io/tokenizer/parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,16 +52,44 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
     t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL, .context = t};
 }
 
-int tokenizer_token(struct tokenizer *t, const char *text)
+/* The one token that the text becomes; -1: there is none. */
+static int only_token(struct tokenizer *t, const char *text)
 {
-    struct span content = {text, strlen(text)};
     struct ids ids = {0};
     struct error none;
-    int id = tokenizer_find(t, content);
-    if (id < 0 && tokenizer_encode(t, &ids, text, content.size, &none) == 0 && ids.count == 1)
-        id = ids.id[0];
+    int id = tokenizer_encode(t, &ids, text, strlen(text), &none) == 0 && ids.count == 1 ? ids.id[0] : -1;
     free(ids.id);
     return id;
+}
+
+int tokenizer_token(struct tokenizer *t, const char *text)
+{
+    int id = tokenizer_find(t, (struct span){text, strlen(text)});
+    return id >= 0 ? id : only_token(t, text);
+}
+
+int tokenizer_readings(int id[TOKENIZER_READINGS], struct tokenizer *t, const char *text)
+{
+    static const char mark[] = "\xE2\x96\x81"; /* U+2581, the blank of SentencePiece */
+    const char *word = text + (*text == ' ');
+    char *spaced = malloc(sizeof mark + strlen(word)), *marked = malloc(sizeof mark + strlen(word));
+    int found[TOKENIZER_READINGS] = {tokenizer_token(t, text), only_token(t, text), -1, -1}, count = 0;
+    if (spaced && marked) {
+        sprintf(spaced, " %s", word);
+        sprintf(marked, "%s%s", mark, word);
+        found[2] = only_token(t, spaced);
+        found[3] = tokenizer_find(t, (struct span){marked, strlen(marked)});
+    }
+    for (int i = 0; i < TOKENIZER_READINGS; i++) {
+        int known = found[i] < 0;
+        for (int k = 0; k < count; k++)
+            known |= id[k] == found[i];
+        if (!known)
+            id[count++] = found[i];
+    }
+    free(spaced);
+    free(marked);
+    return count;
 }
 
 int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e)

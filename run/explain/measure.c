@@ -17,6 +17,7 @@ struct subject {
     struct model_text reading;
     struct kernels *kernels;
     struct engine *engine;
+    int against[TOKENIZER_READINGS], readings; /* tokens that --against may mean */
 };
 
 static void close_subject(struct subject *s)
@@ -29,12 +30,28 @@ static void close_subject(struct subject *s)
     decoder_close(s->decoder);
 }
 
-static int read_text(struct subject *s, struct error *e)
+/* Editors and echo end a text with a newline, which nobody means by its last token. */
+static void drop_newline(struct text *t, const struct explain_options *o, struct progress *p)
 {
-    const struct explain_options *o = s->options;
+    if (o->target || t->size < 2 || t->bytes[t->size - 1] != '\n')
+        return;
+    t->size -= t->size > 2 && t->bytes[t->size - 2] == '\r' ? 2 : 1;
+    progress_message(p, "%s: the newline at its end is left out (--target-position takes the text as it is)", t->name);
+}
 
-    if (!o->prompt)
-        return run_text_read(&s->text, &o->text, &o->tokens, e);
+static int read_text(struct subject *s, struct progress *p, struct error *e)
+{
+    const struct text_list standard = {&(const char *){"-"}, 1}, none = {0};
+    const struct explain_options *o = s->options;
+    int is_standard = o->prompt && strcmp(o->prompt, "-") == 0;
+
+    if (!o->prompt || is_standard) {
+        if (run_text_read(&s->text, is_standard ? &standard : &o->text, is_standard ? &none : &o->tokens, e) != 0)
+            return -1;
+        if (s->text.text.bytes)
+            drop_newline(&s->text.text, o, p);
+        return 0;
+    }
     s->text.text = (struct text){strdup(o->prompt), strlen(o->prompt), strdup("--prompt")};
     return s->text.text.bytes && s->text.text.name ? 0 : fail_memory(e, (double)strlen(o->prompt), "the prompt");
 }
@@ -85,22 +102,23 @@ static int open_subject(struct subject *s, struct explain_run *r, struct error *
 {
     const struct explain_options *o = s->options;
     struct explanation *x = &r->found;
-    int against;
 
     s->decoder = model_open(s->path, r->argument->adapter_path, o->strict, r->progress, e);
     if (!s->decoder || (!model_take_length(s->decoder, o->train_length) && models_refuse_length(e) != 0) ||
         run_override(s->decoder, &o->encoding, e) != 0 ||
-        model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 || read_text(s, e) != 0 ||
-        take_tokens(x, s, e) != 0)
+        model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 ||
+        read_text(s, r->progress, e) != 0 || take_tokens(x, s, e) != 0)
         return -1;
     if (o->against) {
-        if (model_text_token(&against, &s->reading, s->path, "--against", o->against, !o->tokens.count, e) != 0)
+        s->readings = model_text_readings(s->against, &s->reading, s->path, "--against", o->against, !o->tokens.count, e);
+        if (s->readings < 0)
             return -1;
-        if (against >= s->decoder->vocabulary)
-            return fail(e, "%s: --against %s is not in its vocabulary (expected an id from 0 to %d)", s->path, o->against,
-                        s->decoder->vocabulary - 1);
+        for (int i = 0; i < s->readings; i++)
+            if (s->against[i] >= s->decoder->vocabulary)
+                return fail(e, "%s: --against %s is not in its vocabulary (expected an id from 0 to %d)", s->path, o->against,
+                            s->decoder->vocabulary - 1);
         x->contrast = 1;
-        x->against.id = against;
+        x->against.id = s->against[0];
     }
     model_tell_length(s->decoder, x->count, r->progress);
     model_text_tell(&s->reading, r->argument->name, r->progress);
@@ -163,6 +181,15 @@ static void take_alternatives(struct explanation *x, const double *logprob, int 
     }
 }
 
+/* Of the tokens that --against may mean, the likeliest that is not the target. */
+static int choose_against(struct subject *s, struct explanation *x, const double *logprob, struct error *e)
+{
+    for (int i = 1; i < s->readings; i++)
+        if (s->against[i] != x->target.id && (x->against.id == x->target.id || logprob[s->against[i]] > logprob[x->against.id]))
+            x->against.id = s->against[i];
+    return engine_contrast(s->engine, x->against.id, e);
+}
+
 /* Log p of the whole vocabulary takes one row; `logprob` has room for it. */
 static int measure(struct subject *s, struct explanation *x, double *logprob, struct error *e)
 {
@@ -170,14 +197,16 @@ static int measure(struct subject *s, struct explanation *x, double *logprob, st
     struct completeness unused;
     int vocabulary = s->decoder->vocabulary;
 
+    if ((x->predicted || s->readings > 1) && (engine_forward(g, x->id, e) != 0 || engine_predict(g, logprob, e) != 0))
+        return -1;
     if (x->predicted) {
-        if (engine_forward(g, x->id, e) != 0 || engine_predict(g, logprob, e) != 0)
-            return -1;
         x->id[x->count] = likeliest(logprob, vocabulary, NULL, 0, -1);
         if (x->id[x->count] < 0)
             return fail(e, "%s: the output of the head is not finite (expected finite numbers)", s->path);
     }
     x->target.id = x->id[x->count];
+    if (s->readings > 1 && choose_against(s, x, logprob, e) != 0)
+        return -1;
     if (x->contrast && x->against.id == x->target.id)
         return fail(e, "%s: --against %s is the target itself (expected another token)", s->path, s->options->against);
     if ((s->options->attribution == ATTRIBUTION_GRAD
@@ -213,6 +242,28 @@ static int take_pieces(struct explanation *x, struct subject *s, struct error *e
     return rc;
 }
 
+/* Which token --against was taken for, where that is not as it is written, or one of several. */
+static int tell_against(struct explanation *x, const struct subject *s, struct progress *p, struct error *e)
+{
+    const char *written = s->options->against;
+    char room[16], others[96] = "", *quoted;
+    size_t size;
+    const char *text = x->contrast ? explanation_piece(x, x->against.id, &size, room) : NULL;
+
+    if (s->readings < 2 &&
+        (!text || !written[strspn(written, "0123456789")] || (size == strlen(written) && memcmp(text, written, size) == 0)))
+        return 0;
+    if (!(quoted = explanation_quoted(x, x->against.id)))
+        return fail(e, "out of memory for a token");
+    for (int i = 0; i < s->readings; i++)
+        if (s->against[i] != x->against.id)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%d",
+                     *others ? ", " : ", the likelier of those that it may mean; by an id: ", s->against[i]);
+    progress_message(p, "--against %s: %s (id %d) is taken%s", written, quoted, (int)x->against.id, others);
+    free(quoted);
+    return 0;
+}
+
 int explain_measure(struct explain_run *r, struct error *e)
 {
     struct subject s = {.options = r->options, .path = r->argument->path};
@@ -235,7 +286,7 @@ int explain_measure(struct explain_run *r, struct error *e)
     if (!x->position_encoding || !x->norm || !logprob)
         fail_memory(e, ((double)x->count + s.decoder->vocabulary) * sizeof *logprob, "the norms");
     else if (measure(&s, x, logprob, e) == 0)
-        rc = take_pieces(x, &s, e);
+        rc = take_pieces(x, &s, e) != 0 ? -1 : tell_against(x, &s, r->progress, e);
 end:
     free(logprob);
     close_subject(&s);
