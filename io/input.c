@@ -240,6 +240,42 @@ int input_peek(struct input *in, void *out, size_t want, size_t *got, struct err
     return 0;
 }
 
+const char *input_other(const void *start, size_t size)
+{
+#define UNPACK(command) " (expected plain text, .gz, or the output of `" command "` on standard input)"
+#define RECODE(name) "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
+    static const struct {
+        size_t at; /* where it stands */
+        const char *magic;
+        size_t size;
+        const char *what;
+    } others[] = {
+        {0, "\x28\xB5\x2F\xFD", 4, "compressed by zstd" UNPACK("zstd -dc FILE")},
+        {0,
+         "\xFD"
+         "7zXZ\0",
+         6, "compressed by xz" UNPACK("xz -dc FILE")},
+        {0, "\x5D\0\0", 3, "compressed by lzma" UNPACK("xz -dc FILE")},
+        {4, "1AY&SY", 6, "compressed by bzip2" UNPACK("bzip2 -dc FILE")}, /* behind BZh and a digit */
+        {4, "\x17rE8P\x90", 6, "compressed by bzip2, and empty" UNPACK("bzip2 -dc FILE")},
+        {0, "\x04\x22\x4D\x18", 4, "compressed by lz4" UNPACK("lz4 -dc FILE")},
+        {0, "PK\3\4", 4, "a zip archive" UNPACK("unzip -p FILE")},
+        {0, "PK\5\6", 4, "a zip archive without files" UNPACK("unzip -p FILE")},
+        {0, "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive" UNPACK("7z x -so FILE")},
+        {0, "Rar!\x1A\7", 6, "a RAR archive" UNPACK("unrar p -inul FILE")},
+        {0, "\xFF\xFE\0\0", 4, RECODE("UTF-32")},
+        {0, "\0\0\xFE\xFF", 4, RECODE("UTF-32")},
+        {0, "\xFF\xFE", 2, RECODE("UTF-16")},
+        {0, "\xFE\xFF", 2, RECODE("UTF-16")},
+        {0, "%PDF-", 5, "a PDF document (expected text, as `pdftotext FILE -` makes it)"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (size >= others[i].at + others[i].size &&
+            memcmp((const char *)start + others[i].at, others[i].magic, others[i].size) == 0)
+            return others[i].what;
+    return NULL;
+}
+
 const char *input_name(const struct input *in)
 {
     return in->name;

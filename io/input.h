@@ -21,6 +21,10 @@ struct input *input_memory(const void *data, size_t size, const char *name, stru
 enum { INPUT_PEEK_MAX = 16 };
 int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
 
+/* What begins so and is neither text nor token ids as it is, in words, and what to do with it: "compressed by zstd (expected
+ * ...)"; NULL: none of these. */
+const char *input_other(const void *start, size_t size);
+
 /* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut off or followed by other bytes
  * is an error: its checksums are verified before the end is reported. So is one that stands for more than INPUT_UNPACKED_FREE
  * bytes and for more than INPUT_RATIO_MAX times those that were read of it: text and token ids are packed to a third, zeros to a

@@ -43,10 +43,25 @@ void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, 
 
 /* -- text -- */
 
+/* What is known by its first bytes to be no text: as text it would give numbers like any other. */
+static int check_start(struct input *in, struct error *e)
+{
+    unsigned char start[INPUT_PEEK_MAX];
+    size_t got;
+    const char *other;
+    if (input_peek(in, start, sizeof start, &got, e))
+        return -1;
+    if ((other = input_other(start, got)))
+        return fail(e, "%s: is %s", input_name(in), other);
+    if ((got >= 6 && memcmp(start, "\x93NUMPY", 6) == 0) || (got >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0))
+        return fail(e, "%s: is an array of numbers (expected text; --tokens takes token ids)", input_name(in));
+    return 0;
+}
+
 static int append_file(struct buffer *b, const char *file, struct error *e)
 {
     struct input *in = input_open(file, e);
-    int result = in ? 0 : -1;
+    int result = in && check_start(in, e) == 0 ? 0 : -1;
     for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
         if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE && memory_check(b->room, input_name(in), e)) {
             result = -1;
@@ -93,10 +108,31 @@ static int append_bytes(struct ids *a, const struct text *text, struct error *e)
     return 0;
 }
 
+size_t text_broken(const struct text *text)
+{
+    return utf8_broken((struct span){text->bytes, text->size});
+}
+
+/* Other encodings and other data, which a tokenizer turns into ids as well. A few bytes may always be broken: those of a
+ * character that the text begins or ends in. */
+static int check_encoding(const struct text *text, struct error *e)
+{
+    enum { FEW = 6, PERCENT = 1 };
+    size_t wrong = text_broken(text);
+    for (const char *at = text->bytes; (at = memchr(at, 0, (size_t)(text->bytes + text->size - at))); at++)
+        wrong++;
+    return wrong <= FEW + text->size / 100 * PERCENT
+               ? 0
+               : fail(e, "%s: is no text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% at most, in UTF-8)",
+                      text->name ? text->name : "text", 100.0 * (double)wrong / (double)text->size, PERCENT);
+}
+
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e)
 {
     struct ids a = {0};
     *out = (struct tokens){0};
+    if (tokenizer && check_encoding(text, e))
+        return -1;
     int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e) : append_bytes(&a, text, e);
     if (result == 0 && a.count == 0)
         result = fail(e, "%s: the tokenizer makes no tokens of it", text->name ? text->name : "text");

@@ -28,11 +28,15 @@ struct text {
 };
 
 /* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is unpacked. Caller frees with
- * text_free. An empty result, a directory or a damaged .gz is an error. */
+ * text_free. An empty result, a directory, a damaged .gz, and what is known by its first bytes to be no text is an error. */
 int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
 void text_free(struct text *t);
 
-/* The text's tokens: those of the tokenizer, or with NULL its bytes as ids 0..255. Caller frees with tokens_free. */
+/* Bytes of it that are not UTF-8. */
+size_t text_broken(const struct text *text);
+
+/* The text's tokens: those of the tokenizer, or with NULL its bytes as ids 0..255. Caller frees with tokens_free. For a tokenizer
+ * more than 1 % of the bytes that are not UTF-8, or zero, are an error. */
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
 
 /* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed

@@ -126,12 +126,20 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
     return 1;
 }
 
-const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e)
+const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p, struct error *e)
 {
+    size_t broken;
+
     if (r->tokens.ids)
         return &r->tokens;
     tokens_free(&m->tokens);
-    return tokens_from_text(&m->tokens, &r->text, m->tokenizer, e) == 0 ? &m->tokens : NULL;
+    if (tokens_from_text(&m->tokens, &r->text, m->tokenizer, e) != 0)
+        return NULL;
+    if (m->tokenizer && !r->told && (broken = text_broken(&r->text))) {
+        progress_warning(p, "%s: %zu of %zu bytes are not UTF-8, and read as U+FFFD", r->text.name, broken, r->text.size);
+        r->told = 1;
+    }
+    return &m->tokens;
 }
 
 int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,

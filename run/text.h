@@ -15,6 +15,7 @@
 /* The files of a run, read once. Zeroed: nothing. */
 struct run_text {
     struct text text; /* of --text, for tokenizers */
+    int told; /* that some of it is not UTF-8 */
     struct tokens tokens; /* of --tokens */
 };
 
@@ -45,8 +46,9 @@ int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const 
                         int is_text, struct error *e) MUST_USE;
 /* Says so where segments begin without a token that the model has for that. */
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p);
-/* The run's tokens for this model, borrowed from one of the two; NULL on failure. */
-const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e) MUST_USE;
+/* The run's tokens for this model, borrowed from one of the two; NULL on failure. Says so, once, where bytes of a text that a
+ * tokenizer reads are not UTF-8. */
+const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p, struct error *e) MUST_USE;
 /* The texts of the ids that occur among `count`, by the tokenizer of the model at PATH, which is looked for where it was not
  * needed so far; none where there is none, or none that can be read: then ids are bytes, or have no texts. */
 int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,

@@ -52,7 +52,7 @@ int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struc
     if (reader.tokenizer)
         tokenizer_watch(reader.tokenizer, tell_progress, p);
     start = progress_seconds(p);
-    tokens = model_text_tokens(&reader, &text, e);
+    tokens = model_text_tokens(&reader, &text, p, e);
     done->seconds = progress_seconds(p) - start;
     progress_end(p);
     if (!tokens || tokens_write(o->out, tokens, e) != 0)

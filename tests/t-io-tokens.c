@@ -164,6 +164,50 @@ static void test_refused_text(void **state)
     assert_int_equal(read_text(&t, NULL, 0, &e), -1);
 }
 
+/* What its first bytes tell, as text and as token ids. */
+static void test_no_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *said;
+        size_t size;
+    } cases[] = {{"\x28\xB5\x2F\xFD\x04", "compressed by zstd (expected plain text, .gz, or the output of `zstd -dc FILE`", 5},
+                 {"\xFD"
+                  "7zXZ\0\0",
+                  "compressed by xz", 7},
+                 {"BZh91AY&SY", "compressed by bzip2", 10},
+                 {"BZh9\x17rE8P\x90\0", "compressed by bzip2", 11},
+                 {"\x5D\0\0\x80", "compressed by lzma", 4},
+                 {"\x04\x22\x4D\x18", "compressed by lz4", 4},
+                 {"PK\3\4\x14", "a zip archive", 5},
+                 {"7z\xBC\xAF\x27\x1C", "a 7-Zip archive", 6},
+                 {"\xFF\xFEt\0", "text in UTF-16 (expected UTF-8", 4},
+                 {"\xFE\xFF\0t", "text in UTF-16", 4},
+                 {"\xFF\xFE\0\0t\0\0\0", "text in UTF-32", 8},
+                 {"\0\0\xFE\xFF\0\0\0t", "text in UTF-32", 8},
+                 {"%PDF-1.7", "a PDF document", 8},
+                 {"BZh91AY&S", NULL, 9},
+                 {"PK\3", NULL, 3},
+                 {"\xFF", NULL, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct text text;
+        struct tokens t;
+        const char *path = scratch_write(scratch_folder, "other", cases[i].bytes, cases[i].size);
+        assert_int_equal(text_read(&text, &path, 1, &e), cases[i].said ? -1 : 0);
+        if (cases[i].said)
+            assert_int_equal(check_message("text", &e, cases[i].said), 0);
+        text_free(&text);
+        assert_int_equal(tokens_read_files(&t, &path, 1, &e), -1);
+        assert_int_equal(check_message("tokens", &e, cases[i].said ? cases[i].said : "is no token file"), 0);
+    }
+    const char *path = scratch_write(scratch_folder, "array", "\x93NUMPY\1\0", 8);
+    struct error e = {""};
+    struct text text;
+    assert_int_equal(text_read(&text, &path, 1, &e), -1);
+    assert_int_equal(check_message("array", &e, "array: is an array of numbers (expected text; --tokens"), 0);
+}
+
 /* A pipe is waited for only so long; one with a writer, however slow, to its end. */
 static void test_pipes(void **state)
 {
@@ -468,9 +512,9 @@ static void test_refused_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),      cmocka_unit_test(test_refused_text), cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_bombs),     cmocka_unit_test(test_hdf_bombs),    cmocka_unit_test(test_cutting),
-        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused_cuts),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_refused_text), cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_pipes),   cmocka_unit_test(test_bombs),        cmocka_unit_test(test_hdf_bombs),
+        cmocka_unit_test(test_cutting), cmocka_unit_test(test_documents),    cmocka_unit_test(test_refused_cuts),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "io/result.h"
+#include "io/tokenizer/text.h"
 #include "io/tokens.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
@@ -48,6 +49,8 @@ static int setup(void **state)
 {
     struct tiny bytes = {.seed = 1}, llama = {.seed = 2, .vocabulary = 800, .settings = "\"bos\": 1,"};
     struct tiny gpt2 = {.seed = 3, .vocabulary = 512}, none = gpt2;
+    struct buffer sound = {0}; /* of the goldens' text, made sound: its ids are the same */
+    struct error e;
     size_t size;
     char *text;
     gzFile packed;
@@ -60,11 +63,14 @@ static int setup(void **state)
     write_text(at("llama/tokenizer_config.json"), "{\"bos_token\": \"<s>\", \"add_bos_token\": true}");
     copy(GOLDENS "two-files/vocab.json", at("gpt2/vocab.json"));
     copy(GOLDENS "two-files/merges.txt", at("gpt2/merges.txt"));
-    copy(GOLDENS "text.bin", at("text"));
+    copy(GOLDENS "text.bin", at("broken"));
     text = slurp(GOLDENS "text.bin", &size);
+    if (utf8_repair(&sound, (struct span){text, size}, &e) != 0 || !scratch_write(base, "text", sound.text, sound.size))
+        return -1;
     packed = gzopen(at("text.gz"), "wb");
-    assert_int_equal(gzwrite(packed, text, (unsigned)size), size);
+    assert_int_equal(gzwrite(packed, sound.text, (unsigned)sound.size), sound.size);
     gzclose(packed);
+    buffer_free(&sound);
     free(text);
     return 0;
 }
@@ -90,7 +96,7 @@ static void tokens_of_a_text(void **state)
     assert_int_equal(o.status, 0);
     assert_string_equal(o.err, "");
     assert_non_null(strstr(o.out, "tokens           "));
-    assert_non_null(strstr(o.out, "bytes of text    13089\n"));
+    assert_non_null(strstr(o.out, "bytes of text    14115\n"));
     assert_non_null(strstr(o.out, "bytes per token  "));
     assert_non_null(strstr(o.out, " MB/s)\n"));
     outcome_free(&o);
@@ -103,7 +109,7 @@ static void tokens_of_a_text(void **state)
     assert_int_equal(o.status, 0);
     outcome_free(&o);
     assert_same_tokens(at("gpt2.npy"), GOLDENS "two-files.npy");
-    o = reach("tokenize bytes text bytes.npy"); /* no tokenizer, 256 ids: bytes */
+    o = reach("tokenize bytes broken bytes.npy"); /* no tokenizer, 256 ids: bytes, whatever they are */
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "bytes per token  1\n"));
     outcome_free(&o);
@@ -135,6 +141,36 @@ static void tokens_refused(void **state)
     expect("erf none --text text -o out " RUN, 1, "none: has a vocabulary of 512 and no tokenizer to read text with");
     assert_false(exists(at("out.npy")));
     assert_false(exists(at("out")));
+}
+
+/* What is not UTF-8 is told, and if it is more than a little, refused. */
+static void broken_text(void **state)
+{
+    char text[2000];
+    struct outcome o;
+
+    (void)state;
+    expect("tokenize llama broken out.npy", 1, "broken: is no text: ");
+    expect("erf llama --text broken -o out " RUN, 1, "broken: is no text: ");
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i <= 26; i++) {
+        text[40 * i] = (char)0xFF;
+        scratch_write(base, "some", text, sizeof text);
+        o = reach("tokenize llama some some.npy --force --quiet");
+        if (o.status != (i < 26 ? 0 : 1))
+            fail_msg("%d bytes: %s", i + 1, o.err);
+        if (i == 25)
+            assert_string_equal(o.err, "reach tokenize: some: 26 of 2000 bytes are not UTF-8, and read as U+FFFD\n");
+        outcome_free(&o);
+    }
+    for (int i = 0; i < (int)sizeof text; i++) /* UTF-16 without a mark */
+        text[i] = i % 2 ? 0 : 'x';
+    scratch_write(base, "wide", text, sizeof text);
+    expect("ppl llama --text wide --context 16", 1,
+           "wide: is no text: 50 % of its bytes are zero or not UTF-8 (expected 1 % at most, in UTF-8)");
+    o = reach("ppl bytes --text wide --context 16");
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
 }
 
 static void read_result(struct result *r, const char *folder)
@@ -235,10 +271,8 @@ static void several_tokenizers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_of_a_text),
-        cmocka_unit_test(tokens_refused),
-        cmocka_unit_test(erf_of_a_text),
-        cmocka_unit_test(several_tokenizers),
+        cmocka_unit_test(tokens_of_a_text), cmocka_unit_test(tokens_refused),     cmocka_unit_test(broken_text),
+        cmocka_unit_test(erf_of_a_text),    cmocka_unit_test(several_tokenizers),
     };
 
     return cmocka_run_group_tests(tests, setup, program_close);

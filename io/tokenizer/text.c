@@ -96,6 +96,21 @@ size_t utf8_sound(struct span s)
     return at;
 }
 
+size_t utf8_broken(struct span s)
+{
+    size_t broken = 0;
+    while (s.size) {
+        size_t sound = utf8_sound(s), size;
+        int whole;
+        if (sound == s.size)
+            break;
+        size = measure((const unsigned char *)s.text + sound, s.size - sound, &whole);
+        broken += size;
+        s = (struct span){s.text + sound + size, s.size - sound - size};
+    }
+    return broken;
+}
+
 int utf8_repair(struct buffer *out, struct span s, struct error *e)
 {
     while (s.size) {

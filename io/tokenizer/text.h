@@ -56,6 +56,9 @@ size_t character_write(char out[CHARACTER_BYTES_MAX], uint32_t character);
 /* How many of the bytes, from the first on, are whole UTF-8. */
 size_t utf8_sound(struct span s);
 
+/* How many of all bytes are not. */
+size_t utf8_broken(struct span s);
+
 /* Appends the text with every maximal part of a broken character as U+FFFD, as Unicode 3.9 recommends and Python's
  * decode("utf-8", errors="replace") does: each wrong byte by itself, but the bytes that begin a character which then breaks off
  * together. */

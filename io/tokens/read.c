@@ -11,7 +11,7 @@
 
 enum token_format { FORMAT_NPY, FORMAT_INDEX, FORMAT_LLMC, FORMAT_HDF, FORMAT_UNKNOWN };
 
-static enum token_format find_format(const unsigned char start[8], size_t size)
+static enum token_format find_format(const unsigned char *start, size_t size)
 {
     static const struct {
         const char *magic;
@@ -46,7 +46,7 @@ static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *in
 
 static int read_format(struct ids *a, struct stored_tokens *s, struct input *in, const char *file, struct error *e)
 {
-    unsigned char start[8];
+    unsigned char start[INPUT_PEEK_MAX];
     size_t got;
     if (input_peek(in, start, sizeof start, &got, e))
         return -1;
@@ -57,6 +57,9 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
     case FORMAT_HDF: return hdf_read(a, s, file, NULL, e);
     case FORMAT_UNKNOWN: break;
     }
+    const char *other = input_other(start, got);
+    if (other)
+        return fail(e, "%s: is %s", input_name(in), other);
     return fail(e, "%s: is no token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)",
                 input_name(in));
 }

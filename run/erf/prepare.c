@@ -58,12 +58,12 @@ static int verify_model(struct erf_model *m, struct progress *p, struct error *e
     return 0;
 }
 
-static int cut_segments(struct erf_model *m, const struct erf_options *o, const struct run_text *text, struct progress *p,
+static int cut_segments(struct erf_model *m, const struct erf_options *o, struct run_text *text, struct progress *p,
                         struct error *e)
 {
     struct segments_request request = o->cut;
     const struct decoder *d = m->decoder;
-    const struct tokens *tokens = model_text_tokens(&m->text, text, e);
+    const struct tokens *tokens = model_text_tokens(&m->text, text, p, e);
     size_t n;
 
     if (!tokens)

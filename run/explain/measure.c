@@ -57,9 +57,9 @@ static int read_text(struct subject *s, struct progress *p, struct error *e)
 }
 
 /* The inputs and the target: of a text its last token, of a prompt what comes behind it, and of either the one asked for. */
-static int take_tokens(struct explanation *x, struct subject *s, struct error *e)
+static int take_tokens(struct explanation *x, struct subject *s, struct progress *p, struct error *e)
 {
-    const struct tokens *t = model_text_tokens(&s->reading, &s->text, e);
+    const struct tokens *t = model_text_tokens(&s->reading, &s->text, p, e);
     size_t begins = (size_t)s->reading.begins, wanted = s->options->target, total, most;
     const char *name;
 
@@ -107,7 +107,7 @@ static int open_subject(struct subject *s, struct explain_run *r, struct error *
     if (!s->decoder || (!model_take_length(s->decoder, o->train_length) && models_refuse_length(e) != 0) ||
         run_override(s->decoder, &o->encoding, e) != 0 ||
         model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 ||
-        read_text(s, r->progress, e) != 0 || take_tokens(x, s, e) != 0)
+        read_text(s, r->progress, e) != 0 || take_tokens(x, s, r->progress, e) != 0)
         return -1;
     if (o->against) {
         s->readings = model_text_readings(s->against, &s->reading, s->path, "--against", o->against, !o->tokens.count, e);

@@ -51,10 +51,10 @@ static int check_ids(const struct ppl_model *m, struct error *e)
 }
 
 /* What the protocol needs of the tokens: segments for the longest context, or streams of at least one window. */
-static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct error *e)
+static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
-    const struct tokens *t = m->tokens = model_text_tokens(&m->text, &r->text, e);
+    const struct tokens *t = m->tokens = model_text_tokens(&m->text, &r->text, r->progress, e);
     size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length, needed;
 
     if (!t)
