@@ -588,6 +588,69 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_int_equal(check_message("refused", &refused, "tokenizer.ggml.model 'llama' is a model of SentencePiece"), 0);
 }
 
+/* bpe-bytes.gguf with the types of its tokens 0 and 2, and unknown_token_id, where that is not negative. */
+static const char *with_types(unsigned char first, unsigned char third, int unknown)
+{
+    enum { FIXED = 24 };
+    static const char types[] = "tokenizer.ggml.token_type", name[] = "tokenizer.ggml.unknown_token_id";
+    size_t size, extra = 0;
+    unsigned char *bytes = scratch_read("tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &size),
+                  pair[8 + sizeof name - 1 + 8] = {0};
+    unsigned char *at = memmem(bytes, size, types, sizeof types - 1), *whole;
+    assert_non_null(at);
+    at += sizeof types - 1 + 4 + 4 + 8; /* the kind of value, that of its elements, their number */
+    assert_true(at[0] == 2 && at[8] == 3);
+    at[0] = first;
+    at[8] = third;
+    if (unknown >= 0) {
+        extra = sizeof pair;
+        bytes[16]++; /* pairs */
+        pair[0] = sizeof name - 1;
+        memcpy(pair + 8, name, sizeof name - 1);
+        pair[8 + sizeof name - 1] = 4; /* 32 bits */
+        pair[8 + sizeof name - 1 + 4] = (unsigned char)unknown;
+    }
+    whole = malloc(size + extra);
+    assert_non_null(whole);
+    memcpy(whole, bytes, FIXED);
+    memcpy(whole + FIXED, pair, extra);
+    memcpy(whole + FIXED + extra, bytes + FIXED, size - FIXED);
+    const char *path = scratch_write(scratch_folder, "types.gguf", whole, size + extra);
+    free(whole);
+    free(bytes);
+    return path;
+}
+
+/* Padding of the type UNKNOWN, as in llama.cpp's own vocabulary of Phi-3, beside the token that is the unknown one, of whatever
+ * type. */
+static void padding_may_be_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned char first, third;
+        int unknown;
+    } cases[] = {{2, 3, -1}, {2, 2, -1}, {2, 2, 0}, {3, 2, 0}, {3, 3, 0}};
+    static const char text[] = "Call me Ishmael. Some years ago \xE4\xB8\xAD\0";
+    struct ids want = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct tokenizer *t;
+        struct ids ids = {0};
+        if (tokenizer_open(&t, with_types(cases[i].first, cases[i].third, cases[i].unknown), &e) || !t ||
+            tokenizer_encode(t, &ids, text, sizeof text - 1, &e))
+            fail_msg("case %zu: %s", i, e.text);
+        if (!want.count)
+            want = ids;
+        assert_true(ids.count > 10);
+        assert_int_equal(ids.count, want.count);
+        assert_memory_equal(ids.id, want.id, ids.count * sizeof *ids.id);
+        if (ids.id != want.id)
+            free(ids.id);
+        tokenizer_close(t);
+    }
+    free(want.id);
+}
+
 /* As files for other programs, which read back the same. */
 static void tokenizers_become_files(void **state)
 {
@@ -630,6 +693,7 @@ int main(void)
                                        cmocka_unit_test(shards_are_found_and_checked),
                                        cmocka_unit_test(ids_are_those_of_tokenizers),
                                        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),
+                                       cmocka_unit_test(padding_may_be_unknown),
                                        cmocka_unit_test(tokenizers_become_files)};
     if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
         cmocka_set_test_filter("models_are_those*");

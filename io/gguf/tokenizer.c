@@ -352,17 +352,24 @@ static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *ma
     return more;
 }
 
-/* Where no token is of the type, as in Gemma's files, the one that is named. */
+/* The one that is named, of whatever type: in Gemma's files none is of the type UNKNOWN, in those of Phi-3 the padding is.
+ * Without a name the one that llama.cpp takes, if several are. The others are found in the text alone. */
 static int mark_unknown(struct pieces *p, const struct gguf *g, struct error *e)
 {
     int64_t id;
+    size_t count = 0, known = p->is_unigram ? 2 : 0;
     if (integer_or(g, "tokenizer.ggml.unknown_token_id", INT32_MAX, -1, &id, e))
         return -1;
     for (size_t i = 0; i < p->count; i++)
+        count += p->piece[i].type == PIECE_UNKNOWN;
+    if (id < 0 && count > 1 && known < p->count && p->piece[known].type == PIECE_UNKNOWN)
+        id = (int64_t)known;
+    if (id < 0 || id >= (int64_t)p->count)
+        return 0;
+    for (size_t i = 0; i < p->count; i++)
         if (p->piece[i].type == PIECE_UNKNOWN)
-            return 0;
-    if (id >= 0 && id < (int64_t)p->count)
-        p->piece[id].type = PIECE_UNKNOWN;
+            p->piece[i].type = PIECE_CONTROL;
+    p->piece[id].type = PIECE_UNKNOWN;
     return 0;
 }
 
