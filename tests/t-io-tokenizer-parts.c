@@ -208,6 +208,79 @@ static void test_endless(void **state)
     pattern_free(p);
 }
 
+/* Matches are found wherever they lie, though few places are tried at a time: all of 'x', and of 'x' behind or before something,
+ * in a text of characters of every size. */
+static void test_far_matches(void **state)
+{
+    (void)state;
+    enum { CHARACTERS_MADE = 6000 };
+    static const char *const letters[] = {"a", "\xC3\xA9", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80"};
+    struct error e = {""};
+    struct buffer text = {0};
+    size_t at[CHARACTERS_MADE], count = 0, start, end, gap = 0;
+    for (size_t i = 0; i < CHARACTERS_MADE; i++, gap++) {
+        const char *letter = letters[(i * i / 3 + i) % 4];
+        if (gap * 7 > i) { /* gaps of 0 to 850 characters */
+            at[count++] = text.size;
+            letter = "x";
+            gap = 0;
+        }
+        assert_int_equal(buffer_add(&text, letter, strlen(letter), &e), 0);
+    }
+    static const char *const patterns[] = {"x", "(?<=[^x])x|x", "x(?=.|\\z)", "[xyz]"};
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        struct pattern *p = pattern_compile((struct span){patterns[k], strlen(patterns[k])}, &e);
+        struct search s = {0};
+        assert_non_null(p);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(pattern_next(p, &s, buffer_span(&text), &start, &end, &e), 1);
+            assert_int_equal(start, at[i]);
+            assert_int_equal(end, at[i] + 1);
+        }
+        assert_int_equal(pattern_next(p, &s, buffer_span(&text), &start, &end, &e), 0);
+        pattern_free(p);
+    }
+    buffer_free(&text);
+}
+
+static int end_soon(void *context, struct error *e)
+{
+    ++*(int *)context;
+    strcpy(e->text, "ended");
+    return -1;
+}
+
+/* Patterns whose time grows with the square of a text, in one search, in many, and within one place; and the text that is too
+ * long for them: whoever waits can end them, and else they end. */
+static void test_slow_patterns(void **state)
+{
+    (void)state;
+    enum { BYTES = 2000000 };
+    static const char *const patterns[] = {"(?:.|\n)*+[0\\x{10FFFD}]", "(?:(?:.|\n)*[0\\x{10FFFD}]|.|\n)",
+                                           "(?:.?){20}(?:.|\n)*+[0\\x{10FFFD}]"};
+    char *text = malloc(BYTES);
+    assert_non_null(text);
+    memset(text, 'a', BYTES);
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++)
+        for (int watched = 1; watched >= (k == 0 ? 0 : 1); watched--) { /* the first is waited for */
+            struct error e = {""};
+            struct pattern *p = pattern_compile((struct span){patterns[k], strlen(patterns[k])}, &e);
+            struct search s = {0};
+            size_t start, end;
+            int steps = 0, found;
+            assert_non_null(p);
+            if (watched)
+                pattern_watch(p, end_soon, &steps);
+            while ((found = pattern_next(p, &s, (struct span){text, BYTES}, &start, &end, &e)) == 1)
+                ;
+            assert_int_equal(found, -1);
+            assert_int_equal(check_message(patterns[k], &e, watched ? "ended" : "a pattern takes too long on the text"), 0);
+            assert_int_equal(steps, watched);
+            pattern_free(p);
+        }
+    free(text);
+}
+
 static void test_byte_alphabet(void **state)
 {
     (void)state;
@@ -267,8 +340,9 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_map),     cmocka_unit_test(test_repair),        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_endless), cmocka_unit_test(test_byte_alphabet), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_map),           cmocka_unit_test(test_repair),        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_far_matches),   cmocka_unit_test(test_slow_patterns), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_byte_alphabet), cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

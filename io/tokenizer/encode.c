@@ -42,11 +42,25 @@ static int tell_done(void *context, size_t bytes, struct error *e)
     struct tokenizer *t = context;
     t->seen += bytes;
     double done = (double)t->seen * t->scale;
-    return t->step(t->context, t->before + (done < (double)t->part ? (size_t)done : t->part), e);
+    t->told = t->before + (done < (double)t->part ? (size_t)done : t->part);
+    return t->step(t->context, t->told, e);
+}
+
+/* From within a pattern: nothing more is done. */
+static int tell_nothing(void *context, struct error *e)
+{
+    const struct tokenizer *t = context;
+    return t->step(t->context, t->told, e);
 }
 
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context)
 {
+    for (int i = 0; i < t->splitter.count; i++)
+        if (t->splitter.step[i].pattern)
+            pattern_watch(t->splitter.step[i].pattern, step ? tell_nothing : NULL, t);
+    for (int i = 0; i < t->normalizer.count; i++)
+        if (t->normalizer.step[i].pattern)
+            pattern_watch(t->normalizer.step[i].pattern, step ? tell_nothing : NULL, t);
     t->step = step;
     t->context = context;
     t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL, .context = t};
@@ -103,6 +117,7 @@ int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, siz
         whole = buffer_span(&repaired);
     }
     t->out = out;
+    t->told = 0;
     t->text = whole.text;
     t->splitter.each = encode_word;
     t->splitter.context = t;

@@ -31,6 +31,7 @@ struct tokenizer {
     int first; /* the part is the begin of the text */
     size_t before, part; /* bytes of the text before the part, and in it */
     size_t seen; /* bytes of the part's words */
+    size_t told; /* bytes of the text that were told last */
     double scale; /* from these to bytes of text */
     int (*step)(void *context, size_t done, struct error *e);
     void *context;

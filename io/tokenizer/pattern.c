@@ -7,15 +7,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { PATTERN_BYTES_MAX = 1 << 16, STACK_MIN = 1 << 16, STACK_MAX = 1 << 26, MATCH_LIMIT = 50000000, NESTING_MAX = 64 };
 
+/* What a pattern may cost. PCRE2 counts neither the places where it tries to begin nor the characters that a step passes, so it
+ * is given STARTS places at a time, and such a search is timed every INTERVAL_SECONDS or so; and where it needs more than
+ * LIMIT_FIRST of what it does count, it begins anew with a look at the clock between its steps. */
+enum {
+    STARTS = 64,
+    INTERVAL_MOST = 256, /* searches */
+    LIMIT_FIRST = 4000,
+    STEPS_A_LOOK = 1024,
+    SECONDS_FREE = 5, /* of the processor */
+    BYTES_A_SECOND = 500000 /* beyond these; published patterns go through some ten million */
+};
+#define INTERVAL_SECONDS 0.05
+#define LOOK_SECONDS 0.25 /* between two steps that the user of the pattern is told */
+
 struct pattern {
     pcre2_code *code;
+    pcre2_code *watched; /* the same with a call between its steps; NULL: was not needed */
+    struct buffer text; /* that it was compiled from */
+    uint32_t options;
     pcre2_match_data *match;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
     int compiled; /* to machine code */
+    size_t last; /* place where a match may begin; PCRE2_UNSET: any */
+
+    int (*step)(void *context, struct error *e); /* NULL, or ends the work when it returns nonzero */
+    void *step_context;
+    double seconds, bytes; /* of the searches so far: what they took, and went through */
+    double began; /* the search that is watched */
+    double looked; /* `seconds` at the last step that was told */
+    size_t calls, interval; /* searches since one was timed, and until the next is */
+    size_t steps; /* of the search that is watched */
+    struct error *e;
 };
 
 /* -- Oniguruma's Ruby syntax to PCRE2's -- */
@@ -222,25 +250,67 @@ static int translate(struct translation *t)
 
 /* -- PCRE2 -- */
 
-static struct pattern *compile(struct span text, uint32_t options, struct error *e)
+static pcre2_code *make_code(struct span text, uint32_t options, struct error *e)
 {
-    struct pattern *p = calloc(1, sizeof *p);
     pcre2_compile_context *how = pcre2_compile_context_create(NULL);
     PCRE2_SIZE at;
     int problem;
-    if (!p || !how) {
-        fail_memory(e, sizeof *p, "a pattern");
-        goto failed;
+    if (!how) {
+        fail_memory(e, 1024, "a pattern");
+        return NULL;
     }
     pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-    p->code = pcre2_compile((PCRE2_SPTR)text.text, text.size, PCRE2_UTF | options, &problem, &at, how);
-    if (!p->code) {
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text.text, text.size, PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT | options, &problem,
+                                     &at, how);
+    pcre2_compile_context_free(how);
+    if (!code) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(problem, message, sizeof message);
         fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200),
              text.text, (const char *)message, at);
-        goto failed;
     }
+    return code;
+}
+
+static double processor_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Whether the work may go on, after so much time: 0 or -1. */
+static int look(struct pattern *p, double seconds, struct error *e)
+{
+    if (seconds - p->looked >= LOOK_SECONDS) {
+        p->looked = seconds;
+        if (p->step && p->step(p->step_context, e))
+            return -1;
+    }
+    return seconds <= SECONDS_FREE + p->bytes / BYTES_A_SECOND
+               ? 0
+               : fail(e, "a pattern takes too long on the text: %.1f s for %.0f bytes (expected one whose time grows with them)",
+                      seconds, p->bytes);
+}
+
+static int on_step(pcre2_callout_block *block, void *context)
+{
+    struct pattern *p = context;
+    (void)block;
+    return ++p->steps % STEPS_A_LOOK || look(p, p->seconds + processor_seconds() - p->began, p->e) == 0 ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+static struct pattern *compile(struct span text, uint32_t options, struct error *e)
+{
+    struct pattern *p = calloc(1, sizeof *p);
+    if (!p) {
+        fail_memory(e, sizeof *p, "a pattern");
+        return NULL;
+    }
+    p->options = options;
+    p->interval = 1;
+    if (buffer_add(&p->text, text.text, text.size, e) || !(p->code = make_code(text, options, e)))
+        goto failed;
     p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* without it the interpreter does the same */
     p->match = pcre2_match_data_create(1, NULL);
     p->context = pcre2_match_context_create(NULL);
@@ -249,12 +319,12 @@ static struct pattern *compile(struct span text, uint32_t options, struct error 
         fail_memory(e, STACK_MIN, "a pattern");
         goto failed;
     }
-    pcre2_set_match_limit(p->context, MATCH_LIMIT);
+    p->last = PCRE2_UNSET;
+    pcre2_set_match_limit(p->context, LIMIT_FIRST);
+    pcre2_set_callout(p->context, on_step, p);
     pcre2_jit_stack_assign(p->context, NULL, p->stack);
-    pcre2_compile_context_free(how);
     return p;
 failed:
-    pcre2_compile_context_free(how);
     pattern_free(p);
     return NULL;
 }
@@ -290,36 +360,107 @@ void pattern_free(struct pattern *p)
     if (!p)
         return;
     pcre2_code_free(p->code);
+    pcre2_code_free(p->watched);
+    buffer_free(&p->text);
     pcre2_match_data_free(p->match);
     pcre2_match_context_free(p->context);
     pcre2_jit_stack_free(p->stack);
     free(p);
 }
 
-/* 1, 0 or -1. The text is known to be whole UTF-8: to check it at every match would take quadratic time. */
-static int match(struct pattern *p, struct span text, size_t at, uint32_t options, struct error *e)
+void pattern_watch(struct pattern *p, int (*step)(void *context, struct error *e), void *context)
 {
-    int found = p->compiled && options == 0
-                    ? pcre2_jit_match(p->code, (PCRE2_SPTR)text.text, text.size, at, 0, p->match, p->context)
-                    : pcre2_match(p->code, (PCRE2_SPTR)text.text, text.size, at, options | PCRE2_NO_UTF_CHECK, p->match,
-                                  p->context);
+    p->step = step;
+    p->step_context = context;
+}
+
+/* The text is known to be whole UTF-8: to check it at every match would take quadratic time. */
+static inline int run(struct pattern *p, const pcre2_code *code, struct span text, size_t at, uint32_t options)
+{
+    return p->compiled && options == 0
+               ? pcre2_jit_match(code, (PCRE2_SPTR)text.text, text.size, at, 0, p->match, p->context)
+               : pcre2_match(code, (PCRE2_SPTR)text.text, text.size, at, options | PCRE2_NO_UTF_CHECK, p->match, p->context);
+}
+
+static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t options, struct error *e)
+{
+    if (!p->watched) {
+        p->watched = make_code(buffer_span(&p->text), p->options | PCRE2_AUTO_CALLOUT, e);
+        if (!p->watched || (p->compiled && pcre2_jit_compile(p->watched, PCRE2_JIT_COMPLETE)))
+            return fail_memory(e, (double)p->text.size, "a pattern"), PCRE2_ERROR_CALLOUT;
+    }
+    p->e = e;
+    p->steps = 0;
+    p->began = processor_seconds();
+    pcre2_set_match_limit(p->context, MATCH_LIMIT);
+    int found = run(p, p->watched, text, at, options);
+    pcre2_set_match_limit(p->context, LIMIT_FIRST);
+    p->seconds += processor_seconds() - p->began;
+    return found;
+}
+
+/* What is neither a match nor none. */
+__attribute__((noinline)) static int match_otherwise(struct pattern *p, int found, struct span text, size_t at, uint32_t options,
+                                                     struct error *e)
+{
+    PCRE2_UCHAR message[128];
+    if (found == PCRE2_ERROR_MATCHLIMIT)
+        found = run_watched(p, text, at, options, e);
     if (found >= 0)
         return 1;
-    if (found == PCRE2_ERROR_NOMATCH)
-        return 0;
-    PCRE2_UCHAR message[128];
+    if (found == PCRE2_ERROR_NOMATCH || found == PCRE2_ERROR_CALLOUT)
+        return found == PCRE2_ERROR_NOMATCH ? 0 : -1;
     pcre2_get_error_message(found, message, sizeof message);
     return fail(e, "a pattern fails on the text at byte %zu of a piece of %zu: %s", at, text.size, (const char *)message);
+}
+
+/* The first match that begins at most `starts` bytes behind `at`: 1, 0 or -1. */
+static inline int match(struct pattern *p, struct span text, size_t at, size_t starts, uint32_t options, struct error *e)
+{
+    const size_t last = starts < text.size - at ? at + starts : PCRE2_UNSET;
+    if (last != p->last)
+        pcre2_set_offset_limit(p->context, p->last = last);
+    int found = run(p, p->code, text, at, options);
+    return found >= 0 ? 1 : found == PCRE2_ERROR_NOMATCH ? 0 : match_otherwise(p, found, text, at, options, e);
+}
+
+/* The same, timed, for all since the last that was. */
+static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts, struct error *e)
+{
+    double seconds = p->seconds, before = processor_seconds();
+    int found = match(p, text, at, starts, 0, e);
+    double taken = (double)p->calls * (processor_seconds() - before);
+    p->seconds = seconds + taken;
+    p->calls = 0;
+    if (taken > INTERVAL_SECONDS)
+        p->interval = p->interval / 2 + 1;
+    else if (p->interval < INTERVAL_MOST)
+        p->interval *= 2;
+    return found >= 0 && look(p, p->seconds, e) ? -1 : found;
+}
+
+/* The first match that begins behind `at`: 1, 0 or -1. */
+static int find(struct pattern *p, struct span text, size_t at, struct error *e)
+{
+    for (;;) {
+        int found = ++p->calls < p->interval ? match(p, text, at, STARTS, 0, e) : match_timed(p, text, at, STARTS, e);
+        if (found || text.size - at <= STARTS)
+            return found;
+        p->bytes += STARTS;
+        for (at += STARTS + 1; at < text.size && ((unsigned char)text.text[at] & 0xC0) == 0x80; at++)
+            ;
+    }
 }
 
 int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end, struct error *e)
 {
     while (s->at <= text.size) {
-        int found = match(p, text, s->at, 0, e);
+        int found = find(p, text, s->at, e);
         if (found != 1)
             return found;
         const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(p->match);
         if (bounds[0] != bounds[1] || !s->any || s->last_end != bounds[1]) {
+            p->bytes += (double)(bounds[1] - bounds[0]);
             *start = bounds[0];
             *end = s->at = s->last_end = bounds[1];
             s->any = 1;
@@ -336,5 +477,5 @@ int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *
 
 int pattern_matches_at(struct pattern *p, struct span text, size_t at, struct error *e)
 {
-    return match(p, text, at, PCRE2_ANCHORED, e);
+    return match(p, text, at, 0, PCRE2_ANCHORED, e);
 }

@@ -17,6 +17,9 @@ struct pattern *pattern_literal(struct span text, struct error *e) MUST_USE;
 struct pattern *pattern_own(const char *pcre, struct error *e) MUST_USE;
 void pattern_free(struct pattern *p);
 
+/* Has `step` called now and then while the pattern works for long; nonzero ends it with -1 and the message that step left. */
+void pattern_watch(struct pattern *p, int (*step)(void *context, struct error *e), void *context);
+
 /* A search through one text; zeroed at its begin. */
 struct search {
     size_t at; /* where the next match is looked for */
@@ -24,8 +27,8 @@ struct search {
     int any; /* there was one */
 };
 
-/* The next match in whole UTF-8. 1: found, [*start, *end); 0: there is none; -1: an error (the pattern needs too much work or
- * memory). */
+/* The next match in whole UTF-8. 1: found, [*start, *end); 0: there is none; -1: an error (the pattern needs too much work,
+ * time or memory: patterns come with models, and their time may grow with the square of a text, or without bounds). */
 int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end, struct error *e) MUST_USE;
 
 /* 1 if the pattern matches at `at`; -1: an error. */

@@ -51,8 +51,8 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
 
 /* The id of the token that is written so in the files, else of the one token that the text becomes; -1: there is none. */
 int tokenizer_token(struct tokenizer *t, const char *text);
-/* The tokens that a text may mean, that of tokenizer_token first: also the one with a blank before it, as words in a text have it.
- * Returns how many. */
+/* The tokens that a text may mean, that of tokenizer_token first: also the one with a blank before it, as words in a text have
+ * it. Returns how many. */
 enum { TOKENIZER_READINGS = 4 };
 int tokenizer_readings(int id[TOKENIZER_READINGS], struct tokenizer *t, const char *text);
 
