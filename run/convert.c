@@ -48,7 +48,10 @@ end:
 /* The tokenizer goes with the model from folder to folder. */
 static int copy_tokenizer(const char *model, const char *out, int force, struct error *e)
 {
-    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "tokenizer.model"};
+    static const char *const names[] = {"tokenizer.json",    "tokenizer_config.json",
+                                        "added_tokens.json", "special_tokens_map.json",
+                                        "vocab.json",        "merges.txt",
+                                        "tokenizer.model"};
     struct stat a, b;
 
     if (stat(model, &a) != 0 || !S_ISDIR(a.st_mode) || stat(out, &b) != 0 || !S_ISDIR(b.st_mode) ||

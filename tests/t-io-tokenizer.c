@@ -1,5 +1,6 @@
 /* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused.
  * Goldens and the script that makes them: tests/goldens/tokenizer. */
+#include "io/tokenizer/text.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens.h"
 #include "tests/scratch.h"
@@ -9,10 +10,12 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define GOLDENS "tests/goldens/tokenizer/"
 
@@ -115,6 +118,127 @@ static void test_folders(void **state)
     assert_null(t);
     free(json);
     free(text);
+}
+
+/* -- folders of classes -- */
+
+static void write_json(const char *name, const json_t *value)
+{
+    char *text = json_dumps(value, 0);
+    assert_non_null(text);
+    scratch_write(scratch_folder, name, text, strlen(text));
+    free(text);
+}
+
+/* The files of a case: its base, as tokenizer.json, as vocab.json and merges.txt, or as tokenizer.model, and those beside it. */
+static void make_folder(const char *base, json_t *files)
+{
+    static const char *const all[] = {
+        "tokenizer.json",          "vocab.json", "merges.txt", "tokenizer.model", "tokenizer_config.json", "added_tokens.json",
+        "special_tokens_map.json", "config.json"};
+    char path[256];
+    size_t size;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        unlink(scratch_path(scratch_folder, all[i]));
+    snprintf(path, sizeof path, GOLDENS "%s", base);
+    unsigned char *bytes = scratch_read(path, &size);
+    if (strcmp(base, "qwen2.json") == 0) {
+        json_t *root = json_loadb((const char *)bytes, size, 0, NULL), *model = json_object_get(root, "model"), *merge;
+        struct buffer merges = {0};
+        struct error e;
+        size_t i;
+        write_json("vocab.json", json_object_get(model, "vocab"));
+        json_array_foreach(json_object_get(model, "merges"), i, merge) for (size_t k = 0; k < 2; k++)
+        {
+            const json_t *part = json_array_get(merge, k);
+            const char *text = json_string_value(part ? part : merge);
+            if (k == 0 || part)
+                assert_int_equal(buffer_add(&merges, text, strlen(text), &e) |
+                                     buffer_add(&merges, k == 0 && part ? " " : "\n", 1, &e),
+                                 0);
+        }
+        scratch_write(scratch_folder, "merges.txt", merges.text, merges.size);
+        buffer_free(&merges);
+        json_decref(root);
+    } else {
+        scratch_write(scratch_folder, strstr(base, ".json") ? "tokenizer.json" : "tokenizer.model", bytes, size);
+    }
+    for (void *at = json_object_iter(files); at; at = json_object_iter_next(files, at))
+        write_json(json_object_iter_key(at), json_object_iter_value(at));
+    free(bytes);
+}
+
+/* Ids of AutoTokenizer (classes.py). */
+static void test_classes(void **state)
+{
+    (void)state;
+    json_t *root = json_load_file(GOLDENS "classes.json", 0, NULL), *one;
+    const char *text = json_string_value(json_object_get(root, "text"));
+    size_t i;
+    assert_true(json_array_size(json_object_get(root, "cases")) > 20);
+    json_array_foreach(json_object_get(root, "cases"), i, one)
+    {
+        struct error e = {""};
+        struct tokenizer *t;
+        struct ids ids = {0};
+        const json_t *want = json_object_get(one, "ids");
+        make_folder(json_string_value(json_object_get(one, "base")), json_object_get(one, "files"));
+        if (tokenizer_open(&t, scratch_folder, &e) || !t || tokenizer_encode(t, &ids, text, strlen(text), &e))
+            fail_msg("case %zu: %s", i, e.text);
+        for (size_t k = 0; k < ids.count; k++)
+            if (ids.id[k] != json_integer_value(json_array_get(want, k)))
+                fail_msg("case %zu: token %zu is %d (expected %d)", i, k, ids.id[k],
+                         (int)json_integer_value(json_array_get(want, k)));
+        assert_int_equal(ids.count, json_array_size(want));
+        free(ids.id);
+        tokenizer_close(t);
+    }
+    json_decref(root);
+}
+
+static void test_refused_classes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *name, *text, *words;
+    } cases[] = {
+        {"qwen2.json", "tokenizer_config.json", "{\"tokenizer_class\":\"OpenAIGPTTokenizer\"}",
+         "tokenizer_config.json: the class OpenAIGPTTokenizer is not read from vocab.json and merges.txt (expected "
+         "GPT2Tokenizer"},
+        {"qwen2.json", "tokenizer_config.json", "{\"tokenizer_class\":\"RobertaTokenizerFast\"}",
+         "the class RobertaTokenizerFast"},
+        {"qwen2.json", "config.json", "{\"model_type\":\"openai-gpt\"}", "config.json: the class OpenAIGPTTokenizer"},
+        {"qwen2.json", "config.json", "{\"model_type\":\"ctrl\"}", "the class CTRLTokenizer"},
+        {"qwen2.json", "config.json", "{\"model_type\":\"biogpt\"}", "the class BioGptTokenizer"},
+        {"qwen2.json", "config.json", "{\"tokenizer_class\":\"BertTokenizer\"}", "the class BertTokenizer"},
+        {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":501}",
+         "the added token '<|turn|>' has the id 501 (expected 500: it is not in tokenizer.json"},
+        {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":\"x\"}", "added_tokens.json: the id of '<|turn|>' is no whole number"},
+        {"gpt2.json", "special_tokens_map.json", "[", "special_tokens_map.json: the file is not valid JSON"},
+        {"gpt2.json", "tokenizer_config.json", "{\"pad_token\":5}", "pad_token is neither a text nor an object with content"},
+        {"gpt2.json", "tokenizer_config.json", "{\"extra_special_tokens\":[1]}", "a token is neither a text nor an object"},
+        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":[]}", "added_tokens_decoder is no object"},
+        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
+         "added_tokens_decoder has the key 'x' (expected ids)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct tokenizer *t;
+        make_folder(cases[i].base, NULL);
+        scratch_write(scratch_folder, cases[i].name, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
+        assert_int_equal(check_message(cases[i].text, &e, cases[i].words), 0);
+    }
+    make_folder("gpt2.json", NULL);
+    unlink(scratch_path(scratch_folder, "tokenizer.json"));
+    static const char tiktoken[] = "IQ== 0\nIg== 1\nIw== 2\n";
+    struct error e = {""};
+    struct tokenizer *t;
+    scratch_write(scratch_folder, "tokenizer.model", tiktoken, sizeof tiktoken - 1);
+    assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
+    assert_int_equal(check_message("tiktoken", &e, "tokenizer.model: is no SentencePiece model: it is a vocabulary of tiktoken"),
+                     0);
+    unlink(scratch_path(scratch_folder, "tokenizer.model"));
 }
 
 /* -- small tokenizers -- */
@@ -562,11 +686,10 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_words),          cmocka_unit_test(test_bos),
-        cmocka_unit_test(test_ignore_merges),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_goldens),         cmocka_unit_test(test_folders),  cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_refused_classes), cmocka_unit_test(test_words),    cmocka_unit_test(test_bos),
+        cmocka_unit_test(test_ignore_merges),   cmocka_unit_test(test_refused),  cmocka_unit_test(test_refused_merges),
+        cmocka_unit_test(test_damaged),         cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

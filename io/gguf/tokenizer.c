@@ -20,10 +20,7 @@ enum {
  *
  * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models that the names stand for. */
 
-#define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-#define REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define LLAMA3 CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|" REST
-#define QWEN2 CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|" REST
+#define LLAMA3 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|" PATTERN_REST
 #define TEKKEN \
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|" \
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| " \
@@ -47,8 +44,8 @@ static const struct style {
     {.names = " mpt olmo ", .steps = {words}, .composes = 1},
     {.names = " llama3 llama-v3 llama-bpe ", .steps = {LLAMA3, bytes}, .ignore_merges = 1, .adds_bos = 1},
     {.names = " dbrx smaug-bpe ", .steps = {LLAMA3, bytes}},
-    {.names = " qwen2 ", .steps = {QWEN2, bytes}, .composes = 1},
-    {.names = " stablelm2 deepseek-r1-qwen ", .steps = {QWEN2, bytes}},
+    {.names = " qwen2 ", .steps = {PATTERN_QWEN2, bytes}, .composes = 1},
+    {.names = " stablelm2 deepseek-r1-qwen ", .steps = {PATTERN_QWEN2, bytes}},
     {.names = " smollm starcoder refact codeshell ", .steps = {digit, words}},
     {.names = " falcon ", .steps = {punctuation, words, digits, DIGITS_3}},
     {.names = " bloom gpt3-finnish poro-chat ", .steps = {BLOOM, bytes}},

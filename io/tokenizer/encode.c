@@ -25,9 +25,11 @@ static int encode_verbatim(void *context, int32_t id, struct span part, struct e
     struct span normal;
     if (id >= 0)
         return ids_add(t->out, id, e);
+    t->first = part.text == t->text;
+    if (t->pieces)
+        t->pieces->later = !t->first;
     if (normalize(&t->normalizer, &normal, part, e))
         return -1;
-    t->first = part.text == t->text;
     t->normal = normal.text;
     t->before = (size_t)(part.text - t->text);
     t->part = part.size;

@@ -12,6 +12,11 @@
 
 #include <jansson.h>
 
+/* Patterns that several readers know by a name. */
+#define PATTERN_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define PATTERN_REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define PATTERN_QWEN2 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|" PATTERN_REST
+
 struct tokenizer {
     /* Text goes through these in turn. */
     struct added_tokens verbatim; /* found in the text as it is */
@@ -23,6 +28,9 @@ struct tokenizer {
 
     struct map added; /* contents of the added tokens to their ids */
     int bos, adds_bos;
+    int64_t next_added; /* the id that an added token gets which is in no file */
+    int numbers_added; /* ... and which others must have */
+    struct piece_normalizer *pieces; /* of a model of SentencePiece, borrowed; else NULL */
 
     /* During tokenizer_encode. */
     struct ids *out;
@@ -53,8 +61,17 @@ void tokenizer_finish(struct tokenizer *t);
 int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_post_processor(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
-/* tokenizer_config.json: the beginning-of-text token. */
-int read_settings(struct tokenizer *t, const json_t *settings, struct error *e) MUST_USE;
+/* beside.c: the files beside a tokenizer as one object, in the shape of tokenizer_config.json, with the class by which
+ * AutoTokenizer would go; absent ones have no text. What of added tokens and of the beginning-of-text token is in it; the latter
+ * alone; and with vocab.json and merges.txt how the class splits text, too. */
+struct beside {
+    struct source settings, added, special, config;
+};
+json_t *settings_join(const struct beside *b, struct error *e) MUST_USE;
+int read_settings(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
+int read_bos(struct tokenizer *t, const json_t *settings, struct error *e) MUST_USE;
+int read_class(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
+int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized, struct error *e) MUST_USE;
 /* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
 

@@ -57,7 +57,7 @@ int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span 
         text = drop(text, size);
     if (text.size == 0)
         return 0;
-    if (n->prefix && !n->suffix && buffer_add(out, space.text, space.size, e))
+    if (n->prefix && !n->suffix && !(n->first_only && n->later) && buffer_add(out, space.text, space.size, e))
         return -1;
     for (; text.size && out->size <= limit; text = drop(text, size)) {
         size = next_normal(n, text, &normal);
@@ -178,7 +178,7 @@ static int add_found(struct tokenizer *t, const struct pieces *p, struct piece_n
 static int add_normalizer(struct tokenizer *t, const struct pieces *p, struct error *e)
 {
     struct normal_step *s = &t->normalizer.step[t->normalizer.count++];
-    struct piece_normalizer *n = s->pieces = calloc(1, sizeof *n);
+    struct piece_normalizer *n = t->pieces = s->pieces = calloc(1, sizeof *n);
     s->kind = NORMAL_PIECES;
     if (!n)
         return fail_memory(e, sizeof *n, "a normalizer");

@@ -39,6 +39,8 @@ struct piece_normalizer {
     struct charsmap map;
     struct added_tokens kept; /* user-defined tokens stay as they are */
     int prefix, suffix, one_space, marks;
+    int first_only; /* the prefix is put before the begin of a text alone, not behind tokens that are found in it */
+    int later; /* what comes is not the begin */
 };
 /* Appends the normal form; `grown` is asked after every character. */
 int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit, struct error *e) MUST_USE;

@@ -419,17 +419,3 @@ int read_post_processor(struct tokenizer *t, const json_t *object, int depth, st
 {
     return read_part(t, post_processors, COUNT(post_processors), "post-processor", object, depth, e);
 }
-
-/* -- tokenizer_config.json -- */
-
-int read_settings(struct tokenizer *t, const json_t *settings, struct error *e)
-{
-    const json_t *token = member(settings, "bos_token"), *content = json_is_object(token) ? member(token, "content") : token;
-    if (token && !json_is_string(content))
-        return fail(e, "bos_token is neither a text nor an object with content");
-    if (content) {
-        int id = tokenizer_find(t, text_of(content));
-        t->bos = id >= 0 ? id : t->bos;
-    }
-    return member_flag(settings, "add_bos_token", t->adds_bos, &t->adds_bos, e);
-}

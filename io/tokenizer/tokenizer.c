@@ -7,7 +7,6 @@
 #include "io/store.h"
 #include "io/watch.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,17 +202,6 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const struct table
     return 0;
 }
 
-static int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized, struct error *e)
-{
-    int special;
-    return member_flag(object, "special", 0, &special, e) || member_flag(object, "single_word", 0, &token->single_word, e) ||
-                   member_flag(object, "lstrip", 0, &token->strip_left, e) ||
-                   member_flag(object, "rstrip", 0, &token->strip_right, e) ||
-                   member_flag(object, "normalized", !special, is_normalized, e)
-               ? -1
-               : 0;
-}
-
 /* One of `added_tokens`. A token that is not in the vocabulary gets the next id behind it, whatever the file says, in the library
  * that sets the standard; a file that says something else has no one meaning. */
 static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, struct error *e)
@@ -282,6 +270,8 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct 
         return fail(e, "added_tokens is no list");
     next = (int64_t)t->bpe.vocabulary.count;
     json_array_foreach(added, i, part) if (read_added(t, part, &next, e)) return -1;
+    t->next_added = next;
+    t->numbers_added = 1;
     tokenizer_finish(t);
     return 0;
 }
@@ -295,7 +285,7 @@ static int name_file(const char *path, const struct error *inner, struct error *
 /* The tokenizer of a parsed tokenizer.json and, unless NULL, tokenizer_config.json. `tables`: what is in its vocab and merges;
  * NULL: they are in `root`. */
 static struct tokenizer *make(const char *path, const json_t *root, const struct tables *tables, const char *settings_path,
-                              const json_t *settings, struct error *e)
+                              json_t *settings, struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
@@ -303,7 +293,7 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
     if (check_model(member(root, "model"), &inner) ||
         !(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) || read_tokenizer(t, root, tables, &inner))
         name_file(path, &inner, e);
-    else if (settings && read_settings(t, settings, &inner))
+    else if (settings && (tables && tables->gguf ? read_bos(t, settings, &inner) : read_settings(t, settings, &inner)))
         name_file(settings_path, &inner, e);
     else
         return t;
@@ -312,7 +302,7 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
 }
 
 /* The same with its large tables read from the text; NULL where Jansson must read all of it, if only to tell what is wrong. */
-static struct tokenizer *make_quickly(struct source json, const char *settings_path, const json_t *settings)
+static struct tokenizer *make_quickly(struct source json, const char *settings_path, json_t *settings)
 {
     struct span text = {json.text, json.size};
     struct buffer rest = {0};
@@ -395,44 +385,6 @@ static int read_merge_lines(struct tokenizer *t, struct source merges, struct er
     return 0;
 }
 
-/* `added_tokens_decoder` of tokenizer_config.json: ids to tokens. */
-static int read_added_decoder(struct tokenizer *t, json_t *decoder, struct error *e)
-{
-    for (void *at = json_object_iter(decoder); at; at = json_object_iter_next(decoder, at)) {
-        const json_t *object = json_object_iter_value(at);
-        struct added_token token = {0};
-        struct span content = {0};
-        int is_normalized;
-        char *end;
-        errno = 0;
-        long id = strtol(json_object_iter_key(at), &end, 10);
-        if (errno || *end || end == json_object_iter_key(at) || id < 0 || id >= INT32_MAX)
-            return fail(e, "added_tokens_decoder has the key '%.60s' (expected ids)", json_object_iter_key(at));
-        token.id = (int32_t)id;
-        if (member_text(object, "content", &content, e) || read_added_flags(object, &token, &is_normalized, e) ||
-            (content.size && tokenizer_add(t, content, token, is_normalized, e)))
-            return -1;
-    }
-    return 0;
-}
-
-static int read_gpt2_settings(struct tokenizer *t, const json_t *settings, struct error *e)
-{
-    static const char end_of_text[] = "<|endoftext|>";
-    json_t *decoder = member(settings, "added_tokens_decoder");
-    struct span content = {end_of_text, sizeof end_of_text - 1};
-    struct added_token token = {.id = map_find(&t->bpe.vocabulary, content.text, content.size)};
-    int prefix_space = 0;
-    if (decoder && (!json_is_object(decoder) ? fail(e, "added_tokens_decoder is no object") : read_added_decoder(t, decoder, e)))
-        return -1;
-    if (!decoder && token.id != MAP_ABSENT && tokenizer_add(t, content, token, 0, e))
-        return -1;
-    if (member_flag(settings, "add_prefix_space", 0, &prefix_space, e) || add_byte_level(t, prefix_space, 1, e))
-        return -1;
-    t->bos = token.id != MAP_ABSENT ? token.id : -1;
-    return settings ? read_settings(t, settings, e) : 0;
-}
-
 struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
                                          struct error *e)
 {
@@ -449,7 +401,8 @@ struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source
         name_file(merges.path, &inner, e);
         goto failed;
     }
-    if (read_gpt2_settings(t, other, &inner)) {
+    t->next_added = (int64_t)t->bpe.vocabulary.count;
+    if (read_class(t, other, &inner)) {
         name_file(settings ? settings->path : vocabulary.path, &inner, e);
         goto failed;
     }
@@ -466,25 +419,56 @@ end:
 
 /* -- tokenizer.model -- */
 
+/* A class names these where its settings do not; SentencePiece itself does not find them in a text. */
+static void name_controls(json_t *settings, const struct pieces *p, const struct tokenizer *t)
+{
+    static const char *const names[][2] = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
+    for (int i = 0; i < 3 && member(settings, "tokenizer_class"); i++) {
+        int32_t id = map_find(&t->bpe.vocabulary, names[i][1], strlen(names[i][1]));
+        if (id != MAP_ABSENT && (p->piece[id].type == PIECE_CONTROL || p->piece[id].type == PIECE_UNKNOWN) &&
+            !json_object_get(settings, names[i][0]))
+            json_object_set_new(settings, names[i][0], json_string(names[i][1]));
+    }
+}
+
+/* A vocabulary of tiktoken, a token in base64 and its rank a line, has that name too in some models' original files. */
+static int tells_tiktoken(struct source model, struct error *e)
+{
+    static const char digits[] = "0123456789", base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    size_t token = 0, rank;
+    while (token < model.size && model.text[token] && strchr(base64, model.text[token]))
+        token++;
+    for (rank = token + 1; rank < model.size && model.text[rank] && strchr(digits, model.text[rank]); rank++)
+        ;
+    if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' || rank == token + 1 || rank >= model.size ||
+        model.text[rank] != '\n')
+        return 0;
+    return fail(e, "is no SentencePiece model: it is a vocabulary of tiktoken, which does not say how text is split (expected "
+                   "tokenizer.json beside it, as save_pretrained of transformers writes it, or --tokens FILE)");
+}
+
 struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings, struct error *e)
 {
     struct error inner = {""};
-    struct pieces pieces;
+    struct pieces pieces = {0};
     struct tokenizer *t = NULL;
     json_t *other = NULL;
-    int result = pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
+    int result = tells_tiktoken(model, &inner) ? -1 : pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
     if (result || !(t = create(pieces.count, &inner)) || tokenizer_add_pieces(t, &pieces, &inner)) {
         name_file(model.path, &inner, e);
         result = -1;
     } else {
+        t->next_added = (int64_t)pieces.count;
         int32_t bos = map_find(&t->bpe.vocabulary, pieces.bos.text, pieces.bos.size);
         t->bos = bos != MAP_ABSENT && pieces.piece[bos].type == PIECE_CONTROL ? bos : -1;
     }
     if (result == 0 && settings) {
         if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e)))
             result = -1;
-        else if (read_settings(t, other, &inner))
+        else if (name_controls(other, &pieces, t), read_settings(t, other, &inner))
             result = name_file(settings->path, &inner, e);
+        else
+            t->pieces->first_only = json_is_false(json_object_get(other, "legacy"));
     }
     json_decref(other);
     free(pieces.piece);
@@ -587,49 +571,69 @@ int tokenizer_text(char **json, char **settings, struct error *refused, const ch
     return result;
 }
 
+/* The files beside the tokenizer as one text, in the place of tokenizer_config.json; text NULL: there are none. */
+static int read_beside(struct source *out, struct watch *w, const char *path, struct error *e)
+{
+    struct beside b = {0};
+    json_t *joined = NULL;
+    int result = -1;
+    *out = (struct source){0};
+    if (read_source(&b.settings, w, path, "tokenizer_config.json", SETTINGS_BYTES_MAX, e) ||
+        read_source(&b.added, w, path, "added_tokens.json", SETTINGS_BYTES_MAX, e) ||
+        read_source(&b.special, w, path, "special_tokens_map.json", SETTINGS_BYTES_MAX, e) ||
+        read_source(&b.config, w, path, "config.json", SETTINGS_BYTES_MAX, e) || !(joined = settings_join(&b, e)))
+        goto end;
+    char *text = json_dumps(joined, 0);
+    struct source *first = b.settings.text || !b.config.text ? &b.settings : &b.config; /* for messages */
+    *out = (struct source){.path = first->path, .text = text, .size = text ? strlen(text) : 0};
+    first->path = NULL;
+    result = text ? 0 : fail_memory(e, (double)b.settings.size, path);
+end:
+    json_decref(joined);
+    free_source(&b.settings);
+    free_source(&b.added);
+    free_source(&b.special);
+    free_source(&b.config);
+    return result;
+}
+
+/* The tokenizer of the first of the files that are there; *out NULL: none is. */
+static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w, const char *path, struct error *e)
+{
+    struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2], *model = &parts[3], settings = {0};
+    if (read_source(json, w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
+        (!json->text && (read_source(vocabulary, w, path, "vocab.json", FILE_BYTES_MAX, e) ||
+                         read_source(merges, w, path, "merges.txt", FILE_BYTES_MAX, e))))
+        return -1;
+    const int two = vocabulary->text && merges->text;
+    if (!json->text && !two && read_source(model, w, path, "tokenizer.model", FILE_BYTES_MAX, e))
+        return -1;
+    if (!json->text && !two && !model->text)
+        return 0;
+    if (read_beside(&settings, w, path, e) == 0)
+        *out = json->text ? tokenizer_parse(*json, &settings, e)
+               : two      ? tokenizer_parse_merges(*vocabulary, *merges, &settings, e)
+                          : tokenizer_parse_pieces(*model, &settings, e);
+    free_source(&settings);
+    return *out ? 0 : -1;
+}
+
 int tokenizer_open(struct tokenizer **out, const char *path, struct error *e)
 {
-    struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0}, model = {0};
+    struct source parts[4] = {0};
     struct watch w = {0};
-    int result = -1;
     *out = NULL;
     if (is_gguf(path) && (open_gguf(out, path, e) || *out))
         return *out ? 0 : -1;
-    if (read_source(&json, &w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
-        read_source(&settings, &w, path, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
-        goto end;
-    if (json.text) {
-        *out = tokenizer_parse(json, settings.text ? &settings : NULL, e);
-        result = *out ? 0 : -1;
-        goto end;
-    }
-    if (read_source(&vocabulary, &w, path, "vocab.json", FILE_BYTES_MAX, e) ||
-        read_source(&merges, &w, path, "merges.txt", FILE_BYTES_MAX, e))
-        goto end;
-    result = 0;
-    if (vocabulary.text && merges.text) {
-        *out = tokenizer_parse_merges(vocabulary, merges, settings.text ? &settings : NULL, e);
-        result = *out ? 0 : -1;
-        goto end;
-    }
-    if (read_source(&model, &w, path, "tokenizer.model", FILE_BYTES_MAX, e)) {
-        result = -1;
-    } else if (model.text) {
-        *out = tokenizer_parse_pieces(model, settings.text ? &settings : NULL, e);
-        result = *out ? 0 : -1;
-    }
-end:
+    int result = open_first(out, parts, &w, path, e);
     if (result == 0 && watch_check(&w, e)) { /* files of two tokenizers would be taken for one */
         tokenizer_close(*out);
         *out = NULL;
         result = -1;
     }
     watch_close(&w);
-    free_source(&json);
-    free_source(&settings);
-    free_source(&vocabulary);
-    free_source(&merges);
-    free_source(&model);
+    for (int i = 0; i < 4; i++)
+        free_source(&parts[i]);
     return result;
 }
 
