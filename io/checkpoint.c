@@ -11,6 +11,7 @@
 #include "io/safetensors.h"
 #include "io/torch/fairseq.h"
 #include "io/torch/neox.h"
+#include "io/wrappers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -133,19 +134,33 @@ static char *join(const char *folder, const char *name, struct error *e)
     return NULL;
 }
 
+/* 1 if the folder has a file of that name, 0 if not; -1 without memory. */
+static int is_in(const char *folder, const char *name, struct error *e)
+{
+    char *path = join(folder, name, e);
+    int there = path ? access(path, F_OK) == 0 : -1;
+    free(path);
+    return there;
+}
+
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
-    static const char *const wanted[] = {"model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json",
-                                         "pytorch_model.bin"};
+    /* a whole file before an index and its shards, which may be left from an older save: the order of transformers */
+    static const char *const wanted[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                         "pytorch_model.bin.index.json"};
     for (int i = 0; i < 4; i++) {
-        char *path = join(folder, wanted[i], e);
-        if (!path)
+        int there = is_in(folder, wanted[i], e);
+        if (there < 0)
             return -1;
-        int there = access(path, F_OK) == 0;
-        int result = !there ? -1 : read_single(t, path, own, e);
+        if (!there)
+            continue;
+        int index = i % 2 == 0 ? is_in(folder, wanted[i + 1], e) : 0;
+        if (index > 0)
+            store_note(t, "%s is read; %s and its shards, which are there too, are not", wanted[i], wanted[i + 1]);
+        char *path = index < 0 ? NULL : join(folder, wanted[i], e);
+        int result = path ? read_single(t, path, own, e) : -1;
         free(path);
-        if (there)
-            return result;
+        return result;
     }
     if (neox_recognize(folder))
         return neox_read(t, folder, own, e);
@@ -166,7 +181,8 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
         fail(e, "%s: cannot be opened: %s (expected a checkpoint: a folder, or a file of one)", path, strerror(errno));
         return NULL;
     }
-    if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0)
+    if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0 &&
+        (*own || wrappers_remove(t, e) == 0))
         return t;
     config_close(*own);
     *own = NULL;

@@ -6,7 +6,10 @@
  * `config`;
  * - a Hugging Face index (.index.json) and its shards: the same;
  * - fairseq transformer_rpe_lm, llm.c's GPT-2, GGUF: tensors and description in one;
- * - a folder: config.json with model.safetensors or pytorch_model.bin (or their indexes), or a GPT-NeoX directory of DeepSpeed's.
+ * - a folder: config.json with model.safetensors, else its index and shards, else pytorch_model.bin, else its index and shards
+ * (the order of transformers), or a GPT-NeoX directory of DeepSpeed's.
+ *
+ * Parts of names that training code put there (io/wrappers.h) are taken away.
  */
 #ifndef REACH_IO_CHECKPOINT_H
 #define REACH_IO_CHECKPOINT_H

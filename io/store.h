@@ -56,6 +56,11 @@ void store_cut_names(struct tensors *t, enum element type, size_t bytes);
 /* Writes all elements, row after row. -1 when the stream takes no more. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;
 
+/* Adds a line to what tensors_notes gives. */
+void store_note(struct tensors *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Gives a tensor of a finished store a name that is no longer than the old one; store_finish sorts anew. */
+void store_rename(struct tensor *t, const char *name);
+
 /* Keeps how many bytes an index states for all tensors together; *bytes of it, 0 when there is no such statement. */
 void store_state(struct tensors *t, size_t bytes);
 int store_stated(const struct tensors *t, size_t *bytes);

@@ -8,6 +8,7 @@
 #include "io/watch.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <xxhash.h>
 
 enum { SHARED_MAX = 64 /* names that tensors of the same data have, on average */ };
-enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16 };
+enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16, NOTES_MAX = 1024 };
 
 struct entry {
     struct tensor tensor; /* first, so that a tensor handed out is its entry */
@@ -40,6 +41,7 @@ struct tensors {
     size_t owned_count;
     size_t stated; /* bytes of all tensors by the index; valid where is_stated */
     int is_stated;
+    char notes[NOTES_MAX];
 };
 
 static const struct stored_type types[] = {
@@ -282,6 +284,22 @@ int store_stated(const struct tensors *t, size_t *bytes)
     return t->is_stated;
 }
 
+void store_note(struct tensors *t, const char *format, ...)
+{
+    size_t at = strlen(t->notes);
+    va_list arguments;
+    if (at && at + 1 < sizeof t->notes)
+        t->notes[at++] = '\n';
+    va_start(arguments, format);
+    vsnprintf(t->notes + at, sizeof t->notes - at, format, arguments);
+    va_end(arguments);
+}
+
+void store_rename(struct tensor *t, const char *name)
+{
+    memmove((char *)t->name, name, strlen(name) + 1);
+}
+
 void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file)
 {
     t->stated += with->bytes - old->bytes;
@@ -381,6 +399,11 @@ void store_cut_names(struct tensors *t, enum element type, size_t bytes)
 const char *tensors_path(const struct tensors *t)
 {
     return t->path;
+}
+
+const char *tensors_notes(const struct tensors *t)
+{
+    return t->notes;
 }
 
 int tensors_unchanged(struct tensors *t, struct error *e)

@@ -59,6 +59,9 @@ struct tensor *tensors_find(struct tensors *t, const char *name);
 /* The same, integers too. */
 struct tensor *tensors_find_any(struct tensors *t, const char *name);
 const char *tensors_path(const struct tensors *t);
+/* Lines, \n between them, about how the checkpoint was read that whoever runs it should see: what was passed over, cut from names
+ * or assumed; "": none. */
+const char *tensors_notes(const struct tensors *t);
 
 /* An error that names the first of the files that the store was read from (and of those that describe it: index, settings) that
  * was written to since it was opened. Whoever keeps what was computed from the tensors asks first. A file that another was

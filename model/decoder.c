@@ -190,6 +190,8 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
         goto failed;
     d->tensors = checkpoint.tensors;
     d->config = checkpoint.config;
+    if (*tensors_notes(d->tensors))
+        family_note(d, "%s", tensors_notes(d->tensors));
     const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
     if (!family)
         goto failed;

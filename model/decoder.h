@@ -144,7 +144,7 @@ struct decoder {
     int nested; /* 1: it is the text_config of a checkpoint that has other models beside the language model */
     struct config *adapter; /* adapter_config.json of the adapter that is merged onto the tensors; NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
-    char notes[512]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
+    char notes[2048]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
                         and what was done; "": none */
     char not_understood[1024]; /* keys of the configuration that no one knows, ", " between them, printable ASCII; "": none */
 };

@@ -94,7 +94,12 @@ const char *family_prefix(const struct decoder *d, const char *prefix, const cha
 {
     char full[NAME_MAX_LENGTH];
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    return tensors_find(d->tensors, full) ? prefix : "";
+    if (tensors_find(d->tensors, full))
+        return prefix;
+    for (size_t i = 0; i < tensors_count(d->tensors) && !tensors_find(d->tensors, name); i++)
+        if (strncmp(tensors_at(d->tensors, i)->name, prefix, strlen(prefix)) == 0)
+            return prefix;
+    return "";
 }
 
 int family_has(const struct decoder *d, const char *format, ...)
@@ -142,6 +147,13 @@ static void shape_text(char text[128], const size_t *shape, int rank)
         at += (size_t)snprintf(text + at, 128 - at, "%s%zu", i ? ", " : "", shape[i]);
 }
 
+static int fail_missing(const struct decoder *d, const char *name, struct error *e)
+{
+    int some = tensors_count(d->tensors) > 0;
+    return fail(e, "%s: tensor '%s' is missing (family %s; the first tensor there is %s%.200s%s)", d->path, name, d->family,
+                some ? "'" : "", some ? tensors_at(d->tensors, 0)->name : "none", some ? "'" : "");
+}
+
 /* The tensor `name` of exactly this shape. */
 static struct tensor *find_shaped(const struct decoder *d, const char *name, const size_t *shape, int rank, struct error *e)
 {
@@ -151,7 +163,7 @@ static struct tensor *find_shaped(const struct decoder *d, const char *name, con
         if (integer)
             fail(e, "%s: tensor '%s' is stored as %s (expected F64, F32, F16 or BF16)", d->path, name, integer->stored->name);
         else
-            fail(e, "%s: tensor '%s' is missing (family %s)", d->path, name, d->family);
+            fail_missing(d, name, e);
         return NULL;
     }
     t->used = 1;
@@ -272,7 +284,7 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
     FORMAT_NAME(name, format);
     struct tensor *t = tensors_find(d->tensors, name);
     if (!t)
-        return fail(e, "%s: tensor '%s' is missing (family %s)", d->path, name, d->family);
+        return fail_missing(d, name, e);
     t->used = 1;
     if (t->count != count)
         return fail(e, "%s: tensor '%s' has %zu elements (expected %zu from its configuration)", d->path, name, t->count, count);
@@ -322,6 +334,15 @@ int family_refuse_tied(const struct decoder *d, struct error *e)
                 "%s: the adapter changes the embedding or the head, which %s ties (expected an adapter that leaves them as they "
                 "are, or a model that does not tie them)",
                 config_path(d->adapter), d->path);
+}
+
+int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    int by_head = d->tied && !tensors_find(d->tensors, name) && family_has(d, "%s.weight", head);
+    if (by_head)
+        snprintf(name, sizeof name, "%s.weight", head);
+    return matrix_named(&d->embedding, d, (size_t)d->vocabulary, width, name, e);
 }
 
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem)

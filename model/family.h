@@ -48,8 +48,8 @@ void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 
 /* Adds a line to d->notes. */
 void family_note(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* `prefix` if a tensor named prefix + name is stored, else "": published files come with and without "transformer." or "model.".
- */
+/* `prefix` if a tensor named prefix + name is stored, or none named `name` but some that begins with the prefix; else "":
+ * published files come with and without "transformer." or "model.". */
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name);
 /* Rows and columns of the stored matrix of that name; 0 if there is none. */
 size_t family_rows(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -82,6 +82,10 @@ int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_
                       const char *scale, const char *shift, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(5, 6);
+/* d->embedding: the tensor of that name, [vocabulary, width]. Where the configuration ties the two and only the head's matrix,
+ * HEAD.weight, is stored, that is the embedding. */
+int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head, const char *format, ...) MUST_USE
     PRINTF_LIKE(5, 6);
 /* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. Where the configuration ties the head to the embedding
  * (d->tied) the weight may be missing; one that is stored and differs is used all the same, as the library does whose format this

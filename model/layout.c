@@ -459,13 +459,16 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     char embedding[64];
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
     r.prefix = find_prefix(d, names, embedding);
+    const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
+    if (d->nested && family_has(d, "language_model.lm_head.weight"))
+        head = "language_model.lm_head";
     if (layout->defaults && set_defaults(d, layout->defaults, e))
         return -1;
     if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
         return -1;
     r.mixture.shared_biased = r.mlp_bias;
     if (read_positions(&r) || family_bos(d, "bos_token_id", e) ||
-        family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "%s%s", r.prefix, embedding))
+        family_embedding(d, (size_t)d->hidden, e, head, "%s%s", r.prefix, embedding))
         return -1;
     if (r.scaled) { /* some models round the factor to their own type, if that is a short one */
         int rounds = layout->scale_rounded && (d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16);
@@ -479,9 +482,6 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     r.block = -1;
     if (names->final_norm && read_norm(&d->final_norm, &r, (size_t)d->hidden, names->final_norm))
         return -1;
-    const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
-    if (d->nested && family_has(d, "language_model.lm_head.weight"))
-        head = "language_model.lm_head";
     if (layout->finish && layout->finish(d, e))
         return -1;
     if (family_head(d, r.head_bias, e, head))

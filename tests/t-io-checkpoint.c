@@ -101,6 +101,51 @@ static void test_refused(void **state)
     assert_int_equal(check_message("shard", &e, "shard: is no checkpoint that is known"), 0);
 }
 
+/* Which of several files a folder is read from: a whole one before an index, safetensors before torch's; the index may be stale.
+ */
+static void test_which(void **state)
+{
+    (void)state;
+    static const char index[] = "{\"weight_map\": {\"b\": \"part\"}}";
+    static const struct {
+        const char *name, *bytes;
+        size_t size;
+        const char *tensor, *note;
+    } steps[] = {
+        {"pytorch_model.bin.index.json", index, sizeof index - 1, "b", ""},
+        {"pytorch_model.bin", NULL, 0, "c", "pytorch_model.bin is read; pytorch_model.bin.index.json and its shards"},
+        {"model.safetensors.index.json", index, sizeof index - 1, "b", ""},
+        {"model.safetensors", NULL, 0, "a", "model.safetensors is read; model.safetensors.index.json and its shards"},
+        {"model.safetensors.index.json", "stale", 5, "a", "model.safetensors.index.json and its shards"},
+    };
+    char part[128];
+    char *own = scratch_make();
+    struct error e = {""};
+    struct checkpoint c;
+    scratch_write(own, "config.json", "{\"model_type\": \"none\"}", 22);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        for (int k = 0; k < 2; k++) { /* the shard, and the file whole */
+            const char *name = k ? steps[i].name : "part";
+            int length = snprintf(part + 8, sizeof part - 8,
+                                  "{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}1234",
+                                  k ? steps[i].tensor : "b");
+            memcpy(part, &(uint64_t){(uint64_t)length - 4}, 8);
+            if (!k || !steps[i].bytes)
+                scratch_write(own, name, part, 8 + (size_t)length);
+            else
+                scratch_write(own, name, steps[i].bytes, steps[i].size);
+        }
+        if (checkpoint_open(&c, own, &e))
+            fail_msg("step %zu: %s", i, e.text);
+        assert_int_equal(tensors_count(c.tensors), 1);
+        assert_string_equal(tensors_at(c.tensors, 0)->name, steps[i].tensor);
+        if (*steps[i].note ? !strstr(tensors_notes(c.tensors), steps[i].note) : *tensors_notes(c.tensors))
+            fail_msg("step %zu: notes '%s'", i, tensors_notes(c.tensors));
+        checkpoint_close(&c);
+    }
+    scratch_remove(own);
+}
+
 /* Everything that can be read, in every form that can be written: same tensors, same config, and again the same when read from
  * there. */
 static void test_write(void **state)
@@ -218,8 +263,8 @@ static void test_same_results(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_write), cmocka_unit_test(test_in_the_way),
-                                       cmocka_unit_test(test_same_results)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content),    cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_which),      cmocka_unit_test(test_write),
+                                       cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_same_results)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -329,7 +329,7 @@ static void test_refused(void **state)
         {"own-alibi", "heads", "5", "heads 5 is no head size from 1 to 256"},
         {"own-alibi", "layers", "9223372036854775807", "layers is 9223372036854775807"},
         {"gpt2-unscaled", "n_head", "5", "n_embd|over n_head 5 is no head size from 1 to 256"},
-        {"gpt2-unscaled", "n_layer", "10000", "is missing (family gpt2)"},
+        {"gpt2-unscaled", "n_layer", "10000", "is missing (family gpt2; the first tensor there is 'lm_head.weight')"},
         {"gpt2-unscaled", "vocab_size", "52", "wte.weight' has shape"},
         {"gpt2-unscaled", "n_positions", "1073741824", "wpe.weight' has shape"},
         {"qwen2", "num_hidden_layers", "1", "layers.1|has no place"},
@@ -828,9 +828,90 @@ static void test_names_in_memory(void **state)
     }
 }
 
+/* Renames in turn, each part of a name once; ends with NULL. */
+static const char *renamed(const char *golden, const char *const (*parts)[2])
+{
+    const char *folder = changed(golden, "use_cache", "true");
+    for (; (*parts)[0]; parts++)
+        if (!rename_tensors(folder, (*parts)[0], (*parts)[1]))
+            fail_msg("%s has no %s", golden, (*parts)[0]);
+    return folder;
+}
+
+/* Parts of names that training code puts there are taken away and told; a name that no family has is told beside the one that is
+ * missing. */
+static void test_wrapped_names(void **state)
+{
+    static const struct {
+        const char *golden, *parts[4][2], *note;
+    } rows[] = {
+        {"llama-tied", {{"model.", "module.model."}}, "without the module. that all"},
+        {"qwen2",
+         {{"lm_head.", "model.lm_head."}, {"model.", "model.model."}, {"model.model.lm_head.", "model.lm_head."}},
+         "without the model. that all"},
+        {"llama-tied", {{"model.", "module.module.model."}}, "without the module. that all"},
+        {"llama-tied", {{"model.", "_orig_mod.module._orig_mod.model."}}, "without their part _orig_mod\n|without the module."},
+        {"llama-tied",
+         {{"self_attn.", "_fsdp_wrapped_module._checkpoint_wrapped_module.self_attn."}},
+         "without their part _fsdp_wrapped_module\n|without their part _checkpoint_wrapped_module"},
+        {"falcon-groups", {{"transformer.", "model.transformer."}}, "without the model. that all"},
+        {"opt", {{"model.", "model.model."}}, "without the model. that all"},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(renamed(rows[i].golden, rows[i].parts), &e);
+        if (!d)
+            fail_msg("row %zu: %s", i, e.text);
+        char words[128];
+        snprintf(words, sizeof words, "%s", rows[i].note);
+        for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|"))
+            if (!strstr(d->notes, word))
+                fail_msg("row %zu: notes '%s' (expected '%s')", i, d->notes, word);
+        decoder_close(d);
+    }
+    assert_null(decoder_open(renamed("llama-tied", (const char *const[][2]){{"model.", "net.model."}, {NULL, NULL}}), &e));
+    assert_int_equal(check_message("net", &e, "tensor 'embed_tokens.weight' is missing|first tensor there is 'net.model."), 0);
+    /* one name with the part and one without */
+    assert_null(decoder_open(renamed("llama-tied",
+                                     (const char *const[][2]){{"layers.0.input_layernorm.", "norm._orig_mod."}, {NULL, NULL}}),
+                             &e));
+    assert_int_equal(check_message("twice", &e, "holds tensor model.norm.weight twice"), 0);
+}
+
+/* Of two tensors that are tied the file may have the head's alone. */
+static void test_tied_head_alone(void **state)
+{
+    static const struct {
+        const char *golden, *parts[2][2];
+    } rows[] = {
+        {"llama-tied", {{"model.embed_tokens.", "lm_head."}}},
+        {"gemma2", {{"model.embed_tokens.", "lm_head."}}},
+        {"mpt", {{"wte.", "lm_head."}}},
+        {"bloom-4-heads", {{"word_embeddings.", "lm_head."}}},
+        {"falcon-groups", {{"transformer.word_embeddings.", "lm_head."}}},
+        {"opt", {{"model.decoder.embed_tokens.", "lm_head."}}},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(renamed(rows[i].golden, rows[i].parts), &e);
+        if (!d)
+            fail_msg("%s: %s", rows[i].golden, e.text);
+        assert_ptr_equal(d->embedding.data, d->head.weight.data);
+        assert_int_equal(d->tied, 1);
+        decoder_close(d);
+    }
+    const char *folder = renamed("llama-tied", rows[0].parts);
+    change_again("tie_word_embeddings", "false");
+    assert_null(decoder_open(folder, &e));
+    assert_int_equal(check_message("untied", &e, "tensor 'model.embed_tokens.weight' is missing"), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_together),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wrapped_names),   cmocka_unit_test(test_tied_head_alone),
+                                       cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_together),
                                        cmocka_unit_test(test_taken),           cmocka_unit_test(test_rope_replaced),
                                        cmocka_unit_test(test_stored_head),     cmocka_unit_test(test_stored_twice),
                                        cmocka_unit_test(test_absent),          cmocka_unit_test(test_nothing_rotated),

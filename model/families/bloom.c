@@ -32,7 +32,7 @@ static int read_bloom(struct decoder *d, struct error *e)
 
     size_t width = (size_t)d->hidden, size = (size_t)d->head_size, heads = (size_t)d->heads;
     const char *p = family_prefix(d, "transformer.", "word_embeddings.weight");
-    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sword_embeddings.weight", p) ||
+    if (family_embedding(d, width, e, "lm_head", "%sword_embeddings.weight", p) ||
         family_norm(&d->embedding_norm, d, NORM_LAYER, epsilon, 1, e, "%sword_embeddings_layernorm", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {

@@ -79,7 +79,7 @@ static int read_falcon(struct decoder *d, struct error *e)
 
     size_t width = (size_t)d->hidden, rows = (size_t)(d->heads + 2 * d->kv_heads) * (size_t)d->head_size;
     const char *p = family_prefix(d, "transformer.", "word_embeddings.weight");
-    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sword_embeddings.weight", p))
+    if (family_embedding(d, width, e, "lm_head", "%sword_embeddings.weight", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];

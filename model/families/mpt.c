@@ -53,7 +53,7 @@ static int read_mpt(struct decoder *d, struct error *e)
 
     size_t width = (size_t)d->hidden, inner = (size_t)d->mlp;
     const char *p = family_prefix(d, "transformer.", "wte.weight");
-    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%swte.weight", p))
+    if (family_embedding(d, width, e, "lm_head", "%swte.weight", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];

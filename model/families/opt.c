@@ -38,7 +38,7 @@ static int read_opt(struct decoder *d, struct error *e)
     size_t width = (size_t)d->hidden, embedding = (size_t)narrow;
     const char *p = family_prefix(d, "model.decoder.", "embed_tokens.weight");
     p = *p ? p : family_prefix(d, "decoder.", "embed_tokens.weight");
-    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, embedding, e, "%sembed_tokens.weight", p) ||
+    if (family_embedding(d, embedding, e, "lm_head", "%sembed_tokens.weight", p) ||
         family_matrix(&d->position_rows, d, (size_t)limit + FIRST_POSITION, width, e, "%sembed_positions.weight", p))
         return -1;
     d->position_rows = view_rows(d->position_rows, FIRST_POSITION, (size_t)limit);
