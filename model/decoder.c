@@ -30,6 +30,21 @@ const struct family *family_at(int i)
     return NULL;
 }
 
+/* Why a type that no one reads is not read, by its name or by what the configuration says beside it; NULL: nothing says. */
+static const char *reason(const struct decoder *d, const char *type)
+{
+    static const struct {
+        const char *key, *why;
+    } beside[] = {{"vision_config", "it has parts for images or sound beside the language model"},
+                  {"audio_config", "it has parts for images or sound beside the language model"},
+                  {"text_config", "it has parts for images or sound beside the language model"},
+                  {"auto_map", "its code lies beside it and is no part of transformers"}};
+    const char *why = refusal_of(type);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside && !why; i++)
+        why = json_is_object(json_object_get(config_root(d->config), beside[i].key)) ? beside[i].why : NULL;
+    return why;
+}
+
 static const struct family *family_of(struct decoder *d, struct error *e)
 {
     const char *type;
@@ -42,7 +57,7 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         for (int j = 0; j < 4 && f->model_types[j]; j++)
             if (strcmp(f->model_types[j], type) == 0)
                 return f;
-    const char *why = refusal_of(type);
+    const char *why = reason(d, type);
     if (*type)
         fail(e, "%s: model_type '%s' is not supported%s%s (expected one that reach families lists, or our own layout)",
              config_path(d->config), type, why ? ": " : "", why ? why : "");

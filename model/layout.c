@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A layout, and what a configuration says of its settings. */
 struct reading {
@@ -452,17 +453,40 @@ static int set_defaults(struct decoder *d, const char *defaults, struct error *e
     return bad ? fail_memory(e, 1024, "a configuration") : 0;
 }
 
-int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
+/* The keys as their aliases have them. */
+static int take_aliases(struct decoder *d, const struct alias *aliases, struct error *e)
 {
-    const struct names *names = &layout->names;
+    for (; aliases && aliases->alias; aliases++) {
+        json_t *value = config_get(d->config, aliases->alias);
+        if (value && json_object_set(config_root(d->config), aliases->key, value))
+            return fail_memory(e, 64, "a configuration");
+    }
+    return 0;
+}
+
+static int some_begin(const struct decoder *d, const char *prefix)
+{
+    for (size_t i = 0; i < tensors_count(d->tensors); i++)
+        if (strncmp(tensors_at(d->tensors, i)->name, prefix, strlen(prefix)) == 0)
+            return 1;
+    return 0;
+}
+
+int layout_read(struct decoder *d, const struct layout *row, struct error *e)
+{
+    struct layout chosen = *row;
+    const struct layout *layout = &chosen;
+    const struct names *names = &chosen.names;
     struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
     char embedding[64];
+    if (row->other_names && !some_begin(d, names->prefix) && some_begin(d, row->other_names->prefix))
+        chosen.names = *row->other_names;
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
     r.prefix = find_prefix(d, names, embedding);
     const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
     if (d->nested && family_has(d, "language_model.lm_head.weight"))
         head = "language_model.lm_head";
-    if (layout->defaults && set_defaults(d, layout->defaults, e))
+    if (take_aliases(d, layout->aliases, e) || (layout->defaults && set_defaults(d, layout->defaults, e)))
         return -1;
     if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
         return -1;

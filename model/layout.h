@@ -146,6 +146,10 @@ struct layout {
     const struct expert_layout *experts; /* in place of the MLP, in all layers or some; NULL: none */
 
     struct names names;
+    const struct names *other_names; /* in their place where no tensor has names[prefix] and some have these; NULL: none */
+    const struct alias {
+        const char *alias, *key;
+    } * aliases; /* other names of keys, which win where both are there; ends with NULL; NULL: none */
     const char *defaults; /* keys in JSON that configurations of the family may lack, where the library has a value; NULL: none */
 
     /* What is peculiar to the family, once all else is read; NULL: nothing. */

@@ -28,7 +28,7 @@ struct decoder *model_open(const char *path, const char *adapter, int strict, st
         line += length + (line[length] != 0);
     }
     if (*d->not_understood)
-        progress_message(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
+        progress_warning(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
     return d;
 }
 
