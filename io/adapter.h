@@ -1,5 +1,5 @@
 /* Adapters: what PEFT trains beside a model (LoRA) and saves in a folder of its own, adapter_config.json with
- * adapter_model.safetensors, merged onto the tensors of the model.
+ * adapter_model.safetensors or adapter_model.bin, merged onto the tensors of the model.
  *
  * W + scale B A is summed in double, in one order, and rounded once to float (double where the base has double). Merged matrices
  * lie in memory that a file stands behind (io/spill.h), so they may be larger than memory. */
@@ -15,7 +15,7 @@
  * adapter_config.json, which the caller closes; NULL on failure. */
 struct config *adapter_merge(struct tensors *base, const char *folder, const char *const *transposed, struct error *e) MUST_USE;
 
-/* If FOLDER holds an adapter: -1, with an error that names its base model and the option that takes it. */
+/* If FOLDER holds an adapter, or folders of them: -1, with an error that says what to do: the base model, the option. */
 int adapter_alone(const char *folder, struct error *e) MUST_USE;
 
 #endif

@@ -215,6 +215,56 @@ static void test_patterns(void **state)
     }
 }
 
+/* A module that was trained whole, and copies of it that are not read: as it is below the wrapper, and as it was before. */
+static void test_copies(void **state)
+{
+    static const struct entry tensors[] = {{"base_model.model.a.norm.modules_to_save.weight", "F32", 3, 0, 5, 0},
+                                           {"base_model.model.a.norm.original_module.weight", "F32", 3, 0, 6, 0},
+                                           {"base_model.model.a.norm.weight", "F32", 3, 0, 7, 0},
+                                           {"base_model.model.a.table.modules_to_save.weight", "F64", 3, 2, 8, 0},
+                                           {0}};
+    (void)state;
+    struct tensors *t = merged(write_adapter("\"r\": 1", tensors));
+    holds(t, "a.norm.weight", ELEMENT_F32, (double[]){7, 7, 7}, 3);
+    holds(t, "a.table.weight", ELEMENT_F64, (double[]){8, 8, 8, 8, 8, 8}, 6);
+    tensors_close(t);
+}
+
+/* Names that the library has in memory where the files of models have others, either way. */
+static void test_names_in_memory(void **state)
+{
+    static const char *const rows[][2] = {
+        {"model.layers.0.block_sparse_moe.gate.weight", "model.layers.0.mlp.gate.weight"},
+        {"model.layers.0.mlp.gate.weight", "model.layers.0.block_sparse_moe.gate.weight"},
+        {"model.layers.0.block_sparse_moe.gate.weight", "model.layers.0.mlp.router.weight"},
+        {"model.layers.0.mlp.router.gate.weight", "model.layers.0.mlp.gate.weight"},
+        {"model.layers.0.block_sparse_moe.router.layer.weight", "model.layers.0.block_sparse_moe.router.weight"},
+        {"model.layers.0.mlp.shared_mlp.up_proj.weight", "model.layers.0.mlp.shared_experts.up_proj.weight"},
+        {"embed_out.weight", "lm_head.weight"},
+        {"transformer.h.0.attn.attention.out_proj.weight", "model.layers.0.self_attn.o_proj.weight"},
+        {"transformer.h.0.mlp.c_fc_1.weight", "model.layers.0.mlp.up_proj.weight"},
+        {"transformer.h.0.ln_2.weight", "model.layers.0.post_attention_layernorm.weight"},
+        {"layers.0.block_sparse_moe.gate.weight", "model.layers.0.mlp.gate.weight"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[128];
+        struct error e = {""};
+        snprintf(name, sizeof name, "base_model.model.%s", rows[i][1]);
+        write_tensors(in("base.safetensors"), (const struct entry[]){{rows[i][0], "F32", 2, 2, 1, 1},
+                                                                     {"transformer.h.1.mlp.c_fc_0.weight", "F32", 1, 1, 1, 0},
+                                                                     {0}});
+        struct tensors *t = open_base(in("base.safetensors"));
+        struct config *c = adapter_merge(t, write_adapter("\"r\": 1", (const struct entry[]){{name, "F32", 2, 2, 9, 0}, {0}}),
+                                         NULL, &e);
+        if (!c)
+            fail_msg("%s", e.text);
+        holds(t, rows[i][0], ELEMENT_F32, (double[]){9, 9, 9, 9}, 4);
+        config_close(c);
+        tensors_close(t);
+    }
+}
+
 /* The first part of a name may be missing in the base. */
 static void test_prefix(void **state)
 {
@@ -338,6 +388,9 @@ static void test_refused(void **state)
          "is for b.weight, which|has not"},
         {"\"r\": 1", {{"base_model.model.../../x.weight", NULL, 1, 3, 1, 0}}, "has not"},
         {"\"r\": 1", {{"base_model.model.a.norm.weight", NULL, 4, 0, 1, 0}}, "is [4], and a.norm.weight of the base [3]"},
+        {"\"r\": 1",
+         {{"base_model.model.a.table.weight", NULL, 5, 2, 1, 0}},
+         "is [5, 2], and a.table.weight of the base [3, 2] (expected the same: a base whose vocabulary was resized"},
         {"\"r\": 1", {{"base_model.model.a.count", "I32", 1, 0, 1, 0}}, "stored as I32"},
         {"\"r\": 1", {{"base_model.model.a.count", "F32", 1, 0, 1, 0}}, "a.count, which|has not"},
         {"\"r\": 1",
@@ -385,7 +438,8 @@ static void test_folders(void **state)
     struct checkpoint c;
     assert_int_equal(checkpoint_open(&c, in("adapter"), &e), -1);
     assert_int_equal(check_message("as a model", &e, "is an adapter alone|org/base|--adapter"), 0);
-    assert_int_equal(adapter_alone(scratch_folder, &e), 0);
+    assert_int_equal(mkdir(in("plain"), 0700), 0);
+    assert_int_equal(adapter_alone(in("plain"), &e), 0);
 
     setenv("TMPDIR", "/nowhere", 1);
     refused_folder("no place", "/nowhere: has no place for 64 bytes of merged matrices");
@@ -402,7 +456,23 @@ static void test_folders(void **state)
     scratch_write(scratch_folder, "adapter/adapter_config.json", "{\"r\": 1}", 8);
     refused_folder("no kind", "peft_type '' is not supported");
     assert_int_equal(unlink(in("adapter/adapter_config.json")), 0);
-    refused_folder("no settings", "holds no adapter");
+    refused_folder("no settings", "holds no adapter (expected a folder with adapter_config.json and adapter_model.safetensors or "
+                                  "adapter_model.bin)");
+    /* several */
+    static const char *const several[] = {"two", "one", "none"};
+    for (int i = 0; i < 3; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "adapter/%s", several[i]);
+        assert_int_equal(mkdir(in(name), 0700), 0);
+        strcat(name, "/adapter_config.json");
+        if (i < 2)
+            scratch_write(scratch_folder, name, "{}", 2);
+        if (i == 0)
+            refused_folder("one below", "adapter: holds 1 adapter (expected it as the path: two)");
+    }
+    refused_folder("two below", "adapter: holds 2 adapters (expected one of them as the path: one, two)");
+    assert_int_equal(adapter_alone(in("adapter"), &e), -1);
+    assert_int_equal(check_message("two alone", &e, "adapter: holds adapters alone: one, two (expected their base"), 0);
     struct tensors *t = open_base("tests/goldens/gguf/gpt2.gguf");
     assert_null(adapter_merge(t, in("adapter"), NULL, &e));
     assert_int_equal(check_message("gguf", &e, "gpt2.gguf is GGUF"), 0);
@@ -413,6 +483,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),     cmocka_unit_test(test_tables),
                                        cmocka_unit_test(test_patterns), cmocka_unit_test(test_prefix),
+                                       cmocka_unit_test(test_copies),   cmocka_unit_test(test_names_in_memory),
                                        cmocka_unit_test(test_threads),  cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_folders)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

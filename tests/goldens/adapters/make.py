@@ -3,13 +3,13 @@
 
     python3 tests/goldens/adapters/make.py [CASE...]
 
-CASE/ has adapter_config.json and adapter_model.safetensors of save_pretrained, with random weights, and of the tokens of the base's case
+CASE/ has adapter_config.json and adapter_model.safetensors (or adapter_model.bin) of save_pretrained, with random weights, and of the tokens of the base's case
 
     norm.npy     float64 [S, L-1], ||d log p(last token) / d e_m||, e_m the row that the table with its adapter gives
     logprob.npy  float64 [S]
 
 from PeftModel on transformers in float64, unmerged; merge_and_unload gives log p and norms within 1e-11 of them, as is checked. Versions: PEFT 0.21.2,
-transformers 5.23.0, PyTorch 2.15.0 (CPU). Read by tests/t-model-adapters.c, which has the bases by case.
+transformers 5.23.0 (llama-added, llama-bin, mixtral-router, gpt-neox-head: 5.24.0), PyTorch 2.15.0 (CPU). Read by tests/t-model-adapters.c, which has the bases by case.
 """
 
 import json
@@ -41,11 +41,26 @@ CASES = {
     # matrices stored [in, out], one of them square, where only the kind of the module tells
     "gpt2-conv1d": ("gpt2", dict(r=3, lora_alpha=8, target_modules=["c_attn", "c_proj", "c_fc"], fan_in_fan_out=True, bias="lora_only"), torch.float32),
     # queries, keys and values in one
+    # tables that were trained whole, saved as for a resized vocabulary: three times over
+    "llama-added": ("llama-gqa", dict(r=3, lora_alpha=6, target_modules=["q_proj"], modules_to_save=["embed_tokens", "lm_head"]), torch.float16),
+    # as a pickle
+    "llama-bin": ("llama-gqa", dict(r=3, lora_alpha=20, target_modules=["q_proj", "v_proj"]), torch.float32),
+    # a router that was trained whole, by the name that it has in memory
+    "mixtral-router": ("mixtral", dict(r=2, lora_alpha=5, target_modules=["q_proj", "v_proj"], modules_to_save=["gate"]), torch.float32),
+    # a head that was trained whole, by the name that it has in memory
+    "gpt-neox-head": ("gpt-neox-parallel", dict(r=2, lora_alpha=5, target_modules=["query_key_value"], modules_to_save=["lm_head"]), torch.float32),
     "gpt-neox-fused": ("gpt-neox-parallel", dict(r=4, lora_alpha=9, target_modules="all-linear", use_rslora=True), torch.float16),
 }
 
 
 def base_model(folder, dtype):
+    if folder.endswith("mixtral"):      # whose experts the library stacks
+        torch.set_default_dtype(dtype)
+        try:
+            with Widen() if dtype == torch.float64 else torch.no_grad():
+                return AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", experts_implementation="eager", dtype=dtype).eval().requires_grad_(False)
+        finally:
+            torch.set_default_dtype(torch.float32)
     state = {}
     for name in sorted(os.listdir(folder)):
         if name.endswith(".safetensors"):
@@ -75,10 +90,15 @@ def make_adapter(case, folder):
             centre = 1.0 if ".norm." in name else 0.0
             value.data = torch.from_numpy((centre + scale * rng.standard_normal(tuple(value.shape))).astype(np.float32)).to(stored).float()
     model.peft_config["default"].base_model_name_or_path = base
-    model.save_pretrained(folder, save_embedding_layers=True if case == "llama-table" else "auto")
+    model.save_pretrained(folder, save_embedding_layers=True if case in ("llama-table", "llama-added") else "auto")
     os.remove(os.path.join(folder, "README.md"))
     path = os.path.join(folder, "adapter_model.safetensors")
-    save_file({name: value.to(stored) if stored != torch.float32 else value for name, value in load_file(path).items()}, path, metadata={"format": "pt"})
+    tensors = {name: value.to(stored) if stored != torch.float32 else value for name, value in load_file(path).items()}
+    if case == "llama-bin":
+        os.remove(path)
+        torch.save(tensors, os.path.join(folder, "adapter_model.bin"))
+    else:
+        save_file(tensors, path, metadata={"format": "pt"})
 
 
 class Oracle:
