@@ -143,6 +143,32 @@ static int is_in(const char *folder, const char *name, struct error *e)
     return there;
 }
 
+/* 1 if FOLDER/NAME is a configuration with a model_type. */
+static int is_configured(const char *folder, const char *name)
+{
+    struct error e;
+    char *path = join(folder, name, &e);
+    struct config *c = path && access(path, F_OK) == 0 ? config_open(path, &e) : NULL;
+    int found = c && config_has(c, "model_type");
+    config_close(c);
+    free(path);
+    return found;
+}
+
+/* What DeepSpeed leaves in transformers' Trainer has a config.json in the folder, or beside that of the step, and no settings of
+ * GPT-NeoX. */
+static int refuse_trainer(const char *folder, struct error *e)
+{
+    if (!is_configured(folder, "config.json") && !is_configured(folder, "../config.json"))
+        return 0;
+    return fail(
+        e,
+        "%s: was saved by DeepSpeed for training to go on, not as transformers loads a model (expected model.safetensors: "
+        "`python zero_to_fp32.py . OUT --safe_serialization` in the folder that has this script makes it; config.json goes "
+        "with it)",
+        folder);
+}
+
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
     /* a whole file before an index and its shards, which may be left from an older save: the order of transformers */
@@ -163,7 +189,7 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
         return result;
     }
     if (neox_recognize(folder))
-        return neox_read(t, folder, own, e);
+        return refuse_trainer(folder, e) ? -1 : neox_read(t, folder, own, e);
     if (adapter_alone(folder, e))
         return -1;
     return fail(e,

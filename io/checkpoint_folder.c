@@ -32,18 +32,24 @@ static int is_gguf(const struct dirent *entry)
     return *entry->d_name != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".gguf") == 0;
 }
 
-/* 1 if the sorted names are NAME-00001-of-0000N.gguf and the N - 1 others of that model. */
-static int are_shards(char *const *names, size_t count)
+/* If the sorted names are NAME-00001-of-0000N.gguf and others of that model, N, else 0. *missing: the first number that is not
+ * among them; 0: all are there. */
+static unsigned long are_shards(unsigned long *missing, char *const *names, size_t count)
 {
-    const char *mark = strstr(names[0], "-00001-of-");
-    size_t stem = mark ? (size_t)(mark - names[0]) + 1 : 0;
-    if (!mark || strtoul(mark + strlen("-00001-of-"), NULL, 10) != count)
-        return 0;
-    for (size_t i = 1; i < count; i++)
+    char *rest;
+    const char *dash = strstr(names[0], "-of-");
+    size_t stem = dash && dash - names[0] > 6 && dash[-6] == '-' ? (size_t)(dash - names[0]) - 5 : 0;
+    unsigned long of = stem ? strtoul(dash + 4, NULL, 10) : 0, next = 1;
+    for (size_t i = 0; i < count && of; i++) {
         if (strlen(names[i]) != strlen(names[0]) || strncmp(names[i], names[0], stem) ||
             strcmp(names[i] + stem + 5, names[0] + stem + 5))
             return 0;
-    return 1;
+        next += strtoul(names[i] + stem, &rest, 10) == next;
+        if (rest != names[i] + stem + 5)
+            return 0;
+    }
+    *missing = next <= of ? next : 0;
+    return of;
 }
 
 static int choose_gguf(char **file, const char *folder, char *const *names, size_t count, struct error *e)
@@ -51,7 +57,10 @@ static int choose_gguf(char **file, const char *folder, char *const *names, size
     char shown[SHOWN_MAX + 8] = "";
     if (count == 0)
         return 0;
-    if (count == 1 || are_shards(names, count))
+    unsigned long missing, of = are_shards(&missing, names, count);
+    if (of && missing)
+        return fail(e, "%s: shard %lu of %lu is missing (%s is there)", folder, missing, of, names[0]);
+    if (count == 1 || of)
         return asprintf(file, "%s/%s", folder, names[0]) < 0 ? *file = NULL, fail_memory(e, 1, folder) : 0;
     for (size_t i = 0; i < count; i++) {
         if (strlen(shown) + strlen(names[i]) + 2 > SHOWN_MAX) {

@@ -15,6 +15,19 @@ const char *quantised_method(struct config *c)
     return NULL;
 }
 
+int quantised_refuse(struct config *c, struct error *e)
+{
+    const json_t *section = json_object_get(config_root(c), "quantization_config");
+    const char *method = json_string_value(json_object_get(section, "quant_method"));
+    if (!section || json_is_null(section) || (json_is_object(section) && json_object_size(section) == 0) || quantised_method(c))
+        return 0;
+    return fail(
+        e,
+        "%s: quantization_config is not supported%s%.40s%s (expected quant_method 'fp8', 'mxfp4', 'bitsandbytes', or null; a "
+        "folder with the weights before they were quantised can be read)",
+        config_path(c), method ? ": its quant_method is '" : "", method ? method : "", method ? "'" : "");
+}
+
 static const char mxfp4_codes[] = "_blocks"; /* behind the name of the matrices */
 
 /* The tensor is a quantised matrix: joins it with its parts. 1 where it is none. */
@@ -46,7 +59,7 @@ static void turn(struct tensor *t)
 }
 
 /* What only a quantised matrix has beside it, or is stored as, and none was found for. */
-static int refuse_orphan(const struct tensor *t, const char *method, struct error *e)
+static int refuse_orphan(const struct tensor *t, const char *method, struct config *c, struct error *e)
 {
     static const char *const ends[] = {".absmax",
                                        ".quant_map",
@@ -60,8 +73,10 @@ static int refuse_orphan(const struct tensor *t, const char *method, struct erro
                                        "_scales",
                                        ".quant_state.bitsandbytes__fp4"};
     if (t->stored->kind == STORED_CODES && !method)
-        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", part_path(t),
-                    t->name, t->stored->name);
+        return quantised_refuse(c, e)
+                   ? -1
+                   : fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)",
+                          part_path(t), t->name, t->stored->name);
     for (size_t i = 0; method && i < sizeof ends / sizeof *ends; i++)
         if (text_ends_with(t->name, ends[i]))
             return fail(e, "%s: tensor %s has no quantised matrix that it belongs to", part_path(t), t->name);
@@ -90,7 +105,7 @@ int quantised_join(struct tensors *t, struct config *c, struct error *e)
         found += result == 0;
     }
     for (size_t i = 0; i < count; i++)
-        if (!tensors_at(t, i)->companion && refuse_orphan(tensors_at(t, i), method, e))
+        if (!tensors_at(t, i)->companion && refuse_orphan(tensors_at(t, i), method, c, e))
             return -1;
     if (method && !found)
         return fail(e, "%s: quantization_config says %s, but no tensor is quantised so", config_path(c), method);

@@ -14,5 +14,7 @@ int quantised_join(struct tensors *t, struct config *c, struct error *e) MUST_US
 
 /* "fp8", "bitsandbytes" or "mxfp4" where quantization_config names one of them, else NULL. */
 const char *quantised_method(struct config *c);
+/* -1 where quantization_config says anything else than one of them or nothing; the message has its method. */
+int quantised_refuse(struct config *c, struct error *e) MUST_USE;
 
 #endif

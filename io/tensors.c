@@ -128,6 +128,11 @@ const struct mapped *store_map(struct tensors *t, const char *path, struct error
         return NULL;
     }
     file->bytes = map;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/";
+    if (file->size > sizeof pointer && memcmp(file->bytes, pointer, sizeof pointer - 1) == 0) {
+        fail(e, "%s: is a pointer of Git LFS, not the file it stands for (expected that file: `git lfs pull` fetches it)", path);
+        return NULL;
+    }
     return file;
 }
 

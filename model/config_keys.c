@@ -174,24 +174,13 @@ static int is_only(const json_t *value, const char *only)
     return same;
 }
 
-/* A method of quantisation whose tensors were not read. */
-static int refuse_method(const struct decoder *d, struct error *e)
-{
-    const json_t *section = json_object_get(config_root(d->config), quantisation_root);
-    const char *method = json_string_value(json_object_get(section, "quant_method"));
-    if (!section || is_only(section, "null") || quantised_method(d->config))
-        return 0;
-    return fail(e, "%s: quantization_config is not supported%s%.40s%s (expected quant_method 'fp8', 'bitsandbytes', or null)",
-                config_path(d->config), method ? ": its quant_method is '" : "", method ? method : "", method ? "'" : "");
-}
-
 int config_keys_refuse(const struct decoder *d, const struct family *family, struct error *e)
 {
     const char *config = config_path(d->config), *slash = strrchr(config, '/');
     char *adapter;
     if (!family->harmless)
         return 0;
-    if (refuse_method(d, e))
+    if (quantised_refuse(d->config, e))
         return -1;
     for (int i = 0; i < REFUSED; i++) {
         const json_t *value = json_object_get(config_root(d->config), refused[i].key);

@@ -293,7 +293,7 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
 /* A vector, or a matrix of one row. */
 static int read_correction(view *out, size_t count, const struct decoder *d, const char *stem, const char *name, struct error *e)
 {
-    if (count == 1 || family_columns(d, "%s.%s", stem, name) != count)
+    if (family_columns(d, "%s.%s", stem, name) != count) /* 0 for a vector */
         return family_vector(out, d, count, e, "%s.%s", stem, name);
     if (family_matrix(out, d, 1, count, e, "%s.%s", stem, name))
         return -1;

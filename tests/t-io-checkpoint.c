@@ -54,6 +54,8 @@ static void test_content(void **state)
         }
 }
 
+#define POINTER "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n"
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -68,6 +70,9 @@ static void test_refused(void **state)
         {"text", "hello\n", 6, "text: is no checkpoint that is known"},
         {"blank", "   \n", 4, "blank: is no checkpoint that is known"},
         {"empty.safetensors", "", 0, "has 0 bytes (expected a safetensors file"},
+        {"pointer.safetensors", POINTER, sizeof POINTER - 1, "pointer.safetensors: is a pointer of Git LFS|`git lfs pull`"},
+        {"pointer.gguf", POINTER, sizeof POINTER - 1, "pointer.gguf: is a pointer of Git LFS"},
+        {"absent.index.json", "{\"weight_map\": {\"a\": \"none\"}}", 29, "/none: is missing (absent.index.json has it among its"},
         {"gguf", "GGUF\3\0\0\0\0\0\0\0\0\0\0\0", 16, "gguf: ends within its head"},
         {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16, "is no checkpoint that is known"},
         {"index", " {\"metadata\": {}}", 17, "weight_map is missing"},
@@ -94,6 +99,16 @@ static void test_refused(void **state)
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder/model.pt"), &e), -1);
     assert_int_equal(check_message("no config", &e, "folder/model.pt: has no configuration (expected |folder/config.json, which"),
                      0);
+    /* what DeepSpeed saves in transformers' Trainer: the folder, and that of the step */
+    assert_int_equal(mkdir(scratch_path(scratch_folder, "trainer"), 0777), 0);
+    assert_int_equal(mkdir(scratch_path(scratch_folder, "trainer/global_step10"), 0777), 0);
+    scratch_write(scratch_folder, "trainer/latest", "global_step10", 13);
+    scratch_write(scratch_folder, "trainer/config.json", "{\"model_type\": \"llama\"}", 23);
+    copy_to(GOLDENS "plain.pt", "trainer/global_step10/mp_rank_00_model_states.pt");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, i ? "trainer/global_step10" : "trainer"), &e), -1);
+        assert_int_equal(check_message("trainer", &e, "was saved by DeepSpeed|zero_to_fp32.py"), 0);
+    }
     /* other shards than tensors alone */
     copy_to(GOLDENS "llmc-f32.bin", "folder/shard");
     scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}", 39);

@@ -481,7 +481,9 @@ static void shards_are_found_and_checked(void **state)
     /* one is missing */
     unlink(shard(scratch_folder, 3));
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
-    assert_int_equal(check_message("missing", &e, "split-00003-of-00004.gguf: cannot be opened"), 0);
+    assert_int_equal(check_message("missing", &e,
+                                   "split-00003-of-00004.gguf: is missing (expected shard 3 of 4 beside the first)"),
+                     0);
     /* one stands for another, and for the first: in a circle */
     copy(shard("tests/goldens/gguf", 2), "split-00003-of-00004.gguf");
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);

@@ -251,6 +251,10 @@ static void test_folders(void **state)
     stands_for("shards", NULL, "holds 4 GGUF files");
     unlink(join("shards/m.gguf"));
     unlink(join("shards/m-00003-of-00003.gguf"));
+    stands_for("shards", NULL, "shards: shard 3 of 3 is missing (m-00001-of-00003.gguf is there)");
+    unlink(join("shards/m-00001-of-00003.gguf"));
+    stands_for("shards", NULL, "shards: shard 1 of 3 is missing (m-00002-of-00003.gguf is there)");
+    put(join("shards/n-00003-of-00003.gguf"), "");
     stands_for("shards", NULL, "holds 2 GGUF files");
 
     assert_int_equal(mkdir(join("fairseq"), 0700), 0);

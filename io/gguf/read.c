@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SHARDS_MAX = 1000, NAME_MAX_LENGTH = 256 };
 
@@ -39,7 +40,10 @@ static int read_shard(struct reading *r, int index, int count)
 {
     int64_t number, of;
     char *path = shard_path(r->files[0]->path, index + 1, count, r->e);
-    r->files[index] = path ? store_map(r->t, path, r->e) : NULL;
+    int there = path && access(path, F_OK) == 0;
+    if (path && !there)
+        fail(r->e, "%s: is missing (expected shard %d of %d beside the first)", path, index + 1, count);
+    r->files[index] = there ? store_map(r->t, path, r->e) : NULL;
     free(path);
     if (!r->files[index])
         return -1;

@@ -77,8 +77,39 @@ static herr_t note_dataset(hid_t group, const char *name, const H5L_info_t *info
     return 0;
 }
 
+enum { DEPTH_MAX = 8, LINKS_MAX = 10000, SHOWN_MAX = 400 };
+
+/* Datasets of integers below the root group, for a message. */
+struct nested {
+    char path[NAME_BYTES_MAX], shown[SHOWN_MAX];
+    int depth, links;
+};
+
+static herr_t show_nested(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+    struct nested *n = context;
+    size_t at = strlen(n->path), shown = strlen(n->shown);
+    hsize_t from = 0;
+    if (n->links++ >= LINKS_MAX || n->depth > DEPTH_MAX || info->type != H5L_TYPE_HARD || at + strlen(name) + 2 > sizeof n->path)
+        return n->links > LINKS_MAX;
+    hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+    H5I_type_t kind = object >= 0 ? H5Iget_type(object) : H5I_BADID;
+    snprintf(n->path + at, sizeof n->path - at, "/%s", name);
+    n->depth++;
+    if (kind == H5I_GROUP)
+        H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, &from, show_nested, n);
+    else if (kind == H5I_DATASET && n->depth > 1 && is_integers(object))
+        snprintf(n->shown + shown, sizeof n->shown - shown, "%s%s", shown ? ", " : "", n->path);
+    n->depth--;
+    n->path[at] = '\0';
+    if (object >= 0)
+        H5Oclose(object);
+    return 0;
+}
+
 static int choose_dataset(struct reader *r, hid_t file)
 {
+    struct nested nested = {.path = ""};
     hsize_t at = 0;
     if (r->inside || hdf_is_hard_link(file, "tokens")) {
         snprintf(r->found.name, sizeof r->found.name, "%s", r->inside ? r->inside : "tokens");
@@ -88,6 +119,10 @@ static int choose_dataset(struct reader *r, hid_t file)
         return hdf_fail(r->e, r->file->path, "its root group");
     if (r->candidates == 1)
         return 0;
+    at = 0;
+    if (r->candidates == 0 && H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, show_nested, &nested) >= 0 && *nested.shown)
+        return fail(r->e, "%s: has its datasets of integers in groups: %s (expected one of them, as %s:/NAME)", r->file->path,
+                    nested.shown, r->file->path);
     return fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)",
                 r->file->path, r->candidates);
 }

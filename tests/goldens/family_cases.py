@@ -707,4 +707,7 @@ FAMILY_CASES = [
     FamilyCase("ernie4-5-moe", "ernie4_5_moe",
                {key: value for key, value in experts(moe_num_experts=3, moe_k=2, moe_intermediate_size=8, moe_num_shared_experts=1, moe_layer_start_index=0, moe_layer_end_index=0, tie_word_embeddings=True).items() if key != "num_experts_per_tok"},
                "2 of 3 experts by corrected softmax, normalised, in layer 0 alone, by moe_layer_end_index; one shared; interleaved rotary; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("ernie4-5-moe-one", "ernie4_5_moe",
+               {key: value for key, value in experts(num_hidden_layers=1, moe_num_experts=1, moe_k=1, moe_intermediate_size=8, moe_num_shared_experts=1).items() if key != "num_experts_per_tok"},
+               "one expert, whose correction is a matrix of one row and one column; bf16 weights", length=LONG, segments=1, stored=BF16),
 ]
