@@ -15,6 +15,7 @@
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make check-random       `reach trf` on random formulas, against sums in ball arithmetic by a script of its own
 #   make check-certificates what `reach trf --certificate` writes, by a checker of its own: a sample; check-long: all goldens, 1,000 random formulas
+#   make check-converted    `reach convert` of the tests' GGUF files, loaded by transformers
 #   make compare-cas        doc/cas.md: SymPy, mpmath and PARI (cypari) asked the same as `reach trf`
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make bench-plan         memory plans beside what is taken       make torture   kills, signals, damage, failing calls: half an hour; torture-short: a minute
@@ -156,7 +157,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-random check-certificates compare-cas check-long check-page tests bench bench-plan bench-long bench-far torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-random check-certificates check-converted compare-cas check-long check-page tests bench bench-plan bench-long bench-far torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -284,6 +285,11 @@ check-random: $(BUILD)/reach
 # doc/cas.md: `reach trf` beside SymPy, mpmath and PARI on COUNT biases (100): an hour or so. COMPARE_CAS_KEPT=FILE keeps answers to go on with
 compare-cas: $(BUILD)/reach
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/compare_cas.py $(BUILD)/reach doc/cas.md $(COUNT)
+
+# `reach convert` of the GGUF files of the tests, loaded by transformers: half a minute
+check-converted: $(BUILD)/reach
+	$(Q)if $(PYTHON) -c 'import transformers, torch, h5py' 2>/dev/null; then PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/converted.py $(BUILD)/reach; \
+	  else echo '$@: skipped: $(PYTHON) has no transformers, torch and h5py (PYTHON=PROGRAM names another Python)'; fi
 
 # Not a part of `check` either: skipped, in one line, where there is no Chromium.
 check-page: all

@@ -118,6 +118,8 @@ static int print_model(const struct model_argument *m, const struct info_options
         printf("declared       %d positions (%s)\n", d->declared_length, screen_text(d->declared_by));
     printf("window         %s\n", windows);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
+    if (*tensors_assumed(d->tensors))
+        printf("assumed        %s\n", tensors_assumed(d->tensors));
     if (*d->not_understood)
         printf("not understood %s\n", screen_text(d->not_understood));
     if (d->train_length)

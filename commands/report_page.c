@@ -30,9 +30,9 @@ static void text_cell(struct table *t, const char *text)
 /* What was measured and with what: a row a property, a column a model. */
 static struct table *cards(const struct result *r)
 {
-    enum { TEXTS = 6, NUMBERS = 7 };
-    static const char *const texts[TEXTS] = {"checkpoint",        "digest",  "family",
-                                             "position encoding", "adapter", "keys not understood"},
+    enum { TEXTS = 7, NUMBERS = 7 };
+    static const char *const texts[TEXTS] = {"checkpoint",          "digest",           "family", "position encoding", "adapter",
+                                             "keys not understood", "taken for granted"},
                              *const numbers[NUMBERS] = {"trained on (tokens)", "layers",     "heads",     "heads of keys",
                                                         "head size",           "model size", "vocabulary"};
     char *alignment = calloc(r->model_count + 2, 1);
@@ -51,7 +51,7 @@ static struct table *cards(const struct result *r)
             const struct result_model *m = &r->models[i];
 
             text_cell(t, ((const char *const[TEXTS]){m->path, m->digest, m->family, m->position_encoding, m->adapter,
-                                                     m->not_understood})[k]);
+                                                     m->not_understood, m->assumed})[k]);
         }
     }
     for (size_t k = 0; k < NUMBERS; k++) {

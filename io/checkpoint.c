@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include "io/gguf/gguf.h"
 #include "io/gguf/read.h"
+#include "io/gguf/split.h"
 #include "io/hdf_tensors.h"
 #include "io/index.h"
 #include "io/llmc.h"
@@ -252,6 +253,34 @@ int checkpoint_widen(struct checkpoint *c, struct error *e)
 {
     int described = quantised_method(c->config) != NULL;
     return tensors_widen(c->tensors, e) || (described && config_remove(c->config, "quantization_config", e)) ? -1 : 0;
+}
+
+/* The tensor rope_freqs.weight as longrope, whose divisors are the same for all lengths. */
+static int name_divisors(struct checkpoint *c, struct error *e)
+{
+    const json_t *scaling = json_object_get(config_root(c->config), "rope_scaling");
+    const char *type = json_string_value(json_object_get(scaling, "rope_type"));
+    struct tensor *stored = tensors_find(c->tensors, "rope_freqs.weight");
+    if (!type || strcmp(type, "rope_freqs") != 0 || !stored)
+        return 0;
+    json_t *divisors = json_array(), *length = json_object_get(config_root(c->config), "max_position_embeddings");
+    for (size_t i = 0; i < stored->count; i++)
+        json_array_append_new(divisors, json_real(element_read(stored->data, stored->type, i)));
+    json_t *longrope = json_pack("{s:s, s:O, s:o, s:f, s:f, s:I}", "rope_type", "longrope", "short_factor", divisors,
+                                 "long_factor", divisors, "factor", 1.0, "attention_factor", 1.0,
+                                 "original_max_position_embeddings",
+                                 json_is_integer(length) ? json_integer_value(length) : (json_int_t)1);
+    if (!longrope)
+        return fail(e, "%s: rope_freqs.weight holds what is no finite number", tensors_path(c->tensors));
+    stored->companion = 1;
+    store_drop_companions(c->tensors);
+    return config_set(c->config, "rope_scaling", longrope, e);
+}
+
+int checkpoint_to_library(struct checkpoint *c, struct error *e)
+{
+    const char *type = json_string_value(json_object_get(config_root(c->config), "model_type"));
+    return (type && gguf_split_experts(c->tensors, type, e)) || name_divisors(c, e) ? -1 : 0;
 }
 
 void checkpoint_close(struct checkpoint *c)

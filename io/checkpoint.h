@@ -32,6 +32,11 @@ int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_US
 /* Quantised tensors count as F32 from now on (tensors_widen), and the description does not call them quantised. */
 int checkpoint_widen(struct checkpoint *c, struct error *e) MUST_USE;
 
+/* What GGUF files have in a form of their own is as files of the library have it from now on, so that it can load what is
+ * written: experts of a layer are a matrix each (refused where it has them in another order), and divisors of rotary frequencies
+ * stand in the configuration, as those of longrope. */
+int checkpoint_to_library(struct checkpoint *c, struct error *e) MUST_USE;
+
 /* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one
  * HDF5 file. */
 enum checkpoint_form { CHECKPOINT_FOLDER, CHECKPOINT_SAFETENSORS, CHECKPOINT_HDF };

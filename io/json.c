@@ -92,10 +92,9 @@ void config_close(struct config *c)
     free(c);
 }
 
-int config_remove(struct config *c, const char *key, struct error *e)
+/* What config_text gives is what there is now. */
+static int write_text(struct config *c, struct error *e)
 {
-    if (json_object_del(c->root, key))
-        return 0;
     char *text = json_dumps(c->root, JSON_INDENT(2));
     if (!text)
         return fail_memory(e, (double)c->size, c->path);
@@ -103,6 +102,16 @@ int config_remove(struct config *c, const char *key, struct error *e)
     c->text = text;
     c->size = strlen(text);
     return 0;
+}
+
+int config_remove(struct config *c, const char *key, struct error *e)
+{
+    return json_object_del(c->root, key) ? 0 : write_text(c, e);
+}
+
+int config_set(struct config *c, const char *key, json_t *value, struct error *e)
+{
+    return json_object_set_new(c->root, key, value) ? fail_memory(e, (double)c->size, c->path) : write_text(c, e);
 }
 
 const char *config_path(const struct config *c)

@@ -46,6 +46,8 @@ int config_choice_or(struct config *c, const char *key, const char *const *choic
 
 /* Takes a top-level key away, if it is there, and what config_text gives is the rest. */
 int config_remove(struct config *c, const char *key, struct error *e) MUST_USE;
+/* Gives a top-level key a value, which is taken over (on failure too), and what config_text gives has it. */
+int config_set(struct config *c, const char *key, json_t *value, struct error *e) MUST_USE;
 
 /* A getter was asked for the key (dotted, or what a dotted one begins with), whether it is there or not. */
 int config_asked(const struct config *c, const char *key);

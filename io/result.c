@@ -68,7 +68,8 @@ static void free_field(struct result_field *f, int with_arrays)
 
 static void free_model(struct result_model *m, int with_arrays)
 {
-    char *const texts[] = {m->path, m->digest, m->family, m->position_encoding, m->tokens_digest, m->adapter, m->not_understood};
+    char *const texts[] = {m->path,          m->digest,  m->family,         m->position_encoding,
+                           m->tokens_digest, m->adapter, m->not_understood, m->assumed};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

@@ -64,6 +64,7 @@ struct result_model {
     char *path, *digest, *family, *position_encoding, *tokens_digest;
     char *adapter; /* the folder of one that was merged onto the weights; NULL: none */
     char *not_understood; /* keys of the configuration; NULL: none */
+    char *assumed; /* what the checkpoint does not say and was taken for granted; NULL: nothing */
     size_t layers, heads, kv_heads, head_size, hidden, vocabulary;
     size_t cone, train_length; /* train_length 0: unknown */
     size_t stride, overlapping, bos; /* of its segments; the latter two 0 or 1 */

@@ -91,6 +91,7 @@ static const struct row {
     {"bias_dtype", TEXT, IN_RUN(bias_dtype), WHERE_KNOWN, 0, 1},
     {"keep", TEXT, IN_RUN(keep), WHERE_KNOWN, 0, 1},
     {"not_understood", TEXT, IN_MODEL(not_understood), WHERE_KNOWN, 0, 1},
+    {"assumed", TEXT, IN_MODEL(assumed), WHERE_KNOWN, 0, 1},
     {"adapter", TEXT, IN_MODEL(adapter), WHERE_KNOWN, 0, 1},
     {"shard", PART, IN_RUN(shard), OF_A_SHARD, 0, 1},
     {"shard_first", WHOLE, IN_MODEL(first), OF_A_SHARD, COUNT},

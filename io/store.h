@@ -58,6 +58,8 @@ int store_write(FILE *out, const struct tensor *tensor) MUST_USE;
 
 /* Adds a line to what tensors_notes gives. */
 void store_note(struct tensors *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What tensors_assumed gives. */
+void store_assume(struct tensors *t, const char *text);
 /* Gives a tensor of a finished store a name that is no longer than the old one; store_finish sorts anew. */
 void store_rename(struct tensor *t, const char *name);
 

@@ -41,7 +41,7 @@ struct tensors {
     size_t owned_count;
     size_t stated; /* bytes of all tensors by the index; valid where is_stated */
     int is_stated;
-    char notes[NOTES_MAX];
+    char notes[NOTES_MAX], assumed[NOTES_MAX];
 };
 
 static const struct stored_type types[] = {
@@ -300,6 +300,11 @@ void store_note(struct tensors *t, const char *format, ...)
     va_end(arguments);
 }
 
+void store_assume(struct tensors *t, const char *text)
+{
+    snprintf(t->assumed, sizeof t->assumed, "%s", text);
+}
+
 void store_rename(struct tensor *t, const char *name)
 {
     memmove((char *)t->name, name, strlen(name) + 1);
@@ -409,6 +414,11 @@ const char *tensors_path(const struct tensors *t)
 const char *tensors_notes(const struct tensors *t)
 {
     return t->notes;
+}
+
+const char *tensors_assumed(const struct tensors *t)
+{
+    return t->assumed;
 }
 
 int tensors_unchanged(struct tensors *t, struct error *e)

@@ -62,6 +62,8 @@ const char *tensors_path(const struct tensors *t);
 /* Lines, \n between them, about how the checkpoint was read that whoever runs it should see: what was passed over, cut from names
  * or assumed; "": none. */
 const char *tensors_notes(const struct tensors *t);
+/* What the format of the checkpoint cannot say and was taken for granted, ", " between, printable; "": nothing. */
+const char *tensors_assumed(const struct tensors *t);
 
 /* An error that names the first of the files that the store was read from (and of those that describe it: index, settings) that
  * was written to since it was opened. Whoever keeps what was computed from the tensors asks first. A file that another was

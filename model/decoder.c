@@ -207,6 +207,8 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     d->config = checkpoint.config;
     if (*tensors_notes(d->tensors))
         family_note(d, "%s", tensors_notes(d->tensors));
+    if (*tensors_assumed(d->tensors))
+        family_note(d, "taken for granted, as the file does not say: %s", tensors_assumed(d->tensors));
     const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
     if (!family)
         goto failed;

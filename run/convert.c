@@ -128,8 +128,8 @@ int convert_run(struct converted *done, const struct convert_options *o, struct 
     int rc = -1;
 
     *done = (struct converted){0};
-    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 || (o->widen && checkpoint_widen(&c, e) != 0) ||
-        checkpoint_write(&c, o->out, o->force, e) != 0)
+    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 || checkpoint_to_library(&c, e) != 0 ||
+        (o->widen && checkpoint_widen(&c, e) != 0) || checkpoint_write(&c, o->out, o->force, e) != 0)
         goto end;
     if (checkpoint_form(o->out) == CHECKPOINT_FOLDER &&
         (copy_tokenizer(model, o->out, o->force, e) != 0 || write_tokenizer(model, o->out, o->force, p, e) != 0))

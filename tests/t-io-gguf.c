@@ -412,6 +412,68 @@ static void metadata_is_used_refused_or_named(void **state)
     }
 }
 
+/* What a file does not say, and what is taken for it: as the decoder has it, told in a note. */
+static void assumptions_are_told(void **state)
+{
+    (void)state;
+#define NO_BASE(name) TEXTS(name ".rope.freq_base", name ".rope.freq_basX")
+    static const struct {
+        const char *golden, *from;
+        size_t size;
+        const char *to, *assumed;
+        double base;
+        long window; /* of the second layer; -1: not looked at */
+    } rows[] = {
+        {GOLDENS "falcon-queries.gguf", NO_BASE("falcon"), "rotary base 10000", 10000, 0},
+        {GOLDENS "phi.gguf", NO_BASE("phi2"), "rotary base 10000", 10000, 0},
+        {GOLDENS "gemma.gguf", NO_BASE("gemma"), "rotary base 10000", 10000, 0},
+        {GOLDENS "gpt-neox-parallel.gguf", NO_BASE("gptneox"), "rotary base 10000", 10000, 0},
+        {GOLDENS "olmo2.gguf", NO_BASE("olmo2"), "rotary base 10000", 10000, 0},
+        {GOLDENS "olmoe-plain.gguf", NO_BASE("olmoe"), "rotary base 10000, weights of the chosen experts not normalised", 10000,
+         0},
+        {GOLDENS "granitemoe-names.gguf", NO_BASE("granitemoe"), "rotary base 10000", 10000, 0},
+        {GOLDENS "cohere.gguf", NO_BASE("command-r"), "rotary base 500000", 500000, 0},
+        {GOLDENS "cohere2-plain/model.gguf", NO_BASE("cohere2"), "rotary base 10000, windows in all layers but every 4th", 10000,
+         -1},
+        {GOLDENS "llama-tied.gguf", NO_BASE("llama"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "mixtral.gguf", NO_BASE("llama"), "rotary base 1000000, no windows", 1000000, 0},
+        {GOLDENS "qwen2.gguf", NO_BASE("qwen2"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "phi3.gguf", NO_BASE("phi3"), "rotary base 10000", 10000, -1},
+        {GOLDENS "qwen3-moe.gguf", NO_BASE("qwen3moe"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "starcoder2.gguf", NO_BASE("starcoder2"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "gpt-oss.gguf", NO_BASE("gpt-oss"), "rotary base 150000, windows in every other layer", 150000, -1},
+        {GOLDENS "gemma2-plain/model.gguf", NO_BASE("gemma2"), "rotary base 10000, windows in every other layer, scores over the",
+         10000, 0},
+        {GOLDENS "gemma2-plain/model.gguf", TEXTS("gemma2.attention.sliding_window", "gemma2.attention.sliding_windoX"),
+         "windows of 4096, windows in every other layer", -1, 0},
+        {GOLDENS "gemma3-plain/model.gguf", NO_BASE("gemma3"),
+         "rotary base 1000000, rotary base 10000 in windows, windows in all layers but every 6th, scores over the root of",
+         1000000, -1},
+        {GOLDENS "qwen2.gguf", TEXTS("qwen2.rope.freq_base", "qwen2.rope.freq_base"), "no windows", -1, 0},
+        {GOLDENS "gpt2.gguf", TEXTS("gpt2.block_count", "gpt2.block_count"), "", -1, 0},
+        {GOLDENS "bloom-4-heads.gguf", TEXTS("bloom.block_count", "bloom.block_count"), "", -1, 0},
+        {GOLDENS "mpt-bias-max.gguf", TEXTS("mpt.block_count", "mpt.block_count"), "", -1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        if (!d)
+            fail_msg("%s, %s: %s", rows[i].golden, rows[i].to, e.text);
+        const char *assumed = tensors_assumed(d->tensors);
+        if (strncmp(assumed, rows[i].assumed, strlen(rows[i].assumed)) != 0 || (!*rows[i].assumed && *assumed))
+            fail_msg("%s: assumed '%s' (expected '%s')", rows[i].golden, assumed, rows[i].assumed);
+        if (*assumed && (!strstr(d->notes, "taken for granted, as the file does not say: ") || !strstr(d->notes, assumed)))
+            fail_msg("%s: notes '%s'", rows[i].golden, d->notes);
+        if (rows[i].base > 0 && d->rotary[0].base != rows[i].base)
+            fail_msg("%s: base %g (expected %g)", rows[i].golden, d->rotary[0].base, rows[i].base);
+        if (rows[i].window >= 0 && d->layers > 1)
+            assert_int_equal(d->blocks[1].score.window, rows[i].window);
+        if (strstr(assumed, "windows of 4096"))
+            assert_int_equal(d->blocks[0].score.window, 4096);
+        decoder_close(d);
+    }
+}
+
 /* Gemma 2's norm weights lie in the file with 1 added, and count as they lie there, whatever their last bits. */
 static void norms_are_as_stored(void **state)
 {
@@ -692,6 +754,7 @@ int main(void)
                                        cmocka_unit_test(cut_files_are_refused),
                                        cmocka_unit_test(metadata_is_used_refused_or_named),
                                        cmocka_unit_test(norms_are_as_stored),
+                                       cmocka_unit_test(assumptions_are_told),
                                        cmocka_unit_test(shards_are_found_and_checked),
                                        cmocka_unit_test(ids_are_those_of_tokenizers),
                                        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),

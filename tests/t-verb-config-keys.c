@@ -101,13 +101,13 @@ static void test_verbs(void **state)
 }
 
 /* What erf.h5 says, of a whole run and of one in parts; NULL: it has no such attribute. The caller frees. */
-static char *attribute(const char *folder)
+static char *attribute(const char *folder, const char *name)
 {
     struct result r;
     struct error e;
     if (result_read_heads(at("%s/erf.h5", folder), &r, &e) != 0)
         fail_msg("%s", e.text);
-    const char *value = result_attribute(result_main(&r.models[0]), "not_understood");
+    const char *value = result_attribute(result_main(&r.models[0]), name);
     char *copy = value ? strdup(value) : NULL;
     result_free(&r);
     return copy;
@@ -131,14 +131,50 @@ static void test_results(void **state)
     must("merge one two -o both");
     const char *const folders[] = {"whole", "one", "both"};
     for (int i = 0; i < 3; i++) {
-        char *value = attribute(folders[i]);
+        char *value = attribute(folders[i], "not_understood");
         if (!value || strcmp(value, "colour") != 0)
             fail_msg("%s: '%s'", folders[i], value ? value : "nothing");
         free(value);
     }
     make_model("model_type", "\"llama\"");
     must("erf m=%m --tokens %t --bootstrap 0 -o plain --quiet --strict");
-    assert_null(attribute("plain"));
+    assert_null(attribute("plain", "not_understood"));
+    assert_null(attribute("plain", "assumed"));
+}
+
+/* What a GGUF file does not say is told, and kept. */
+static void test_assumed(void **state)
+{
+    char here[1024], line[4096];
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    const char *format =
+        "erf m=%s/tests/goldens/gguf/qwen2.gguf --tokens %s/tests/goldens/qwen2/tokens.npy --bootstrap 0 -o %s%s";
+    snprintf(line, sizeof line, format, here, here, "assumed", "");
+    struct outcome o = reach(line);
+    if (o.status != 0 || !strstr(o.err, "qwen2.gguf: taken for granted, as the file does not say: no windows\n"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    for (int i = 1; i <= 2; i++) {
+        char part[64], shard[64];
+        snprintf(part, sizeof part, "assumed-%d", i);
+        snprintf(shard, sizeof shard, " --shard %d/2 --quiet", i);
+        snprintf(line, sizeof line, format, here, here, part, shard);
+        must(line);
+    }
+    must("merge assumed-1 assumed-2 -o assumed-both");
+    const char *const folders[] = {"assumed", "assumed-2", "assumed-both"};
+    for (int i = 0; i < 3; i++) {
+        char *value = attribute(folders[i], "assumed");
+        if (!value || strcmp(value, "no windows") != 0)
+            fail_msg("%s: '%s'", folders[i], value ? value : "nothing");
+        free(value);
+    }
+    snprintf(line, sizeof line, "info %s/tests/goldens/gguf/qwen2.gguf --length 32", here);
+    o = reach(line);
+    if (!strstr(o.out, "\nassumed        no windows\n"))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
 }
 
 /* The other lines: a head that the configuration ties, and a factor that changes nothing; --quiet says neither. */
@@ -160,6 +196,6 @@ static void test_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verbs), cmocka_unit_test(test_results),
-                                       cmocka_unit_test(test_notes)};
+                                       cmocka_unit_test(test_assumed), cmocka_unit_test(test_notes)};
     return cmocka_run_group_tests_name("cli keys", tests, open_all, close_all);
 }

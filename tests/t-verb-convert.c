@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/verb.h"
 #include "io/checkpoint.h"
+#include "model/engine.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +133,89 @@ static void test_gguf(void **state)
     assert_int_equal(scratch_count(out), 2);
 }
 
+/* The value of a dotted path in a folder's config.json as JSON text; the caller frees. */
+static char *setting(const char *folder, const char *path)
+{
+    struct error e = {""};
+    struct config *c = config_open(scratch_path(folder, "config.json"), &e);
+    if (!c)
+        fail_msg("%s", e.text);
+    char *text = json_dumps(config_get(c, path), JSON_ENCODE_ANY | JSON_COMPACT);
+    config_close(c);
+    return text;
+}
+
+/* Norms and log p of a short segment, in float64. */
+static void measure(double norm[12], double *logprob, const char *path)
+{
+    struct error e = {""};
+    struct decoder *d = decoder_open(path, &e);
+    struct kernels *k = d ? kernels_open("f64", &e) : NULL;
+    struct engine_request request = {.positions = 12, .batch = 1, .segments = 1};
+    struct engine *g = k ? engine_create(k, d, &request, &e) : NULL;
+    int32_t ids[13];
+    for (int i = 0; i < 13; i++)
+        ids[i] = (i * 37 + 5) % 40;
+    if (!g || engine_measure(g, norm, logprob, ids, 1, &e))
+        fail_msg("%s: %s", path, e.text);
+    engine_close(g);
+    k->close(k);
+    decoder_close(d);
+}
+
+/* What GGUF files have in a form of their own is written as the library has it, and is the same model. */
+static void test_library(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *tensor, *path, *value; /* that the folder has */
+    } rows[] = {
+        {"mixtral.gguf", "model.layers.1.block_sparse_moe.experts.5.w3.weight", "num_local_experts", "6"},
+        {"qwen2-moe-all.gguf", "model.layers.0.mlp.experts.0.gate_proj.weight", "model_type", "\"qwen2_moe\""},
+        {"qwen3-moe.gguf", "model.layers.0.mlp.experts.1.down_proj.weight", "model_type", "\"qwen3_moe\""},
+        {"olmoe-plain.gguf", "model.layers.0.mlp.experts.1.up_proj.weight", "model_type", "\"olmoe\""},
+        {"glm4-moe.gguf", "model.layers.1.mlp.experts.1.up_proj.weight", "model_type", "\"glm4_moe\""},
+        {"rope-freqs/model.gguf", "model.norm.weight", "rope_scaling.short_factor",
+         "[1.0,1.0,1.5,2.25,4.0,7.3000001907348633,8.0,8.0]"},
+        {"mpt-bias-max.gguf", "transformer.wte.weight", "attn_config.alibi_bias_max", NULL},
+        {"phi3.gguf", "model.norm.weight", "pad_token_id", NULL},
+    };
+    char out[4200], path[128];
+    snprintf(out, sizeof out, "%s/library", scratch_folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct checkpoint c;
+        double norm[12], logprob, norm_back[12], logprob_back;
+        snprintf(path, sizeof path, "tests/goldens/gguf/%s", rows[i].file);
+        assert_int_equal(convert(path, out, "--force"), EXIT_DONE);
+        assert_int_equal(checkpoint_open(&c, out, &e), 0);
+        if (!tensors_find(c.tensors, rows[i].tensor))
+            fail_msg("%s: no %s", rows[i].file, rows[i].tensor);
+        for (size_t k = 0; k < tensors_count(c.tensors); k++)
+            if (strstr(tensors_at(c.tensors, k)->name, "_exps") || strstr(tensors_at(c.tensors, k)->name, "rope_freqs"))
+                fail_msg("%s: %s", rows[i].file, tensors_at(c.tensors, k)->name);
+        checkpoint_close(&c);
+        char *value = setting(out, rows[i].path);
+        if (rows[i].value ? !value || strcmp(value, rows[i].value) != 0 : value && strchr(value, '.') != NULL)
+            fail_msg("%s: %s is %s", rows[i].file, rows[i].path, value);
+        free(value);
+        measure(norm, &logprob, path);
+        measure(norm_back, &logprob_back, out);
+        for (int k = 0; k < 12; k++)
+            if (!(fabs(norm[k] - norm_back[k]) <= 1e-12 * norm[k]) || !(fabs(logprob - logprob_back) <= 1e-12))
+                fail_msg("%s: norm %d %.15g, converted %.15g", rows[i].file, k, norm[k], norm_back[k]);
+    }
+    static const char *const refused[] = {"gpt-oss.gguf", "granitemoe-names.gguf"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "tests/goldens/gguf/%s", refused[i]);
+        assert_int_equal(convert(path, scratch_path(scratch_folder, "not-written"), "--widen"), EXIT_FAILED);
+        said("stderr", "model are not written: its library has them in another order");
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_folder), cmocka_unit_test(test_gguf)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_library),
+                                       cmocka_unit_test(test_folder), cmocka_unit_test(test_gguf)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -38,6 +38,11 @@ struct key_row {
     enum key_use use;
 };
 
+/* What is taken for granted where the file does not have the key. */
+struct assumption {
+    const char *key, *text; /* "rotary base 10000" */
+};
+
 /* One file that is read, all its shards together. */
 struct gguf_model {
     const struct gguf *shards;
@@ -45,6 +50,7 @@ struct gguf_model {
     const struct architecture *architecture;
     const struct name_row *names; /* the architecture's, unless it has two sets of them */
     int64_t hidden, heads, kv_heads, head_size;
+    char assumed[256]; /* what the file does not say and was taken for granted, ", " between; "": nothing */
 };
 
 struct architecture {
@@ -53,6 +59,7 @@ struct architecture {
     const struct name_row *names; /* ended by gguf NULL */
     /* What needs more than a copy: adds to `config`. */
     int (*finish)(struct gguf_model *m, json_t *config, struct error *e);
+    const struct assumption *assumed; /* ended by key NULL; NULL: none */
     const struct architecture *with_experts; /* in its place where there are some; NULL: it has them always, or never */
 };
 

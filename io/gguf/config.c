@@ -2,6 +2,7 @@
 #include "io/gguf/finish.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,19 @@ static int expect(const struct gguf_model *m, const char *key, int64_t expected,
     return value == expected ? 0
                              : fail(e, "%s: %s.%s is %lld, which is not supported here (expected %lld)", path_of(m),
                                     m->architecture->name, key, (long long)value, (long long)expected);
+}
+
+/* Adds to what was taken for granted. */
+static void assume(struct gguf_model *m, const char *format, ...)
+{
+    size_t at = strlen(m->assumed);
+    va_list arguments;
+    if (at)
+        at += (size_t)snprintf(m->assumed + at, sizeof m->assumed - at, ", ");
+    va_start(arguments, format);
+    if (at < sizeof m->assumed)
+        vsnprintf(m->assumed + at, sizeof m->assumed - at, format, arguments);
+    va_end(arguments);
 }
 
 /* -- keys -- */
@@ -265,6 +279,9 @@ json_t *gguf_config(struct gguf_model *m, struct error *e)
     int failed = set(m, config, "model_type", json_string(m->architecture->model_type), e);
     for (const struct key_row *row = m->architecture->keys; row->key && !failed; row++)
         failed = take_row(m, config, row, e);
+    for (const struct assumption *a = m->architecture->assumed; a && a->key; a++)
+        if (!model_pair(m, a->key))
+            assume(m, "%s", a->text);
     if (failed || take_sizes(m, config, e) || take_rest(m, config, e) || m->architecture->finish(m, config, e)) {
         json_decref(config);
         return NULL;
@@ -360,6 +377,7 @@ int finish_gemma2(struct gguf_model *m, json_t *config, struct error *e)
 {
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 46;
     int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
+    assume(m, "scores over the root of %lld", (long long)scalar_of);
     return set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) || finish_rotary(m, config, e) ? -1 : 0;
 }
 
@@ -397,7 +415,10 @@ int finish_mpt(struct gguf_model *m, json_t *config, struct error *e)
     if (set(m, config, "attn_config", attention, e) || set(m, config, "expansion_ratio", json_integer(inner / m->hidden), e) ||
         (clamp != 0 && set(m, attention, "clip_qkv", json_real(clamp), e)))
         return -1;
-    return alibi != 0 ? set(m, attention, "alibi_bias_max", json_real(alibi), e) : 0;
+    /* the library takes a whole number alone */
+    return alibi != 0 ? set(m, attention, "alibi_bias_max",
+                            alibi == floor(alibi) && alibi < 1e9 ? json_integer((json_int_t)alibi) : json_real(alibi), e)
+                      : 0;
 }
 
 /* The two published forms: one head for all keys and values, and groups of heads with one or two norms. */
@@ -428,6 +449,7 @@ int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
 {
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 62;
     int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
+    assume(m, "scores over the root of %lld", (long long)scalar_of);
     if (set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) ||
         (!json_object_get(config, "rope_theta") && set(m, config, "rope_theta", json_real(1e6), e)))
         return -1;
@@ -441,6 +463,9 @@ int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
     double window;
     int64_t size;
     if (number(m, key, 0, &window, e) || expect(m, "attention.key_length", m->hidden / m->heads, e))
+        return -1;
+    /* the library's default for padding is a token that smaller vocabularies lack, and which it then does not load */
+    if (json_integer_value(json_object_get(config, "vocab_size")) <= 32000 && set(m, config, "pad_token_id", json_null(), e))
         return -1;
     if (window != 0 && (whole(m, key, 0, &size, e) || set(m, config, "sliding_window", json_integer(size), e)))
         return -1;
@@ -494,7 +519,7 @@ enum { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
 
 /* What else the file may say of the weights of experts: `normalised` is what the architecture has; where `key` is named it is
  * set to that, or as the file says. */
-static int take_routing(const struct gguf_model *m, json_t *config, int gating, int normalised, const char *key, struct error *e)
+static int take_routing(struct gguf_model *m, json_t *config, int gating, int normalised, const char *key, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, "expert_weights_norm");
     double said = normalised, factor;
@@ -508,6 +533,8 @@ static int take_routing(const struct gguf_model *m, json_t *config, int gating, 
     if (gating == GATING_SOFTMAX && factor != 1 && factor != 0) /* 0: none */
         return fail(e, "%s: %s.expert_weights_scale is %g, which is not supported (expected 1)", path_of(m),
                     m->architecture->name, factor);
+    if (key && !p)
+        assume(m, "weights of the chosen experts %snormalised", normalised ? "" : "not ");
     return key ? set(m, config, key, json_boolean(said != 0), e) : 0;
 }
 

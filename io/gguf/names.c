@@ -387,31 +387,60 @@ static const struct key_row cohere2_keys[] = {DECODER,
 
 const struct name_row *const gguf_falcon_two_names = falcon_two_names;
 
-static const struct architecture mixtral = {"llama", "mixtral", mixtral_keys, mixtral_names, finish_mixtral, NULL};
+/* -- what files do not say, as the families' readers then have it -- */
+
+#define BASE(base) \
+    { \
+        "rope.freq_base", "rotary base " base \
+    }
+#define WINDOWS(windows) \
+    { \
+        "attention.sliding_window", windows \
+    }
+#define PATTERN(windows) \
+    { \
+        "attention.sliding_window_pattern", windows \
+    }
+static const struct assumption base_alone[] = {BASE("10000"), {0}};
+static const struct assumption of_cohere[] = {BASE("500000"), {0}};
+static const struct assumption no_windows[] = {BASE("10000"), WINDOWS("no windows"), {0}};
+static const struct assumption of_mixtral[] = {BASE("1000000"), WINDOWS("no windows"), {0}};
+static const struct assumption of_gemma2[] = {BASE("10000"),
+                                              WINDOWS("windows of 4096"),
+                                              PATTERN("windows in every other layer"),
+                                              {0}};
+static const struct assumption of_gemma3[] = {BASE("1000000"),
+                                              {"rope.freq_base_swa", "rotary base 10000 in windows"},
+                                              PATTERN("windows in all layers but every 6th"),
+                                              {0}};
+static const struct assumption of_cohere2[] = {BASE("10000"), PATTERN("windows in all layers but every 4th"), {0}};
+static const struct assumption of_gpt_oss[] = {BASE("150000"), PATTERN("windows in every other layer"), {0}};
+
+static const struct architecture mixtral = {"llama", "mixtral", mixtral_keys, mixtral_names, finish_mixtral, of_mixtral, NULL};
 static const struct architecture architectures[] = {
-    {"llama", "llama", llama_keys, llama_names, finish_llama, &mixtral},
-    {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary, NULL},
-    {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3, NULL},
-    {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2, NULL},
-    {"gpt2", "gpt2", gpt2_keys, gpt2_names, finish_gpt2, NULL},
-    {"gptneox", "gpt_neox", neox_keys, neox_names, finish_neox, NULL},
-    {"bloom", "bloom", bloom_keys, bloom_names, finish_bloom, NULL},
-    {"mpt", "mpt", mpt_keys, mpt_names, finish_mpt, NULL},
-    {"falcon", "falcon", falcon_keys, falcon_names, finish_falcon, NULL},
-    {"phi2", "phi", phi_keys, phi_names, finish_phi, NULL},
-    {"gemma", "gemma", llama_keys, gemma_names, finish_rotary, NULL},
-    {"gemma3", "gemma3_text", gemma3_keys, gemma3_names, finish_gemma3, NULL},
-    {"phi3", "phi3", phi3_keys, phi3_names, finish_phi3, NULL},
-    {"starcoder2", "starcoder2", starcoder2_keys, starcoder2_names, finish_starcoder2, NULL},
-    {"olmo2", "olmo2", olmo2_keys, olmo2_names, finish_olmo2, NULL},
-    {"command-r", "cohere", cohere_keys, cohere_names, finish_cohere, NULL},
-    {"cohere2", "cohere2", cohere2_keys, cohere_names, finish_cohere2, NULL},
-    {"qwen2moe", "qwen2_moe", qwen2_moe_keys, qwen_moe_names, finish_qwen2_moe, NULL},
-    {"qwen3moe", "qwen3_moe", qwen3_moe_keys, qwen_moe_names, finish_qwen3_moe, NULL},
-    {"olmoe", "olmoe", olmoe_keys, qwen_moe_names, finish_olmoe, NULL},
-    {"granitemoe", "granitemoe", granitemoe_keys, granitemoe_names, finish_granitemoe, NULL},
-    {"glm4moe", "glm4_moe", glm4_moe_keys, glm4_moe_names, finish_glm4_moe, NULL},
-    {"gpt-oss", "gpt_oss", gpt_oss_keys, gpt_oss_names, finish_gpt_oss, NULL},
+    {"llama", "llama", llama_keys, llama_names, finish_llama, no_windows, &mixtral},
+    {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary, no_windows, NULL},
+    {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3, no_windows, NULL},
+    {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2, of_gemma2, NULL},
+    {"gpt2", "gpt2", gpt2_keys, gpt2_names, finish_gpt2, NULL, NULL},
+    {"gptneox", "gpt_neox", neox_keys, neox_names, finish_neox, base_alone, NULL},
+    {"bloom", "bloom", bloom_keys, bloom_names, finish_bloom, NULL, NULL},
+    {"mpt", "mpt", mpt_keys, mpt_names, finish_mpt, NULL, NULL},
+    {"falcon", "falcon", falcon_keys, falcon_names, finish_falcon, base_alone, NULL},
+    {"phi2", "phi", phi_keys, phi_names, finish_phi, base_alone, NULL},
+    {"gemma", "gemma", llama_keys, gemma_names, finish_rotary, base_alone, NULL},
+    {"gemma3", "gemma3_text", gemma3_keys, gemma3_names, finish_gemma3, of_gemma3, NULL},
+    {"phi3", "phi3", phi3_keys, phi3_names, finish_phi3, no_windows, NULL},
+    {"starcoder2", "starcoder2", starcoder2_keys, starcoder2_names, finish_starcoder2, no_windows, NULL},
+    {"olmo2", "olmo2", olmo2_keys, olmo2_names, finish_olmo2, base_alone, NULL},
+    {"command-r", "cohere", cohere_keys, cohere_names, finish_cohere, of_cohere, NULL},
+    {"cohere2", "cohere2", cohere2_keys, cohere_names, finish_cohere2, of_cohere2, NULL},
+    {"qwen2moe", "qwen2_moe", qwen2_moe_keys, qwen_moe_names, finish_qwen2_moe, no_windows, NULL},
+    {"qwen3moe", "qwen3_moe", qwen3_moe_keys, qwen_moe_names, finish_qwen3_moe, no_windows, NULL},
+    {"olmoe", "olmoe", olmoe_keys, qwen_moe_names, finish_olmoe, base_alone, NULL},
+    {"granitemoe", "granitemoe", granitemoe_keys, granitemoe_names, finish_granitemoe, base_alone, NULL},
+    {"glm4moe", "glm4_moe", glm4_moe_keys, glm4_moe_names, finish_glm4_moe, base_alone, NULL},
+    {"gpt-oss", "gpt_oss", gpt_oss_keys, gpt_oss_names, finish_gpt_oss, of_gpt_oss, NULL},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 

@@ -192,6 +192,7 @@ int gguf_read(struct tensors *t, const struct mapped *file, struct config **own,
     r->t = t, r->e = e, r->files[0] = file;
     if (read_shards(r) || !(config = gguf_config(&r->model, e)) || !(*own = config_from_json(file->path, config, e)))
         goto end;
+    store_assume(t, r->model.assumed);
     for (size_t s = 0; s < r->model.count; s++)
         for (size_t i = 0; i < r->shards[s].tensor_count; i++)
             if (add(r, &r->shards[s], &r->shards[s].tensors[i], r->files[s]))

@@ -94,7 +94,8 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
         set(&out->family, e, "%s", d->family) != 0 || set(&out->position_encoding, e, "%s", d->position_text) != 0 ||
         set(&out->tokens_digest, e, "%s", m->tokens_digest) != 0 ||
         (d->adapter && set(&out->adapter, e, "%s", m->argument->adapter_path) != 0) ||
-        (*d->not_understood && set(&out->not_understood, e, "%s", d->not_understood) != 0))
+        (*d->not_understood && set(&out->not_understood, e, "%s", d->not_understood) != 0) ||
+        (*tensors_assumed(d->tensors) && set(&out->assumed, e, "%s", tensors_assumed(d->tensors)) != 0))
         return -1;
     for (size_t k = 0; k < out->field_count; k++)
         if (identify_field(r, &out->fields[k], e) != 0)
