@@ -111,6 +111,8 @@ static int read_file(struct tensors *t, const char *path, struct config **own, s
 
 static int read_shard(struct tensors *t, const char *path, struct error *e)
 {
+    if (access(path, F_OK))
+        return fail(e, "%s: is missing (the index beside it has it among its shards)", path);
     return read_file(t, path, NULL, e);
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { INDEX_BYTES_MAX = 100000000 };
 
@@ -52,10 +51,6 @@ static int read_shards(struct tensors *t, const json_t *map, const char *path,
         if (asprintf(&shard, "%.*s%s", (int)(path_base(path) - path), path, names[i]) < 0) {
             shard = NULL;
             fail_memory(e, (double)strlen(path), "a path");
-            goto end;
-        }
-        if (access(shard, F_OK)) {
-            fail(e, "%s: is missing (%s has it among its shards)", shard, path_base(path));
             goto end;
         }
         if (read(t, shard, e))

@@ -353,7 +353,7 @@ static void test_shards(void **state)
         {"empty name", "{\"weight_map\":{\"a\":\"\"}}", "is no name of a shard"},
         {"the folder", "{\"weight_map\":{\"a\":\".\"}}", "is no name of a shard"},
         {"absent shard", "{\"weight_map\":{\"a\":\"model-3.safetensors\"}}",
-         "model-3.safetensors: is missing (model.safetensors.index.json has it among its shards)"},
+         "model-3.safetensors: is missing (the index beside it has it among its shards)"},
         {"absent tensor", "{\"weight_map\":{\"x\":\"model-1.safetensors\"}}", "tensor x is not in its shard model-1.safetensors"},
         {"tensor in the other shard", "{\"weight_map\":{\"a\":\"model-2.safetensors\",\"w.9\":\"model-1.safetensors\"}}",
          "is not in its shard"},

@@ -153,7 +153,7 @@ static void what_is_not_there_is_told(void **state)
     assert_int_equal(unlink(at("hub/models--me--shards/blobs/model-00002-of-00002.safetensors")), 0);
     expect("info me/shards", 1, "is incomplete: a link to nothing: model-00002-of-00002.safetensors");
     assert_int_equal(unlink(at("hub/models--me--shards/snapshots/" HASH "/model-00002-of-00002.safetensors")), 0);
-    broken("info me/shards", "model-00002-of-00002.safetensors: cannot be opened");
+    broken("info me/shards", "model-00002-of-00002.safetensors: is missing (the index beside it");
 }
 
 /* ---- names on the screen ---- */
