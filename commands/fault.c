@@ -2,6 +2,7 @@
 #include "commands/fault.h"
 
 #include "io/atomic.h"
+#include "io/glyph.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +31,7 @@ static void take(struct line *l, char c)
     } else if (l->field < 6) {
         l->field += c == ' ';
     } else if ((c != ' ' || l->length) && l->length + 1 < sizeof l->path) { /* blanks stand before the path */
-        l->path[l->length++] = c >= 0x20 && c < 0x7F ? c : '?'; /* what could be no picture; tables of Unicode are out of reach */
+        l->path[l->length++] = c;
     }
 }
 
@@ -64,6 +65,16 @@ static void say(const char *text, size_t length)
     }
 }
 
+/* Nothing of this allocates, and the signal comes from a read of mapped bytes, not from within the C library. */
+static void say_path(const char *path, size_t length)
+{
+    struct glyph g;
+    for (size_t i = 0; i < length;) {
+        i += glyph_next(&g, path + i, length - i);
+        say(g.text, strlen(g.text));
+    }
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     static const char before[] = "reach: ",
@@ -72,7 +83,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
     (void)number, (void)context;
     find_file(&file, (uintptr_t)info->si_addr);
     say(before, sizeof before - 1);
-    say(file.length ? file.path : "a mapped file", file.length ? file.length : strlen("a mapped file"));
+    if (file.length)
+        say_path(file.path, file.length);
+    else
+        say("a mapped file", strlen("a mapped file"));
     say(after, sizeof after - 1);
     atomic_remove_all();
     _exit(1);

@@ -39,7 +39,7 @@ struct pattern {
     int (*step)(void *context, struct error *e); /* NULL, or ends the work when it returns nonzero */
     void *step_context;
     double seconds, bytes; /* of the searches so far: what they took, and went through */
-    double began; /* the search that is watched */
+    double first, began; /* when the first search began, and the one that is watched */
     double looked; /* `seconds` at the last step that was told */
     size_t calls, interval; /* searches since one was timed, and until the next is */
     size_t steps; /* of the search that is watched */
@@ -428,9 +428,10 @@ static inline int match(struct pattern *p, struct span text, size_t at, size_t s
 static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts, struct error *e)
 {
     double seconds = p->seconds, before = processor_seconds();
+    p->first = p->first > 0 ? p->first : before;
     int found = match(p, text, at, starts, 0, e);
-    double taken = (double)p->calls * (processor_seconds() - before);
-    p->seconds = seconds + taken;
+    const double now = processor_seconds(), taken = (double)p->calls * (now - before), all = now - p->first;
+    p->seconds = seconds + taken < all ? seconds + taken : all; /* what held this one up may not have held up the others */
     p->calls = 0;
     if (taken > INTERVAL_SECONDS)
         p->interval = p->interval / 2 + 1;
