@@ -7,6 +7,7 @@
 #include "io/element.h"
 #include "io/hdf.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,29 +120,36 @@ static int give_memory(struct result_data *d, size_t *largest, const char *path,
     return 0;
 }
 
-/* Logarithms of probabilities, up to rounding; -inf is one. */
-static int is_logprob(double value)
+/* What a segment that counts cannot have: log p above 0, but for rounding, and norms below 0; or no numbers at all. */
+static int check_segment(const struct result_model *m, const struct result_field *f, size_t i, const char *path, struct error *e)
 {
-    return value <= 1e-6;
+    const double *norm = f->norm + i * f->positions, logprob = f->logprob[i], most = 1e-6;
+    int is_number = !isnan(logprob);
+
+    if (logprob > most || (f->completeness && f->completeness[2 * i + 1] > most))
+        return fail(e, "%s: %s/%s of segment %zu is %g (expected a log p, which is not above 0)", path, m->name,
+                    logprob > most ? "logprob" : "completeness", i, logprob > most ? logprob : f->completeness[2 * i + 1]);
+    for (size_t k = 0; k < f->positions; k++) {
+        is_number = is_number && !isnan(norm[k]);
+        if (norm[k] < 0)
+            return fail(e, "%s: %s/norm of segment %zu at position %zu is %g (expected none below 0)", path, m->name, i, k + 1,
+                        norm[k]);
+    }
+    return is_number ? 0
+                     : fail(e,
+                            "%s: %s, target %zu, layer %zu: the status of segment %zu is 1, and its norms and log p are not such "
+                            "as are used (expected 2)",
+                            path, m->name, f->target, f->layer, i);
 }
 
-/* What a segment that counts cannot have. Norms of a float32 file may be too small or large for it. */
 static int check_segments(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
 {
     for (size_t i = 0; i < m->segments; i++) {
-        if (f->status[i] == SEGMENT_EXCLUDED)
-            continue;
-        if (f->status[i] != SEGMENT_DONE)
+        if (f->status[i] != SEGMENT_DONE && f->status[i] != SEGMENT_EXCLUDED)
             return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i,
                         f->status[i]);
-        if (!is_logprob(f->logprob[i]) || (f->completeness && !is_logprob(f->completeness[2 * i + 1])))
-            return fail(e, "%s: %s/%s of segment %zu is %g (expected a log p, which is not above 0)", path, m->name,
-                        is_logprob(f->logprob[i]) ? "completeness" : "logprob", i,
-                        is_logprob(f->logprob[i]) ? f->completeness[2 * i + 1] : f->logprob[i]);
-        for (size_t k = 0; k < f->positions; k++)
-            if (!(f->norm[i * f->positions + k] >= 0))
-                return fail(e, "%s: %s/norm of segment %zu at position %zu is %g (expected none below 0)", path, m->name, i,
-                            k + 1, f->norm[i * f->positions + k]);
+        if (f->status[i] == SEGMENT_DONE && check_segment(m, f, i, path, e) != 0)
+            return -1;
     }
     return 0;
 }

@@ -221,7 +221,8 @@ static int no_gnuplot(const char *script, struct error *e)
     return FIGURE_NO_GNUPLOT;
 }
 
-/* The gnuplot that draws now, for figure_stop; 0: none. */
+/* The gnuplot that draws now, for figure_stop; 0: none, STARTING: its number is not known yet. */
+enum { STARTING = -1 };
 static _Atomic pid_t drawing;
 static atomic_int stopped;
 
@@ -236,9 +237,12 @@ static void wait_ended(pid_t child)
 
 void figure_stop(void)
 {
-    pid_t child = atomic_load(&drawing);
+    const struct timespec moment = {.tv_nsec = 1000000};
+    pid_t child;
 
     atomic_store(&stopped, 1);
+    while ((child = atomic_load(&drawing)) == STARTING) /* by another thread: this one takes no signals meanwhile */
+        nanosleep(&moment, NULL);
     if (child > 0 && kill(child, SIGKILL) == 0)
         waitpid(child, NULL, 0);
 }
@@ -286,6 +290,22 @@ static int start(pid_t *child, const char *program, const char *script, const ch
     if (rc == 0)
         rc = spawn(child, program, &actions, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+/* The same, so that figure_stop can end it from the first moment on. */
+static int start_watched(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
+                         char *const *environment, int said)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    atomic_store(&drawing, STARTING);
+    rc = start(child, program, script, picture, argv, environment, said);
+    atomic_store(&drawing, rc == 0 ? *child : 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 
@@ -338,7 +358,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
     snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, PICTURE_NAME);
     if (rc == 0 && pipe2(ends, O_CLOEXEC) != 0)
         rc = errno;
-    else if (rc == 0 && (rc = start(&child, program, whole, picture, (char *const *)argv, environment, ends[1])) != 0) {
+    else if (rc == 0 && (rc = start_watched(&child, program, whole, picture, (char *const *)argv, environment, ends[1])) != 0) {
         close(ends[0]);
         close(ends[1]);
     }
@@ -352,7 +372,6 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
         fail(e, "gnuplot: cannot be started: %s", strerror(rc));
         return FIGURE_NOT_DRAWN;
     }
-    atomic_store(&drawing, child);
     close(ends[1]);
     late = collect(ends[0], said, sizeof said);
     if (late)

@@ -246,12 +246,12 @@ static void test_numbers_are_checked(void **state)
         double value;
         const char *words;
     } cases[] = {{"logprob", 2, 3.5, "y model 1/logprob of segment 2 is 3.5 (expected a log p, which is not above 0)"},
-                 {"logprob", 0, NAN, "y model 1/logprob of segment 0 is nan"},
+                 {"logprob", 0, NAN, "y model 1, target 8, layer 0: the status of segment 0 is 1"},
                  {"logprob", 0, 1e-9, NULL},
                  {"logprob", 0, -INFINITY, NULL},
                  {"logprob", 1, 3.5, NULL},
                  {"norm", 2 * POSITIONS + 4, -1, "y model 1/norm of segment 2 at position 5 is -1 (expected none below 0)"},
-                 {"norm", 3, NAN, "y model 1/norm of segment 0 at position 4 is nan"},
+                 {"norm", 3, NAN, "y model 1, target 8, layer 0: the status of segment 0 is 1"},
                  {"norm", 3, INFINITY, NULL},
                  {"norm", POSITIONS + 4, -1, NULL}};
     const char *path = scratch_path(scratch_folder, "numbers.h5");

@@ -433,7 +433,7 @@ static void sow_tokens(struct sower *w)
 
 static void sow_result(struct sower *w)
 {
-    double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, vector[3] = {0.5, 0.25, 0.25};
+    double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, sums[4] = {1, -2, 3, -4}, vector[3] = {0.5, 0.25, 0.25};
     uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
     uint64_t start[2] = {0, 4}, words[3] = {1, 2, 3};
     int32_t ids[8] = {3, 1, 4, 1, 5, 9, 2, 6}, piece_ids[2] = {1, 4};
@@ -469,7 +469,7 @@ static void sow_result(struct sower *w)
         models[0].pieces = i ? (struct token_texts){0}
                              : (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
         if (i == 3) {
-            fields[0].completeness = norm;
+            fields[0].completeness = sums;
             models[0].attention = (struct result_attention){.layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
         }
         struct atomic_file f;
