@@ -9,7 +9,7 @@ same() {
     found=$(sed -n "$2" "$1" | head -n 1)
     [ "$found" = "$version" ] || { echo "$1: version '$found' (the Makefile has $version)" >&2; wrong=1; }
 }
-same CHANGELOG.md 's/^## \([0-9.]*\).*/\1/p'
+same CHANGELOG.md 's/^## \([0-9][0-9.]*\).*/\1/p'
 same CITATION.cff 's/^version: //p'
 same debian/changelog 's/^reach (\([^)]*\)).*/\1/p'
 same python/pyproject.toml 's/^version = "\(.*\)"/\1/p'
