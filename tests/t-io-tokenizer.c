@@ -168,11 +168,11 @@ static void make_folder(const char *base, json_t *files)
     free(bytes);
 }
 
-/* Ids of AutoTokenizer (classes.py). */
+/* Ids of AutoTokenizer (classes/make.py). */
 static void test_classes(void **state)
 {
     (void)state;
-    json_t *root = json_load_file(GOLDENS "classes.json", 0, NULL), *one;
+    json_t *root = json_load_file(GOLDENS "classes/ids.json", 0, NULL), *one;
     const char *text = json_string_value(json_object_get(root, "text"));
     size_t i;
     assert_true(json_array_size(json_object_get(root, "cases")) > 20);

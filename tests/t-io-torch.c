@@ -247,9 +247,9 @@ static void test_refused_by_hand(void **state)
     }
     static const char good[] = DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"));
     static const char *const envelopes[][3] = {{"", "", "without the record version"},
-                                               {"0\n", "", "is of version '0?'"},
-                                               {"11\n", "", "is of version '11?'"},
-                                               {"x\n", "", "is of version 'x?'"},
+                                               {"0\n", "", "is of version '0\\n'"},
+                                               {"11\n", "", "is of version '11\\n'"},
+                                               {"x\n", "", "is of version 'x\\n'"},
                                                {"3x", "", "is of version '3x'"},
                                                {"3\n", "big", "byte order 'big' (expected little)"}};
     for (size_t i = 0; i < sizeof envelopes / sizeof *envelopes; i++) {

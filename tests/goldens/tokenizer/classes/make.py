@@ -1,8 +1,8 @@
 """Which tokenizer a folder has: ids that AutoTokenizer of transformers 5.24 gives for folders with a class, a type of model or
-added tokens beside the tokenizer, in classes.json, which tests/t-io-tokenizer.c reads.
+added tokens beside the tokenizer, in ids.json, which tests/t-io-tokenizer.c reads.
 
-    python classes.py            writes classes.json
-    python classes.py REACH      also compares `REACH tokenize` with it, and with folders that each class has saved
+    python make.py            writes ids.json
+    python make.py REACH      also compares `REACH tokenize` with it, and with folders that each class has saved
 
 Needs transformers, tokenizers, sentencepiece, protobuf, numpy."""
 
@@ -18,7 +18,7 @@ import numpy
 import transformers
 from transformers import AutoTokenizer
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = ("In 2024 there were 31415 lamps & 7 rivers.\n\n\nHE'S under it, I'LL go: don't; cafe\u0301 \u4e2d\u6587\t(walks)   slowly "
         "<|endoftext|> a <|turn|>user\nx<|over|>\n</s> b <pad>\n")
 SPECIAL = {"lstrip": False, "normalized": False, "rstrip": False, "single_word": False, "special": True}
@@ -133,7 +133,7 @@ def main():
                     compare(sys.argv[1], folder, f"saved {name} ({', '.join(sorted(os.listdir(folder)))})")
                 except Exception as problem:
                     print(f"saved {name}: transformers: {str(problem).splitlines()[0][:90]}")
-    with open(os.path.join(HERE, "classes.json"), "w") as f:
+    with open(os.path.join(HERE, "classes", "ids.json"), "w") as f:
         f.write(json.dumps({"text": TEXT, "cases": rows}, indent=None, separators=(",", ":")).replace('{"base"', '\n{"base"') + "\n")
 
 
