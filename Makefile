@@ -385,7 +385,7 @@ CUDA_ARCHITECTURES ?= 80 90
 CUDA_BUILD   := $(dir $(BUILD))cuda
 CUDA_SRC     := $(wildcard kernels/cuda/*.cu)
 # what the plug-in has of its own of the rest
-CUDA_C_SRC   := kernels/shared.c io/error.c io/element.c io/blocks.c io/scaled.c
+CUDA_C_SRC   := kernels/shared.c io/error.c io/glyph.c io/element.c io/blocks.c io/scaled.c
 CUDA_CODE    := $(foreach a,$(CUDA_ARCHITECTURES),-gencode=arch=compute_$(a)$(comma)code=sm_$(a)) \
   -gencode=arch=compute_$(lastword $(CUDA_ARCHITECTURES))$(comma)code=compute_$(lastword $(CUDA_ARCHITECTURES))
 NVCC_FLAGS   := -std=c++17 -O3 -I. -D_GNU_SOURCE $(CUDA_CODE) -Xcompiler -fPIC,-fopenmp,-fvisibility=hidden,-Wall,-Wextra$(if $(filter 1,$(werror)),$(comma)-Werror -Werror all-warnings)
@@ -419,7 +419,7 @@ $(CUDA_BUILD)/%.c.o: %.c
 $(CUDA_BUILD)/reach-cuda.so: $(patsubst %.cu,$(CUDA_BUILD)/%.cu.o,$(CUDA_SRC)) $(patsubst %.c,$(CUDA_BUILD)/%.c.o,$(CUDA_C_SRC))
 	@printf '  LINK %s\n' $@
 	@printf '%s\n' '-rpath=$$ORIGIN:$(CUDA)/lib64' >$@.options # nvcc would hand the sign to a shell
-	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker @$@.options,--exclude-libs,ALL,--no-undefined
+	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -lutf8proc -Xlinker @$@.options,--exclude-libs,ALL,--no-undefined
 
 $(BUILD)/reach-cuda.so: $(CUDA_BUILD)/reach-cuda.so
 	@mkdir -p $(@D); cp -f $< $@
@@ -442,7 +442,7 @@ $(BUILD)/cuda_host/%.c.o: %.c
 
 $(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(HOST_SRC) $(CUDA_C_SRC))
 	@mkdir -p $(@D)
-	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^ -lutf8proc
 
 # the same, with each access of a kernel looked at (tests/cuda_host/races.cpp stands for the sanitizer's library, which is not linked)
 $(BUILD)/cuda_races/%.cu.o: %.cu
@@ -455,7 +455,7 @@ $(BUILD)/cuda_races/%.cpp.o: %.cpp
 
 $(BUILD)/tests/cuda-races.so: $(patsubst %,$(BUILD)/cuda_races/%.o,$(CUDA_SRC) $(HOST_SRC) tests/cuda_host/races.cpp) $(CUDA_C_SRC:%=$(BUILD)/cuda_host/%.o)
 	@mkdir -p $(@D)
-	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^ -lutf8proc
 
 # of another version, to be refused
 $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o

@@ -65,7 +65,7 @@ build() {
         source=$1/kernels/cuda/{}
         [ -f "$source" ] || source=kernels/cuda/{}
         '"$CXX"' -I"$1" '"$FLAGS"' -O1 -w -x c++ -c "$source" -o "$1/{}.o"' build "$work" || return 1
-    $CXX ${FLAGS% -fsanitize=thread} -shared -o "$work/cuda-host.so" $objects $(for s in $sources; do echo "$work/${s##*/}.o"; done)
+    $CXX ${FLAGS% -fsanitize=thread} -shared -o "$work/cuda-host.so" $objects $(for s in $sources; do echo "$work/${s##*/}.o"; done) -lutf8proc
 }
 
 tests_of() {
