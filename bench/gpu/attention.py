@@ -66,7 +66,8 @@ def main():
     if device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("attention.py: PyTorch finds no GPU (expected one, or --device cpu to try the script)")
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
-    print(f"== PyTorch {torch.__version__}, attention, bf16, causal, a backend a line")
+    where = f"PyTorch {torch.__version__} on {torch.cuda.get_device_name() if device == 'cuda' else 'the processor'}"
+    print(f"== {where}, attention, bf16, causal, a backend a line")
     for batch, length, heads, kv_heads, size, with_bias in CASES if device == "cuda" else SMALL:
         shape = lambda h: torch.randn(batch, h, length, size, device=device, dtype=torch.bfloat16, requires_grad=True)
         q, k, v = shape(heads), shape(kv_heads), shape(kv_heads)
@@ -89,8 +90,8 @@ def main():
                 print(f"{name + ', ' + way:56s} refused: {str(error).strip().splitlines()[0][:90]}")
                 continue
             held = f" {(torch.cuda.max_memory_allocated() - before) * 1e-9:8.2f} GB" if device == "cuda" else ""
-            print(f"{name + ', ' + way:56s} {forward * 1e3:9.3f} ms {flops / forward * 1e-12:8.1f} TFLOP/s{held}")
-            print(f"{'  reverse':56s} {reverse * 1e3:9.3f} ms {2.5 * flops / reverse * 1e-12:8.1f} TFLOP/s", flush=True)
+            print(f"{name + ', ' + way:56s} {forward * 1e3:9.3f} ms {flops / forward * 1e-12:8.1f} TFLOP/s{held or ' ' * 12}  {where}")
+            print(f"{'  reverse':56s} {reverse * 1e3:9.3f} ms {2.5 * flops / reverse * 1e-12:8.1f} TFLOP/s{'':12s}  {where}", flush=True)
             del o
 
 
