@@ -146,6 +146,10 @@ struct run {
     const struct weight *weight, *bias; /* [out, in]; [out] or NULL */
 };
 
+/* Who runs a kind of matrix product: none is the i-th; the library; a kernel of the set's own, for which the library had no
+ * algorithm. */
+enum product_by { PRODUCT_NONE, PRODUCT_LIBRARY, PRODUCT_OWN };
+
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
     char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and its kin, and with instructions
@@ -182,9 +186,9 @@ struct kernels {
     size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head);
     /* Bytes of the set's memory that nobody uses, for the plan's budget; NULL: ordinary memory. */
     size_t (*memory_free)(struct kernels *k);
-    /* Matrix products as a library runs them: text of the i-th kind that was used (from 0), its shape and algorithm, or that no
-     * algorithm was found; returns 0 behind the last. NULL: the set chooses none. */
-    int (*product_text)(struct kernels *k, int i, char *text, size_t size);
+    /* Matrix products as a library runs them: text of the i-th kind that was used (from 0), its shape and algorithm. Returns who
+     * runs it, PRODUCT_NONE behind the last. NULL: the set chooses none. */
+    enum product_by (*product_text)(struct kernels *k, int i, char *text, size_t size);
     /* Frees the set. */
     void (*close)(struct kernels *k);
 

@@ -22,6 +22,24 @@ struct kernels *run_kernels(const char *device, const char *dtype, struct progre
     return k;
 }
 
+void run_tell_products(struct kernels *k, struct progress *progress)
+{
+    char text[256];
+    enum product_by by;
+
+    while (k->product_text && (by = k->product_text(k, progress->products, text, sizeof text)) != PRODUCT_NONE) {
+        progress->products++;
+        progress_tell(progress, "product",
+                      (const struct progress_fact[]){{"product", text, 0},
+                                                     {"by", by == PRODUCT_OWN ? "own kernel" : "library", 0},
+                                                     {0}});
+        if (by == PRODUCT_OWN && !progress->slow_products++)
+            progress_warning(progress,
+                             "%s: no algorithm of its library serves a matrix product, which is much slower without one (%s)",
+                             k->name, text);
+    }
+}
+
 void run_keep(struct gradient_request *out, const struct machine_options *o)
 {
     out->keep = o->keep_bf16 ? KEEP_BF16 : KEEP_AUTO;

@@ -13,6 +13,10 @@
  * products are wrong. The caller closes it. */
 struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress, struct error *e) MUST_USE;
 
+/* Tells a log each kind of matrix product that the set has run since the last call, and people, once in a run, that one of them
+ * is done by a kernel of the set's own because the library has no algorithm for it: it is right, and much slower. */
+void run_tell_products(struct kernels *k, struct progress *progress);
+
 /* What --keep and --scratch say, for the request of an engine. */
 void run_keep(struct gradient_request *out, const struct machine_options *o);
 

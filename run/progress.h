@@ -30,6 +30,7 @@ struct progress {
     double started; /* seconds on the monotonic clock */
     double measuring, measured; /* when the measuring began and ended: the rate is that of it alone */
     char plan[256]; /* the memory that was told last */
+    int products, slow_products; /* kinds of matrix products that were told; of these, those that people were warned of */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
     struct {
         double total, done, at_start;

@@ -114,7 +114,8 @@ static pid_t spawn(const char *line, const char *path, int stopped)
     }
     argv[argc] = NULL;
     for (char **p = environ; *p && count < 190; p++)
-        if ((!path || strncmp(*p, "PATH=", 5) != 0) && (strncmp(*p, "REACH_", 6) != 0 || strncmp(*p, "REACH_CUDA=", 11) == 0))
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) && (strncmp(*p, "REACH_", 6) != 0 || strncmp(*p, "REACH_CUDA=", 11) == 0 ||
+                                                        strncmp(*p, "REACH_CUDA_HOST_BLAS=", 21) == 0))
             names[count++] = *p;
     if (!getenv("OMP_NUM_THREADS"))
         names[count++] = "OMP_NUM_THREADS=2";

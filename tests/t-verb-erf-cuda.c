@@ -1,5 +1,6 @@
 /* `reach erf --device cuda` as a user meets it, on the stand-in that REACH_CUDA names: batches of any size, interruption and
- * resumption give the same files. Without the stand-in there is nothing to do here. */
+ * resumption give the same files; and what it says of products that its library does not run. Without the stand-in there is
+ * nothing to do here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,13 +99,63 @@ static void interrupted_runs_go_on(void **state)
     assert_same_results("whole", "killed");
 }
 
+static size_t times_in(const char *text, const char *wanted)
+{
+    size_t times = 0;
+
+    for (; (text = strstr(text, wanted)); text += strlen(wanted))
+        times++;
+    return times;
+}
+
+/* Runs LINE with a library that has every algorithm or none; what it says must hold one warning of the products then. */
+static void warns(const char *line, const char *mode, size_t times)
+{
+    setenv("REACH_CUDA_HOST_BLAS", mode, 1);
+    struct outcome o = reach(line);
+    unsetenv("REACH_CUDA_HOST_BLAS");
+    if (o.status != 0 || times_in(o.err, "no algorithm of its library serves a matrix product") != times)
+        fail_msg("%s, %s: exit %d: %s", line, mode, o.status, o.err);
+    outcome_free(&o);
+}
+
+/* A product that no algorithm of the library serves is right and slow: people are told once, a log every kind. */
+static void slow_products_are_told(void **state)
+{
+    static const char *const modes[] = {"plain", "nothing"};
+
+    (void)state;
+    if (!with_stand_in())
+        skip();
+    for (size_t own = 0; own < 2; own++) {
+        char line[512];
+        size_t size, kinds;
+
+        snprintf(line, sizeof line,
+                 "erf none window --text text --length %d --segments 4 --device cuda --dtype bf16 --bootstrap 5 --quiet -o %s "
+                 "--log log-%s",
+                 LENGTH, modes[own], modes[own]);
+        warns(line, modes[own], own);
+        char *log = slurp(at("log-%s", modes[own]), &size);
+        assert_non_null(log);
+        kinds = times_in(log, "\"event\":\"product\"");
+        assert_true(kinds > 5);
+        assert_int_equal(times_in(log, own ? "\"by\":\"own kernel\"" : "\"by\":\"library\""), kinds);
+        free(log);
+        snprintf(line, sizeof line, "ppl none --text short --context 16 --device cuda --dtype f32 --quiet");
+        warns(line, modes[own], own);
+        snprintf(line, sizeof line, "explain none --text short --device cuda --dtype f32 --quiet");
+        warns(line, modes[own], own);
+    }
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
     return program_open() != 0 || tiny_checkpoint(at("none"), &(struct tiny){.seed = 1}) != 0 ||
                    tiny_checkpoint(at("window"), &(struct tiny){.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}) !=
                        0 ||
-                   tiny_text(at("text"), 40000, 7) != 0
+                   tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 20, 8) != 0
                ? -1
                : 0;
 }
@@ -117,8 +168,8 @@ int main(void)
     if (plugin)
         setenv("REACH_CUDA", plugin, 1);
     free(plugin);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files),
-                                       cmocka_unit_test(interrupted_runs_go_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files), cmocka_unit_test(interrupted_runs_go_on),
+                                       cmocka_unit_test(slow_products_are_told)};
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -312,21 +312,22 @@ static int config(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttr
     return bytes == sizeof narrow ? (int)narrow : (int)wide;
 }
 
-static int product_text(struct kernels *k, int i, char *text, size_t size)
+static enum product_by product_text(struct kernels *k, int i, char *text, size_t size)
 {
     const struct cuda_products *all = cuda_state(k)->products;
     if (i < 0 || (size_t)i >= all->count)
-        return 0;
+        return PRODUCT_NONE;
     const struct plan *plan = &all->plans[i];
     const struct product *p = &plan->shape;
     int n = snprintf(text, size, "%s %zu -> %zu, %zu rows a segment, %s to %s%s: ", p->forward ? "forward" : "reverse", p->depth,
                      p->out, p->count, p->in_bf16 ? "bf16" : "float", p->out_bf16 ? "bf16" : "float", p->bias ? ", bias" : "");
+    enum product_by by = plan->next == plan->count ? PRODUCT_OWN : PRODUCT_LIBRARY;
     if (n < 0 || (size_t)n >= size)
-        return 1;
-    if (plan->next == plan->count) {
+        return by;
+    if (by == PRODUCT_OWN) {
         snprintf(text + n, size - (size_t)n, "kernel of our own (cuBLASLt offered %d algorithms that qualify, none ran)",
                  plan->count);
-        return 1;
+        return by;
     }
     const cublasLtMatmulAlgo_t *algo = &plan->algos[plan->next];
     snprintf(text + n, size - (size_t)n,
@@ -334,7 +335,7 @@ static int product_text(struct kernels *k, int i, char *text, size_t size)
              config(algo, CUBLASLT_ALGO_CONFIG_ID, 4), config(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
              config(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4), config(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
              config(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4), plan->next + 1, plan->count);
-    return 1;
+    return by;
 }
 
 int cuda_products_open(struct kernels *k, struct error *e)

@@ -4,6 +4,7 @@
 #include "run/erf/deal.h"
 #include "run/erf/reduce.h"
 #include "run/interrupt.h"
+#include "run/kernels.h"
 #include "run/validate/validate.h"
 
 #include <math.h>
@@ -89,6 +90,7 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         rc = erf_unchanged(r, e); /* behind the work on the batch, before anything of it is kept */
         if (rc != 0)
             goto end;
+        run_tell_products(r->kernels, r->progress);
         deal_lock(r);
         rc = batch_keep(r, index, target, &b, now.first, now.count, e);
         deal_unlock(r);
@@ -145,5 +147,8 @@ int erf_measure(struct erf_run *r, struct error *e)
             rc = finish_target(r, i, t, e);
     if (rc == 0 && r->options->attention)
         rc = attention_measure(r, e);
-    return rc == 0 && r->options->validate ? validate_measure(r, e) : rc;
+    if (rc == 0 && r->options->validate)
+        rc = validate_measure(r, e);
+    run_tell_products(r->kernels, r->progress); /* of the last two as well */
+    return rc;
 }

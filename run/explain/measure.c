@@ -287,6 +287,7 @@ int explain_measure(struct explain_run *r, struct error *e)
         fail_memory(e, ((double)x->count + s.decoder->vocabulary) * sizeof *logprob, "the norms");
     else if (measure(&s, x, logprob, e) == 0)
         rc = take_pieces(x, &s, e) != 0 ? -1 : tell_against(x, &s, r->progress, e);
+    run_tell_products(s.kernels, r->progress);
 end:
     free(logprob);
     close_subject(&s);

@@ -2,6 +2,7 @@
 #include "run/ppl/score.h"
 
 #include "run/interrupt.h"
+#include "run/kernels.h"
 #include "model/score.h"
 
 #include <math.h>
@@ -209,6 +210,7 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
         for (size_t b = 0; b < count; b++)
             for (size_t j = 0; j < places[b].scored; j++)
                 nll[places[b].target + j] = -logprob[b * outputs + places[b].output + j];
+        run_tell_products(r->kernels, r->progress);
         progress_step(r->progress, count, m->argument->name);
     }
     rc = 0;
@@ -242,6 +244,7 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
             at->seconds += progress_now() - started;
             for (size_t j = i; j < i + count; j++)
                 to[j] = -to[j];
+            run_tell_products(r->kernels, r->progress);
             progress_step(r->progress, 1, m->argument->name);
         }
     }
