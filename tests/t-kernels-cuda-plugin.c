@@ -279,6 +279,30 @@ static void test_kept_error(void **state)
     k->close(k);
 }
 
+/* A launch that is refused is told, also where a call behind it fails whose failure is dealt with: here no memory. */
+static void test_refused_launch(void **state)
+{
+    struct error e;
+    struct kernels *k = open_cuda("f32");
+    struct norm norm = {NORM_RMS, 1e-5, NULL, NULL};
+    (void)state;
+    struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *statistics = buffer_new(k, ROLE_STATISTIC, 8);
+    for (int fails = 0; fails < 2; fails++) {
+        k->norm(k, x, statistics, x, &norm, (struct rows){0, 0}, 8); /* a grid of no blocks */
+        if (fails) {
+            assert_null(k->create(k, ROLE_RESIDUAL, k->memory_free(k), &e)); /* four times as many bytes */
+            require_error("a buffer", e.text, "out of GPU memory");
+        }
+        e.text[0] = 0;
+        assert_int_equal(k->synchronize(k, &e), -1);
+        require_error("a launch", e.text, "GPU: launch: invalid ");
+        assert_int_equal(k->synchronize(k, &e), 0);
+    }
+    k->destroy(k, x);
+    k->destroy(k, statistics);
+    k->close(k);
+}
+
 /* Readings give what was there when they were begun, whatever came later and whichever is ended first; a fault is told by the
  * first reading behind it. */
 static void test_readings(void **state)
@@ -462,10 +486,11 @@ static void test_prefetch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_needs),         cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_kept_error),    cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_halves),      cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_needs),         cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_wrong_pairs),    cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_kept_error),    cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_halves),         cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_refused_launch),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_kept_error), cmocka_unit_test(test_readings),

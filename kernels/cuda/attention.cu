@@ -88,9 +88,13 @@ static enum attention_feature feature_of(const struct attention_shape *s)
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }
 
-/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory. */
+/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory, or that is ATTENTION_BROKEN; not of 0. */
 static void refuse(struct kernels *k, const struct attention_arguments *a, int lack)
 {
+    if (lack == ATTENTION_BROKEN)
+        cuda_check(k, cudaGetLastError(), "attention: shared memory of a block");
+    if (lack <= 0)
+        return;
     kernels_keep_error(k,
                        "attention: head size %d in %s needs %d bytes of shared memory for a block, and this GPU has %d (expected "
                        "another --dtype, or --device cpu)",
@@ -120,8 +124,7 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
         int lack = arithmetic == ARITHMETIC_BF16   ? attention_forward_bf16(&call, feature, stream)
                    : arithmetic == ARITHMETIC_TF32 ? attention_forward_tf32(&call, feature, stream)
                                                    : attention_forward_f32(&call, feature, stream);
-        if (lack)
-            refuse(k, &call, lack);
+        refuse(k, &call, lack);
     }
     cuda_check(k, cudaGetLastError(), "attention");
 }
@@ -154,8 +157,7 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         int lack = arithmetic == ARITHMETIC_BF16   ? attention_reverse_bf16(&call, feature, stream)
                    : arithmetic == ARITHMETIC_TF32 ? attention_reverse_tf32(&call, feature, stream)
                                                    : attention_reverse_f32(&call, feature, stream);
-        if (lack)
-            refuse(k, &call, lack);
+        refuse(k, &call, lack);
     }
     cuda_check(k, cudaGetLastError(), "attention");
 }

@@ -74,7 +74,9 @@ enum attention_feature {
 /* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter.
  * Where the tiles do not fit into `shared_most`, smaller ones are taken, down to what 99 KB hold, the least that a device of
  * compute capability 8.0 or newer has; which ones does not depend on the number of queries and keys. They return 0, or the bytes
- * that the smallest tiles want where that is more than `shared_most`. */
+ * that the smallest tiles want where that is more than `shared_most`; or ATTENTION_BROKEN where the runtime does not grant a
+ * block what the device has: cudaGetLastError says why. */
+enum { ATTENTION_BROKEN = -1 };
 int attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_forward_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);

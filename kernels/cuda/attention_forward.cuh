@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
 }
 
 /* Enqueues the kernel for a whole call. Returns 0; or, with nothing done, the shared memory that it wants where the device has
- * less. */
+ * less, or ATTENTION_BROKEN. */
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
 int attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
 {
@@ -159,7 +159,8 @@ int attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
         return LIST;
     attention_arguments arguments = *a;
     int bytes = LIST + list_bytes(&arguments, LIST, (a->keys + P::COLUMNS - 1) / P::COLUMNS);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return ATTENTION_BROKEN;
     LAUNCH(kernel, dim3(query_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
     return 0;
 }

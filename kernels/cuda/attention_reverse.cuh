@@ -369,7 +369,8 @@ int attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t str
         return LIST;
     attention_arguments arguments = *a;
     int bytes = LIST + list_bytes(&arguments, LIST, (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS));
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return ATTENTION_BROKEN;
     LAUNCH(kernel, dim3(key_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
     return 0;
 }
@@ -383,7 +384,8 @@ int attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t 
         return LIST;
     attention_arguments arguments = *a;
     int bytes = LIST + list_bytes(&arguments, LIST, (a->keys + P::COLUMNS - 1) / P::COLUMNS);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return ATTENTION_BROKEN;
     LAUNCH(kernel, dim3(query_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
     return 0;
 }

@@ -17,6 +17,11 @@ int cuda_check(struct kernels *k, cudaError_t error, const char *what)
     return cuda_check_now(error, what, &e) ? kernels_keep_error(k, "%s", e.text) : 0;
 }
 
+void cuda_keep_launches(struct kernels *k)
+{
+    cuda_check(k, cudaGetLastError(), "launch");
+}
+
 static size_t whole_grains(size_t bytes)
 {
     return bytes ? cuda_divide_up(bytes, GRAIN) * GRAIN : GRAIN;
@@ -59,19 +64,24 @@ void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *
             free(b);
             return memory;
         }
-    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+    cuda_keep_launches(k);
+    cudaError_t error = cudaMalloc(&memory, bytes);
+    if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         free_blocks(s); /* of other sizes; cudaFree waits for the device */
-        if (cudaMalloc(&memory, bytes) != cudaSuccess) {
-            (void)cudaGetLastError();
-            fail(e,
-                 "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a "
-                 "smaller plan)",
-                 1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
-            return NULL;
-        }
+        error = cudaMalloc(&memory, bytes);
     }
-    return memory;
+    if (error == cudaSuccess)
+        return memory;
+    (void)cudaGetLastError(); /* it is told here */
+    if (error == cudaErrorMemoryAllocation)
+        fail(e,
+             "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a "
+             "smaller plan)",
+             1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
+    else
+        cuda_check_now(error, "memory", e); /* what the device was doing broke, and every call says so from then on */
+    return NULL;
 }
 
 void cuda_give(struct kernels *k, void *memory, size_t bytes)
@@ -80,6 +90,7 @@ void cuda_give(struct kernels *k, void *memory, size_t bytes)
     if (!memory)
         return;
     struct cuda_block *b = (struct cuda_block *)calloc(1, sizeof *b), **end = &s->blocks;
+    cuda_keep_launches(k);
     if (!b || cudaEventCreateWithFlags(&b->free, cudaEventDisableTiming) != cudaSuccess ||
         cudaEventRecord(b->free, s->stream) != cudaSuccess) {
         (void)cudaGetLastError();
@@ -217,6 +228,7 @@ static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
         cudaFreeHost(l->pinned);
         l->pinned = NULL;
         l->bytes = 0;
+        cuda_keep_launches(k);
         if (cuda_check(k, cudaMallocHost(&l->pinned, bytes), "pinned memory")) {
             (void)cudaGetLastError();
             return NULL;
@@ -290,6 +302,7 @@ static struct reading *reading_take(struct kernels *k, size_t bytes, struct erro
         fail_memory(e, sizeof *r, "a copy from the GPU");
         return NULL;
     }
+    cuda_keep_launches(k);
     if (cuda_check_now(cudaMallocHost((void **)&r->pinned, bytes), "pinned memory", e) ||
         cuda_check_now(cudaEventCreateWithFlags(&r->done, cudaEventDisableTiming), "event", e)) {
         (void)cudaGetLastError();
@@ -310,6 +323,7 @@ static struct reading *read_begin(struct kernels *k, const struct buffer *b, siz
     r->count = count;
     r->type = cuda_is_bf16(k, b) ? ELEMENT_BF16 : ELEMENT_F32;
     memset(r->pinned, 0, READING_VALUES);
+    cuda_keep_launches(k);
     if (cuda_check_now(cudaMemcpyAsync(r->pinned, s->fault, sizeof *s->fault, cudaMemcpyDeviceToHost, s->stream), "copy", e) ||
         cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES, (const char *)b->data + at * size, count * size,
                                        cudaMemcpyDeviceToHost, s->stream),

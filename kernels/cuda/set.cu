@@ -15,9 +15,9 @@ static int devices(struct error *e)
 {
     int count = 0, driver = 0, runtime = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
-    (void)cudaGetLastError();
     if (error == cudaSuccess && count > 0)
-        return count;
+        return count; /* the last error, if there is one, is of an open set's launch */
+    (void)cudaGetLastError();
     if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
         cudaRuntimeGetVersion(&runtime) == cudaSuccess && driver > 0)
         return fail(

@@ -126,6 +126,9 @@ static inline unsigned cuda_row_threads(size_t vectors)
 /* -- memory.cu -- */
 /* Keeps "WHAT: CUDA's words" as the set's error unless `error` is cudaSuccess. Returns 0 or -1. */
 int cuda_check(struct kernels *k, cudaError_t error, const char *what);
+/* Keeps the error of a launch that was refused: it is told as the runtime's last error alone, whose place the failure of another
+ * call takes. Called before each call whose failure is then cleared with cudaGetLastError. */
+void cuda_keep_launches(struct kernels *k);
 /* The same, into *e. */
 int cuda_check_now(cudaError_t error, const char *what, struct error *e);
 /* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which may be NULL) when there is

@@ -127,11 +127,13 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
 }
 
 /* The next staging buffer, when it is empty; NULL with *e. */
-static struct cuda_staging *staging_next(struct cuda_state *s, struct error *e)
+static struct cuda_staging *staging_next(struct kernels *k, struct error *e)
 {
+    struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = &s->staging[s->next_staging];
     s->next_staging = (s->next_staging + 1) % STAGING_COUNT;
     if (!g->empty) {
+        cuda_keep_launches(k);
         if (cuda_check_now(cudaMallocHost((void **)&g->pinned, CUDA_STAGING_BYTES), "pinned memory", e) ||
             cuda_check_now(cudaMalloc((void **)&g->device, CUDA_STAGING_BYTES), "memory for uploads", e) ||
             cuda_check_now(cudaEventCreateWithFlags(&g->empty, cudaEventDisableTiming), "event", e)) {
@@ -150,7 +152,7 @@ template <class T>
 static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf32, const struct piece *piece, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
-    struct cuda_staging *g = staging_next(s, e);
+    struct cuda_staging *g = staging_next(k, e);
     size_t total = piece->count * piece->length, bytes = total * element_size(packed_type(r->part));
     int vectors = !r->along_rows && piece->length % 4 == 0 && piece->first % 4 == 0 && r->part->columns % 4 == 0 &&
                   (uintptr_t)out % (4 * sizeof *out) == 0;
