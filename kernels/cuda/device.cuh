@@ -234,6 +234,9 @@ __device__ static inline uint32_t to_tf32(float x)
 #endif
 }
 
+/* What reads or writes memory by an instruction of its own says so ("memory"), or the compiler could move it across plain
+ * accesses of the same memory. */
+
 /* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j gives the address of row j of
  * matrix i, 16-byte aligned; r[i] gets M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's. */
 __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
@@ -241,7 +244,8 @@ __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
 #ifdef __CUDACC__
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
 #else
     host_ldmatrix_x4(r, row, 0);
 #endif
@@ -252,7 +256,8 @@ __device__ static inline void ldmatrix_x4_trans(uint32_t r[4], const void *row)
 #ifdef __CUDACC__
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
 #else
     host_ldmatrix_x4(r, row, 1);
 #endif
@@ -266,7 +271,8 @@ __device__ static inline void cp_async_16(void *shared, const void *global, int 
 {
 #ifdef __CUDACC__
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
-                 "r"(valid ? 16 : 0));
+                 "r"(valid ? 16 : 0)
+                 : "memory");
 #else
     host_cp_async_16(shared, global, valid);
 #endif
