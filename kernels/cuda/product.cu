@@ -7,7 +7,10 @@
  * in (stream-K) is not offered, for there is none: so each output is one sum over tiles in a fixed order, whatever the number of
  * rows. The check names a workspace of 4 bytes for nearly all of Hopper's algorithms (a counter of tiles, by which blocks that
  * stay take the next one); they run without it, as the ranking says, and give the same bytes at all numbers of rows
- * (doc/cuda.md). Should the library refuse a number of rows all the same, the call is made in pieces.
+ * (doc/cuda.md). Asked and checked with are the epilogue, the bias (its type is that of D), the layouts of C and D, which are
+ * one, and what all four are aligned to; the library's questions have no place for beta, or for whether C lies apart from D, so
+ * that one algorithm serves a product with and without them. One that cannot add C from elsewhere refuses the call, and if it has
+ * not run yet the next one is taken. Should the library refuse a number of rows all the same, the call is made in pieces.
  *
  * tf32: the matrix units cut the lower 13 bits of an operand off, so operands are rounded before: weights when they are loaded, x
  * here. */

@@ -1,6 +1,11 @@
 /* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/shared.h; their `data`
  * and tables lie on the device here.
  *
+ * One thread. The runtime has a current device for each thread, and open_set chooses it for the one that calls it: by
+ * kernels/plugin.h that thread is who uses the set. The engine computes in the thread that opened it. Other threads of the
+ * program have no part of it: OpenMP's (weight.cu) copy between parts of the host's memory, and those of run/ (signals, other
+ * ranks) call no kernels. So nothing here sets the device again.
+ *
  * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a
  * weight's first use makes `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging
  * buffer is still on its way. */
