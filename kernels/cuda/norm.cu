@@ -6,7 +6,7 @@
 
 enum { BLOCK = 256, HELD = 8 };
 
-/* A norm as kernels get it. A vector of one element stands for the same value everywhere: its step is 0. */
+/* A norm as kernels get it. A vector of one element stands for the same value everywhere: its step is 0, else 1. */
 struct norm_arguments {
     const float *scale, *shift; /* NULL: 1, 0 */
     int kind, scale_step, shift_step;
@@ -14,14 +14,17 @@ struct norm_arguments {
     float epsilon;
 };
 
-__device__ static float scale_at(const struct norm_arguments &a, int c)
+/* Elements c .. c + N - 1 of a vector, `otherwise` where it is NULL. */
+template <int N>
+__device__ static void vector_at(float out[N], const float *vector, int step, float otherwise, int c)
 {
-    return a.scale ? a.scale[c * a.scale_step] : 1.0f;
-}
-
-__device__ static float shift_at(const struct norm_arguments &a, int c)
-{
-    return a.shift ? a.shift[c * a.shift_step] : 0.0f;
+    if (N == 1)
+        out[0] = vector ? vector[c * step] : otherwise;
+    else if (vector && step)
+        load_floats<N>(out, vector + c);
+    else
+        for (int j = 0; j < N; j++)
+            out[j] = vector ? *vector : otherwise;
 }
 
 /* The sum over the threads of a row: a warp, or the block. */
@@ -75,24 +78,30 @@ __device__ static void for_columns(int thread, int width, F body)
         body(HELD, c);
 }
 
+/* N elements as they are in memory, so that those in bf16 take half the registers. */
+template <int N, class T>
+struct alignas(N * sizeof(T)) held_vector {
+    T element[N];
+};
+template <>
+struct alignas(8) held_vector<4, bf16> {
+    uint2 pairs;
+};
+
 /* A row's elements, the first HELD vectors of each thread from registers. */
 template <int N, class T>
 struct held_row {
     const T *row;
-    float value[HELD][N];
+    held_vector<N, T> value[HELD];
 
     __device__ void fill(int i, int c)
     {
         if (i < HELD)
-            load_floats<N>(value[i < HELD ? i : 0], row + c);
+            value[i < HELD ? i : 0] = *(const held_vector<N, T> *)(row + c);
     }
     __device__ void get(float out[N], int i, int c) const
     {
-        if (i < HELD)
-            for (int j = 0; j < N; j++)
-                out[j] = value[i < HELD ? i : 0][j];
-        else
-            load_floats<N>(out, row + c);
+        load_floats<N>(out, i < HELD ? (const T *)&value[i < HELD ? i : 0] : row + c);
     }
 };
 
@@ -127,10 +136,12 @@ __device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm
     if (!y)
         return;
     for_columns<N, THREADS>(thread, width, [&](int i, int c) {
-        float v[N];
+        float v[N], scale[N], shift[N];
         held.get(v, i, c);
+        vector_at<N>(scale, a.scale, a.scale_step, 1.0f, c);
+        vector_at<N>(shift, a.shift, a.shift_step, 0.0f, c);
         for (int j = 0; j < N; j++)
-            v[j] = (v[j] - mean) * factor * scale_at(a, c + j) + shift_at(a, c + j);
+            v[j] = (v[j] - mean) * factor * scale[j] + shift[j];
         store_floats<N>(y + c, v);
     });
 }
@@ -147,11 +158,12 @@ __device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const
     g_held.row = dy;
     x_held.row = x;
     for_columns<N, THREADS>(thread, width, [&](int i, int c) {
-        float g[N], v[N];
+        float g[N], v[N], scale[N];
         g_held.fill(i, c), x_held.fill(i, c);
         g_held.get(g, i, c), x_held.get(v, i, c);
+        vector_at<N>(scale, a.scale, a.scale_step, 1.0f, c);
         for (int j = 0; j < N; j++) {
-            float scaled = g[j] * scale_at(a, c + j);
+            float scaled = g[j] * scale[j];
             g_sum += scaled;
             gu_sum += scaled * ((v[j] - mean) * factor);
             squares += v[j] * v[j];
@@ -162,12 +174,13 @@ __device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const
         along = along_of(a, row_sum<THREADS>(squares, space), width);
     float gu_mean = row_sum<THREADS>(gu_sum, space) * along / (float)width;
     for_columns<N, THREADS>(thread, width, [&](int i, int c) {
-        float g[N], v[N], old[N] = {0};
+        float g[N], v[N], scale[N], old[N] = {0};
         g_held.get(g, i, c), x_held.get(v, i, c);
+        vector_at<N>(scale, a.scale, a.scale_step, 1.0f, c);
         if (accumulate)
             load_floats<N>(old, dx + c);
         for (int j = 0; j < N; j++)
-            v[j] = (g[j] * scale_at(a, c + j) - g_mean - (v[j] - mean) * factor * gu_mean) * factor + old[j];
+            v[j] = (g[j] * scale[j] - g_mean - (v[j] - mean) * factor * gu_mean) * factor + old[j];
         store_floats<N>(dx + c, v);
         if (rounded)
             store_floats<N>(rounded + c, v);
@@ -186,8 +199,9 @@ __global__ void __launch_bounds__(BLOCK)
     norm_row<N, THREADS>(y ? y + at : (Y *)nullptr, statistics + 2 * (size_t)row, x + at, a, width, thread, space);
 }
 
+/* What a warp holds of a row of bf16 leaves room for three blocks on a multiprocessor, and of floats for two. */
 template <int N, int THREADS, class G>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, N > 1 && sizeof(G) == sizeof(bf16) && THREADS == WARP ? 3 : 0)
     norm_rows_reverse(float *dx, bf16 *rounded, const G *dy, const float *x, const float *statistics, struct norm_arguments a,
                       int rows, int width, int accumulate)
 {
