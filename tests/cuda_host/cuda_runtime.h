@@ -140,6 +140,10 @@ __attribute__((no_sanitize("thread"))) static inline int atomicCAS(int *at, int 
     return old;
 }
 
+static inline int __popc(unsigned bits)
+{
+    return __builtin_popcount(bits);
+}
 static inline uint32_t __float_as_uint(float x)
 {
     uint32_t bits;
