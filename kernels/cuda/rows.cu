@@ -164,27 +164,43 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
 }
 
 /* A block a row. */
-template <class T>
+template <int N, class T>
 __global__ void __launch_bounds__(BLOCK) scale_rows(T *x, const float *factor, size_t count, size_t width)
 {
     T *row = x + blockIdx.x * width;
     float f = factor[blockIdx.x % count];
-    for (size_t c = threadIdx.x; c < width; c += blockDim.x)
-        row[c] = from_float<T>(f * to_float(row[c]));
+    for (size_t c = threadIdx.x * N; c < width; c += blockDim.x * N) {
+        float value[N];
+        load_floats<N>(value, row + c);
+        for (int j = 0; j < N; j++)
+            value[j] = f * value[j];
+        store_floats<N>(row + c, value);
+    }
+}
+
+template <class T>
+static void launch_scale(struct kernels *k, struct buffer *q, const float *factor, struct rows rows, size_t width)
+{
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count);
+#define SCALE(n) \
+    LAUNCH((scale_rows<n, T>), grid, dim3(cuda_row_threads(width / n)), 0, cuda_state(k)->stream, (T *)q->data, factor, \
+           (size_t)rows.count, width)
+    if (!grid.x)
+        return;
+    if (width % 4 == 0)
+        SCALE(4);
+    else
+        SCALE(1);
+#undef SCALE
 }
 
 static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
 {
     const float *factor = cuda_attention(a)->factor + (a->shape.positions - rows.count);
-    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(cuda_row_threads((unsigned)width));
-    if (!grid.x)
-        return;
     if (cuda_is_bf16(k, q))
-        LAUNCH(scale_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)q->data, factor, (size_t)rows.count,
-               (size_t)width);
+        launch_scale<bf16>(k, q, factor, rows, (size_t)width);
     else
-        LAUNCH(scale_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)q->data, factor, (size_t)rows.count,
-               (size_t)width);
+        launch_scale<float>(k, q, factor, rows, (size_t)width);
 }
 
 template <class T>
@@ -232,32 +248,45 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
 }
 
 /* A warp a row; sums in double. */
-template <class T>
+template <int N, class T>
 __global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *x, double factor, size_t rows, size_t width)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     double sum = 0;
     if (row >= rows)
         return;
-    for (size_t c = threadIdx.x % WARP; c < width; c += WARP) {
-        double value = to_float(x[row * width + c]);
-        sum += value * value;
+    for (size_t c = threadIdx.x % WARP * N; c < width; c += WARP * N) {
+        float value[N];
+        load_floats<N>(value, x + row * width + c);
+        for (int j = 0; j < N; j++)
+            sum += (double)value[j] * value[j];
     }
     sum = warp_sum(sum);
     if (threadIdx.x % WARP == 0)
         norms[row] = (float)(factor * sqrt(sum));
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
+template <class T>
+static void launch_row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows,
+                             size_t width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count;
-    dim3 grid((unsigned)cuda_divide_up(total, BLOCK / WARP));
-    if (cuda_is_bf16(k, x))
-        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)x->data,
-               factor, total, (size_t)width);
+#define NORMS(n) \
+    LAUNCH((norms_of_rows<n, T>), dim3((unsigned)cuda_divide_up(total, BLOCK / WARP)), dim3(BLOCK), 0, cuda_state(k)->stream, \
+           (float *)norms->data, (const T *)x->data, factor, total, width)
+    if (width % 4 == 0)
+        NORMS(4);
     else
-        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)x->data,
-               factor, total, (size_t)width);
+        NORMS(1);
+#undef NORMS
+}
+
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
+{
+    if (cuda_is_bf16(k, x))
+        launch_row_norms<bf16>(k, norms, x, factor, rows, (size_t)width);
+    else
+        launch_row_norms<float>(k, norms, x, factor, rows, (size_t)width);
 }
 
 template <class D, class S>
@@ -287,16 +316,28 @@ void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t 
         LAUNCH((convert_elements<float, bf16>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count);
 }
 
-__global__ void __launch_bounds__(BLOCK) round_elements(float *out, const float *in, size_t total)
+/* `vectors`: both are aligned for them, which rows of a run need not be. */
+__global__ void __launch_bounds__(BLOCK) round_elements(float *out, const float *in, size_t total, int vectors)
 {
-    for (size_t i = first_element(); i < total; i += element_step())
-        out[i] = __uint_as_float(to_tf32(in[i]));
+    size_t step = element_step() * 4;
+    for (size_t i = first_element() * 4; i < total; i += step) {
+        float v[4];
+        if (vectors && i + 4 <= total) {
+            load_floats<4>(v, in + i);
+            for (int j = 0; j < 4; j++)
+                v[j] = __uint_as_float(to_tf32(v[j]));
+            store_floats<4>(out + i, v);
+        } else
+            for (size_t j = i; j < total && j < i + 4; j++)
+                out[j] = __uint_as_float(to_tf32(in[j]));
+    }
 }
 
 void cuda_round_tf32(cudaStream_t stream, float *out, const float *in, size_t count)
 {
     if (count)
-        LAUNCH(round_elements, grid_over(count), dim3(BLOCK), 0, stream, out, in, count);
+        LAUNCH(round_elements, grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count,
+               ((uintptr_t)out | (uintptr_t)in) % 16 == 0);
 }
 
 void cuda_fill_rows(struct kernels *k)
