@@ -11,6 +11,9 @@
 enum {
     BLOCK = 256,
     GROUP = 8, /* segments at once */
+    AT_ONCE = WARP / GROUP, /* rows of the table that a warp reads at once: a logit for each of its lanes */
+    PARTS_MOST = WARP,
+    PART_LEAST = 256, /* blocks of a segment's softmax, columns of one */
     CHUNK_LEAST = 64 /* rows of the table of one sum of the gradient, at least */
 };
 static const size_t CHUNKS_MOST = 128;
@@ -23,49 +26,117 @@ static size_t chunk_of(size_t vocabulary)
     return chunk < CHUNK_LEAST ? (size_t)CHUNK_LEAST : chunk;
 }
 
-/* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each row of w. some <= GROUP. */
-template <class T, class W>
+/* value[0 .. STEP) = what they, or in the upper lanes the next STEP, are in both of two lanes together; so on for half as many.
+ */
+template <int STEP>
+__device__ static void fold_lanes(float *value, int lane)
+{
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+        float low = value[i], high = value[i + STEP], other = __shfl_xor_sync(FULL_WARP, lane & STEP ? low : high, STEP);
+        value[i] = (lane & STEP ? high : low) + other;
+    }
+    if constexpr (STEP > 1)
+        fold_lanes<STEP / 2>(value, lane);
+}
+
+/* Value number `lane` of all lanes, summed as warp_sum does it; the others are used up. */
+__device__ static float warp_sum_each(float value[WARP], int lane)
+{
+    fold_lanes<WARP / 2>(value, lane);
+    return value[0];
+}
+
+/* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each AT_ONCE rows of w, which share what is read of x;
+ * vectors of N. some <= GROUP. */
+template <int N, class T, class W>
 __global__ void __launch_bounds__(BLOCK)
     head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some, size_t vocabulary, size_t width)
 {
-    size_t v = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    float sum[GROUP];
+    size_t v = ((size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP) * AT_ONCE;
+    int lane = (int)threadIdx.x % WARP;
+    float sum[AT_ONCE * GROUP] = {0};
     if (v >= vocabulary)
         return;
-    const W *row = w + v * width;
+    const W *row[AT_ONCE]; /* behind the last: the last again, and not written */
 #pragma unroll
-    for (int s = 0; s < GROUP; s++)
-        sum[s] = 0;
-    for (size_t c = lane; c < width; c += WARP) {
-        float weight = to_float(row[c]);
+    for (int r = 0; r < AT_ONCE; r++)
+        row[r] = w + (v + (size_t)r < vocabulary ? v + (size_t)r : vocabulary - 1) * width;
+    for (size_t c = (size_t)lane * N; c < width; c += WARP * N) {
+        float weight[AT_ONCE][N];
+#pragma unroll
+        for (int r = 0; r < AT_ONCE; r++)
+            load_floats<N>(weight[r], row[r] + c);
 #pragma unroll
         for (int s = 0; s < GROUP; s++)
-            if (s < some)
-                sum[s] += weight * to_float(x[(size_t)s * width + c]);
-    }
+            if (s < some) {
+                float value[N];
+                load_floats<N>(value, x + (size_t)s * width + c);
 #pragma unroll
-    for (int s = 0; s < GROUP; s++)
-        if (s < some) {
-            float logit = warp_sum(sum[s]) + (bias ? bias[v] : 0.0f);
-            if (lane == 0)
-                z[(size_t)s * vocabulary + v] = soft_cap > 0 ? soft_cap * tanhf(logit / soft_cap) : logit;
-        }
+                for (int r = 0; r < AT_ONCE; r++)
+                    for (int j = 0; j < N; j++)
+                        sum[r * GROUP + s] += weight[r][j] * value[j];
+            }
+    }
+    float logit = warp_sum_each(sum, lane);
+    int s = lane % GROUP;
+    v += (size_t)(lane / GROUP);
+    if (s >= some || v >= vocabulary)
+        return;
+    logit += bias ? bias[v] : 0.0f;
+    z[(size_t)s * vocabulary + v] = soft_cap > 0 ? soft_cap * tanhf(logit / soft_cap) : logit;
 }
 
-/* A block a segment: logprob, and in place of z[vocabulary] the gradient g[v] = seed d log p / d (x . w_v). */
-__global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, const int32_t *targets, float soft_cap, float seed,
-                                                     size_t vocabulary, struct cuda_fault *fault)
+/* The running softmax of a row: its largest logit so far, the sum of exp(logit - largest), and the target's logit. */
+struct running {
+    float largest, at_target;
+    double sum;
+};
+
+/* Columns of a block of head_part and head_softmax: they follow from the vocabulary alone. */
+static size_t part_of(size_t vocabulary)
+{
+    size_t columns = cuda_divide_up(vocabulary, PARTS_MOST);
+    return columns < PART_LEAST ? (size_t)PART_LEAST : columns;
+}
+
+/* part[segment, block] of z: the softmax of the block's columns, the target left out of the sum. Grid: blocks, segments. */
+__global__ void __launch_bounds__(BLOCK)
+    head_part(struct running *part, const float *z, const int32_t *targets, size_t columns, size_t vocabulary)
 {
     __shared__ double space[WARP];
     __shared__ float largest_space[WARP];
-    float *row = z + blockIdx.x * vocabulary, largest = -INFINITY;
-    int32_t target = targets[blockIdx.x];
-    double others = 0;
+    const float *row = z + blockIdx.y * vocabulary;
+    size_t first = blockIdx.x * columns, end = first + columns < vocabulary ? first + columns : vocabulary;
+    int64_t target = targets[blockIdx.y];
+    float largest = -INFINITY;
+    double sum = 0;
+    for (size_t v = first + threadIdx.x; v < end; v += BLOCK)
+        largest = fmaxf(largest, row[v]); /* a NaN is left to the sum, and then all is NaN */
+    largest = block_max(largest, largest_space);
+    float from = largest == -INFINITY ? 0 : largest;
+    for (size_t v = first + threadIdx.x; v < end; v += BLOCK)
+        sum += (int64_t)v == target ? 0.0 : (double)expf(row[v] - from);
+    sum = block_sum(sum, space);
+    if (threadIdx.x == 0)
+        part[blockIdx.y * gridDim.x + blockIdx.x] = {largest,
+                                                     target >= (int64_t)first && target < (int64_t)end ? row[target] : 0.0f, sum};
+}
+
+/* logprob, and in place of z[vocabulary] the gradient g[v] = seed d log p / d (x . w_v). Grid as that of head_part. */
+__global__ void __launch_bounds__(BLOCK)
+    head_softmax(float *z, float *logprob, const struct running *part, const int32_t *targets, float soft_cap, float seed,
+                 size_t columns, size_t vocabulary, struct cuda_fault *fault)
+{
+    float *row = z + blockIdx.y * vocabulary;
+    size_t first = blockIdx.x * columns, end = first + columns < vocabulary ? first + columns : vocabulary;
+    int32_t target = targets[blockIdx.y];
+    int lane = (int)threadIdx.x % WARP, writes = blockIdx.x == 0 && threadIdx.x == 0;
     if (target < 0 || (size_t)target >= vocabulary) { /* of the whole block */
-        for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
+        for (size_t v = first + threadIdx.x; v < end; v += BLOCK)
             row[v] = NAN;
-        if (threadIdx.x == 0) {
-            logprob[blockIdx.x] = NAN;
+        if (writes) {
+            logprob[blockIdx.y] = NAN;
             if (atomicCAS(&fault->kind, FAULT_NONE, FAULT_TARGET) == FAULT_NONE) {
                 fault->value = target;
                 fault->limit = (int)vocabulary - 1;
@@ -73,55 +144,59 @@ __global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, c
         }
         return;
     }
-    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
-        largest = fmaxf(largest, row[v]); /* a NaN is left to the sum, and then all is NaN */
-    largest = block_max(largest, largest_space);
-    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
-        others += v == (size_t)target ? 0.0 : (double)expf(row[v] - largest);
-    others = block_sum(others, space);
-    double at_target = row[target], sum = others + exp(at_target - largest);
-    __syncthreads(); /* all have read the target's logit */
-    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x) {
+    struct running r = {-INFINITY, 0, 0}; /* a lane for each block's part; each warp folds them */
+    if (lane < (int)gridDim.x)
+        r = part[blockIdx.y * gridDim.x + (size_t)lane];
+    float largest = warp_max(r.largest), at_target = warp_sum(r.at_target); /* all but one are 0 */
+    double others = warp_sum(r.sum == 0 ? 0.0 : r.sum * exp((double)r.largest - largest)),
+           sum = others + exp((double)at_target - largest);
+    for (size_t v = first + threadIdx.x; v < end; v += BLOCK) {
         float tangent = soft_cap > 0 ? row[v] / soft_cap : 0.0f;
         /* 1 - p of the target is the sum of the others: nothing cancels where p is near 1 */
         double d = v == (size_t)target ? others / sum : -(double)expf(row[v] - largest) / sum;
         row[v] = (float)(seed * d) * (1 - tangent * tangent);
     }
-    if (threadIdx.x == 0)
-        logprob[blockIdx.x] = (float)(at_target - largest - log(sum));
+    if (writes)
+        logprob[blockIdx.y] = (float)((double)at_target - largest - log(sum));
 }
 
-/* part[chunk, some, width] = sum over the chunk's v of g[s, v] w[v, :]; a thread a column. */
-template <class W>
+/* part[chunk, some, width] = sum over the chunk's v of g[s, v] w[v, :]; a thread N columns. */
+template <int N, class W>
 __global__ void __launch_bounds__(BLOCK)
     head_gradient(float *part, const float *g, const W *w, int some, size_t vocabulary, size_t width, size_t chunk)
 {
-    __shared__ float factor[GROUP][CHUNK_LEAST];
-    size_t c = (size_t)blockIdx.x * BLOCK + threadIdx.x, first = blockIdx.y * chunk,
+    __align__(16) __shared__ float factor[CHUNK_LEAST][GROUP];
+    size_t c = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) * N, first = blockIdx.y * chunk,
            end = first + chunk < vocabulary ? first + chunk : vocabulary;
-    float sum[GROUP];
+    float sum[GROUP][N];
 #pragma unroll
     for (int s = 0; s < GROUP; s++)
-        sum[s] = 0;
+        for (int j = 0; j < N; j++)
+            sum[s][j] = 0;
     for (size_t v0 = first; v0 < end; v0 += CHUNK_LEAST) {
         int count = (int)(end - v0 < CHUNK_LEAST ? end - v0 : (size_t)CHUNK_LEAST);
         __syncthreads();
-        for (int i = (int)threadIdx.x; i < GROUP * CHUNK_LEAST; i += BLOCK) {
+        for (int i = (int)threadIdx.x; i < GROUP * CHUNK_LEAST; i += (int)blockDim.x) {
             int s = i / CHUNK_LEAST, v = i % CHUNK_LEAST;
-            factor[s][v] = s < some && v < count ? g[(size_t)s * vocabulary + v0 + (size_t)v] : 0.0f;
+            factor[v][s] = s < some && v < count ? g[(size_t)s * vocabulary + v0 + (size_t)v] : 0.0f;
         }
         __syncthreads();
         for (int v = 0; c < width && v < count; v++) {
-            float weight = to_float(w[(v0 + (size_t)v) * width + c]);
+            float weight[N], f[GROUP];
+            load_floats<N>(weight, w + (v0 + (size_t)v) * width + c);
+#pragma unroll
+            for (int s = 0; s < GROUP; s += 4)
+                load_floats<4>(f + s, &factor[v][s]);
 #pragma unroll
             for (int s = 0; s < GROUP; s++)
-                sum[s] += factor[s][v] * weight;
+                for (int j = 0; j < N; j++)
+                    sum[s][j] += f[s] * weight[j];
         }
     }
 #pragma unroll
     for (int s = 0; s < GROUP; s++)
         if (s < some && c < width)
-            part[(blockIdx.y * (size_t)some + (size_t)s) * width + c] = sum[s];
+            store_floats<N>(part + (blockIdx.y * (size_t)some + (size_t)s) * width + c, sum[s]);
 }
 
 /* dx[some, width] = the sum of part over the chunks, in order. */
@@ -139,8 +214,9 @@ __global__ void __launch_bounds__(BLOCK) head_combine(T *dx, const float *part, 
 
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width)
 {
-    size_t some = (size_t)(segments < GROUP ? segments : GROUP);
-    return some * sizeof(float) * (vocabulary + cuda_divide_up(vocabulary, chunk_of(vocabulary)) * width) + 256;
+    size_t some = (size_t)(segments < GROUP ? segments : GROUP), parts = cuda_divide_up(vocabulary, part_of(vocabulary));
+    return some * parts * sizeof(struct running) +
+           some * sizeof(float) * (vocabulary + cuda_divide_up(vocabulary, chunk_of(vocabulary)) * width) + 256;
 }
 
 /* What a head takes beside buffers. */
@@ -156,19 +232,32 @@ template <class T, class W>
 static void head_group(struct kernels *k, T *dx, float *logprob, const T *x, const struct head_call *h, int first, int some)
 {
     struct cuda_state *state = cuda_state(k);
-    size_t chunk = chunk_of(h->vocabulary), chunks = cuda_divide_up(h->vocabulary, chunk), at = (size_t)first * h->width,
-           total = (size_t)some * h->width;
-    float *z = (float *)cuda_scratch(k, cuda_head_scratch(some, h->vocabulary, h->width), "the head");
-    if (!z)
+    size_t chunk = chunk_of(h->vocabulary), chunks = cuda_divide_up(h->vocabulary, chunk), columns = part_of(h->vocabulary),
+           parts = cuda_divide_up(h->vocabulary, columns), at = (size_t)first * h->width, total = (size_t)some * h->width;
+    struct running *softmax = (struct running *)cuda_scratch(k, cuda_head_scratch(some, h->vocabulary, h->width), "the head");
+    if (!softmax)
         return;
-    float *part = z + cuda_divide_up((size_t)some * h->vocabulary, 64) * 64;
+    float *z = (float *)(softmax + (size_t)some * parts), *part = z + cuda_divide_up((size_t)some * h->vocabulary, 64) * 64;
     const W *table = (const W *)h->table;
-    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z,
-           x + at, table, h->bias, h->soft_cap, some, h->vocabulary, h->width);
-    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap,
-           h->seed, h->vocabulary, state->fault);
-    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream,
-           part, z, table, some, h->vocabulary, h->width, chunk);
+    dim3 rows((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP * AT_ONCE)), softmaxes((unsigned)parts, (unsigned)some);
+    if (h->width % 4 == 0)
+        LAUNCH((head_logits<4, T, W>), rows, dim3(BLOCK), 0, state->stream, z, x + at, table, h->bias, h->soft_cap, some,
+               h->vocabulary, h->width);
+    else
+        LAUNCH((head_logits<1, T, W>), rows, dim3(BLOCK), 0, state->stream, z, x + at, table, h->bias, h->soft_cap, some,
+               h->vocabulary, h->width);
+    LAUNCH(head_part, softmaxes, dim3(BLOCK), 0, state->stream, softmax, z, h->targets + first, columns, h->vocabulary);
+    LAUNCH(head_softmax, softmaxes, dim3(BLOCK), 0, state->stream, z, logprob + first, softmax, h->targets + first, h->soft_cap,
+           h->seed, columns, h->vocabulary, state->fault);
+#define GRADIENT(n) \
+    LAUNCH((head_gradient<n, W>), \
+           dim3((unsigned)cuda_divide_up(h->width / n, cuda_row_threads(h->width / n)), (unsigned)chunks), \
+           dim3(cuda_row_threads(h->width / n)), 0, state->stream, part, z, table, some, h->vocabulary, h->width, chunk)
+    if (h->width % 2 == 0)
+        GRADIENT(2);
+    else
+        GRADIENT(1);
+#undef GRADIENT
     LAUNCH(head_combine<T>, dim3((unsigned)cuda_divide_up(total, BLOCK)), dim3(BLOCK), 0, state->stream, dx + at, part, chunks,
            total);
 }
@@ -219,12 +308,6 @@ static size_t columns_at_once(size_t vocabulary, size_t width)
     size_t columns = by_table < by_logits ? by_table : by_logits;
     return columns < vocabulary ? columns : vocabulary;
 }
-
-/* The running softmax of a row: its largest logit so far, the sum of exp(logit - largest), and the target's logit. */
-struct running {
-    float largest, at_target;
-    double sum;
-};
 
 /* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a warp a row. At the end (columns
  * behind the last of the vocabulary) it writes logprob. */
