@@ -172,6 +172,7 @@ static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, co
 static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width)
 {
+    struct cuda_range range("activate");
     if (cuda_is_bf16(k, y))
         run<bf16>(k, y, NULL, NULL, up, gate, kind, rows, width);
     else
@@ -182,6 +183,7 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
+    struct cuda_range range("activate_reverse");
     if (cuda_is_bf16(k, dy))
         run<bf16>(k, d_up, d_gate, dy, up, gate, kind, rows, width);
     else

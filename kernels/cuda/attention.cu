@@ -105,6 +105,7 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
                               const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
                               int queries, int keys)
 {
+    struct cuda_range range("attention");
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&a->shape);
     cudaStream_t stream = cuda_state(k)->stream;
@@ -133,6 +134,7 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
                               const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
 {
+    struct cuda_range range("attention_reverse");
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&a->shape);
     cudaStream_t stream = cuda_state(k)->stream;
@@ -166,6 +168,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
                            const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted)
 {
+    struct cuda_range range("attention_mass");
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     struct attention_arguments call = {};
     if (begin(&call, k, a, segments, queries, keys, 0))

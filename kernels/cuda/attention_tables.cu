@@ -144,6 +144,7 @@ static int upload_positions(struct kernels *k, struct cuda_attention *d, const s
 
 static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
 {
+    struct cuda_range range("attention_create");
     struct attention *a = kernels_take_error(k, e) ? NULL : attention_copy(shape, e);
     struct cuda_attention *d;
     if (!a)

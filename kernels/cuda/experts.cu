@@ -286,6 +286,7 @@ static size_t route_bytes(const struct routing *g)
 static void route(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,
                   const struct weight *correction, const struct routing *routing, struct rows rows)
 {
+    struct cuda_range range("route");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (total)
         LAUNCH(route_rows, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing), cuda_state(k)->stream,
@@ -296,6 +297,7 @@ static void route(struct kernels *k, struct buffer *choice, struct buffer *weigh
 static void route_reverse(struct kernels *k, struct buffer *d_logits, const struct buffer *d_weights, const struct buffer *logits,
                           const struct buffer *choice, const struct routing *routing, struct rows rows)
 {
+    struct cuda_range range("route_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (total)
         LAUNCH(route_rows_reverse, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing), cuda_state(k)->stream,
@@ -334,6 +336,7 @@ static void launch_gather(struct kernels *k, struct buffer *y, const struct buff
 static void gather(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
                    int each, int width)
 {
+    struct cuda_range range("gather");
     if (!count)
         return;
     if (cuda_is_bf16(k, y) && cuda_is_bf16(k, x))
@@ -386,6 +389,7 @@ static void launch_combine(struct kernels *k, struct buffer *y, const struct buf
 static void combine(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
                     const struct buffer *weights, struct rows rows, int each, int width, int accumulate)
 {
+    struct cuda_range range("combine");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (!total)
         return;
@@ -420,6 +424,7 @@ __global__ void __launch_bounds__(BLOCK)
 static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
                           const struct buffer *index, const struct buffer *weights, size_t count, int width)
 {
+    struct cuda_range range("weigh_reverse");
     dim3 grid((unsigned)count), block(cuda_row_threads((size_t)width));
     const int32_t *to = index ? (const int32_t *)index->data : (const int32_t *)NULL;
     if (!count)

@@ -288,6 +288,7 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
                  const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
                  int segments, int width)
 {
+    struct cuda_range range("head");
     struct head_call h = call_of(k, w, bias, targets, soft_cap, seed, width);
     int table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
     if (cuda_is_bf16(k, x) && table_bf16)
@@ -380,6 +381,7 @@ size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width)
 static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
                       const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
+    struct cuda_range range("head_rows");
     struct cuda_state *s = cuda_state(k);
     struct head_call h = call_of(k, w, bias, targets, soft_cap, 1, width);
     int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;

@@ -23,6 +23,7 @@ static void product(struct kernels *k, struct buffer *y, const void *c, const st
 static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
                    struct rows rows, int accumulate)
 {
+    struct cuda_range range("linear");
     product(k, y, NULL, x, w, bias, rows, accumulate);
 }
 
@@ -30,6 +31,7 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
 static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
                        const struct weight *w, const struct weight *bias, struct rows rows)
 {
+    struct cuda_range range("linear_add");
     if (cuda_is_bf16(k, c) == cuda_is_bf16(k, y)) {
         product(k, y, c->data, x, w, bias, rows, 1);
         return;
@@ -41,6 +43,7 @@ static void linear_add(struct kernels *k, struct buffer *y, const struct buffer 
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate)
 {
+    struct cuda_range range("linear_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     int in_bf16 = cuda_state(k)->arithmetic == ARITHMETIC_BF16;
     const void *in = dy->data;
@@ -75,6 +78,7 @@ static char *row_of(struct kernels *k, const struct buffer *b, size_t first, siz
 static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
                         int typical, int accumulate)
 {
+    struct cuda_range range("linear_runs");
     size_t rows;
     int out_bf16 = cuda_is_bf16(k, y);
     for (size_t i = 0; i < run_count; i += join_runs(&rows, runs, i, run_count)) {
@@ -99,6 +103,7 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
 static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
                                 size_t run_count, int typical, int accumulate)
 {
+    struct cuda_range range("linear_runs_reverse");
     size_t rows;
     for (size_t i = 0; i < run_count; i += join_runs(&rows, runs, i, run_count)) {
         const struct weight *w = runs[i].weight;

@@ -240,6 +240,7 @@ static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
 
 static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
 {
+    struct cuda_range range("write_index");
     size_t bytes = count * sizeof *values;
     struct cuda_letter *l = bytes ? letter_next(k, bytes) : NULL;
     cudaStream_t stream = cuda_state(k)->stream;
@@ -315,6 +316,7 @@ static struct reading *reading_take(struct kernels *k, size_t bytes, struct erro
 
 static struct reading *read_begin(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e)
 {
+    struct cuda_range range("read_begin");
     struct cuda_state *s = cuda_state(k);
     size_t size = k->role_size[b->role];
     struct reading *r = reading_take(k, READING_VALUES + count * size, e);
@@ -339,6 +341,7 @@ static struct reading *read_begin(struct kernels *k, const struct buffer *b, siz
 
 static int read_end(struct kernels *k, double *values, struct reading *r, struct error *e)
 {
+    struct cuda_range range("read_end");
     struct cuda_state *s = cuda_state(k);
     if (cuda_check(k, cudaEventSynchronize(r->done), "run") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {
         report_fault(k, (const struct cuda_fault *)r->pinned);
@@ -352,6 +355,7 @@ static int read_end(struct kernels *k, double *values, struct reading *r, struct
 
 static int synchronize(struct kernels *k, struct error *e)
 {
+    struct cuda_range range("synchronize");
     struct cuda_state *s = cuda_state(k);
     if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 &&
         cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {

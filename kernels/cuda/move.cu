@@ -65,22 +65,26 @@ static struct move whole(struct rows rows, int width)
 
 static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
 {
+    struct cuda_range range("copy");
     move<0>(k, y, x, 1, whole(rows, width));
 }
 
 static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
 {
+    struct cuda_range range("add");
     move<1>(k, y, x, 1, whole(rows, width));
 }
 
 static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width)
 {
+    struct cuda_range range("tail");
     struct move m = {(size_t)to, 0, (size_t)from, (size_t)(from - to), (size_t)to, (size_t)width};
     move<0>(k, y, x, segments, m);
 }
 
 static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from, int width)
 {
+    struct cuda_range range("tail_reverse");
     struct move m = {(size_t)from, (size_t)(from - to), (size_t)to, 0, (size_t)to, (size_t)width};
     move<1>(k, dx, dy, segments, m);
 }
@@ -88,6 +92,7 @@ static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buff
 static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
                  int before, int behind, int width)
 {
+    struct cuda_range range("join");
     size_t all = (size_t)before + (size_t)behind;
     struct move first = {all, 0, (size_t)before, 0, (size_t)before, (size_t)width};
     struct move second = {all, (size_t)before, (size_t)behind, 0, (size_t)behind, (size_t)width};

@@ -315,6 +315,7 @@ static void launch_norm_reverse(struct kernels *k, float *dx, bf16 *rounded, con
 static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
                          const struct norm *norm, struct rows rows, int width)
 {
+    struct cuda_range range("norm");
     int total = rows.segments * rows.count;
     if (y && cuda_is_bf16(k, y))
         launch_norm(k, (bf16 *)y->data, (float *)statistics->data, (const float *)x->data, norm, total, width);
@@ -327,6 +328,7 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *ro
                          const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
                          int width, int accumulate)
 {
+    struct cuda_range range("norm_reverse");
     int total = rows.segments * rows.count, narrow = rounded && cuda_is_bf16(k, rounded);
     bf16 *to = narrow ? (bf16 *)rounded->data : NULL;
     if (cuda_is_bf16(k, dy))
@@ -347,6 +349,7 @@ static dim3 head_grid(long tasks)
 static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
                        const struct norm *norm, struct rows rows, int heads, int head_size, int width)
 {
+    struct cuda_range range("norm_heads");
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, head_size);
@@ -362,6 +365,7 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
                                const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
                                int head_size, int width)
 {
+    struct cuda_range range("norm_heads_reverse");
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, head_size);

@@ -72,6 +72,7 @@ static int stored_as_bf16(const struct weight *w)
 static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
                   const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
 {
+    struct cuda_range range("embed");
     int positions_bf16 = stored_as_bf16(position_table);
     if (stored_as_bf16(table) && positions_bf16)
         launch_embed<bf16, bf16>(k, x, tokens, table, position_table, position_count, scale, rows, width);
@@ -142,6 +143,7 @@ static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *
 static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
                    int direction)
 {
+    struct cuda_range range("rotate");
     const struct attention_shape *s = &a->shape;
     const struct cuda_attention *d = cuda_attention(a);
     unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs, half = s->pairing == PAIRING_HALF;
@@ -196,6 +198,7 @@ static void launch_scale(struct kernels *k, struct buffer *q, const float *facto
 
 static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
 {
+    struct cuda_range range("scale_queries");
     const float *factor = cuda_attention(a)->factor + (a->shape.positions - rows.count);
     if (cuda_is_bf16(k, q))
         launch_scale<bf16>(k, q, factor, rows, (size_t)width);
@@ -227,6 +230,7 @@ __global__ void __launch_bounds__(BLOCK) clip_elements_reverse(T *dx, const T *x
 
 static void clip(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width)
 {
+    struct cuda_range range("clip");
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
         LAUNCH(clip_elements<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)x->data, (float)limit,
@@ -238,6 +242,7 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
 
 static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width)
 {
+    struct cuda_range range("clip_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
         LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data,
@@ -283,6 +288,7 @@ static void launch_row_norms(struct kernels *k, struct buffer *norms, const stru
 
 static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
 {
+    struct cuda_range range("row_norms");
     if (cuda_is_bf16(k, x))
         launch_row_norms<bf16>(k, norms, x, factor, rows, (size_t)width);
     else

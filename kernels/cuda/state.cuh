@@ -19,6 +19,9 @@ extern "C" {
 }
 
 #include <cublasLt.h>
+#ifdef __CUDACC__
+#include <nvtx3/nvToolsExt.h>
+#endif
 
 /* How matrix products and attention compute. Activations are float for the first two, bf16 for the third; the residual stream,
  * its gradient and statistics are always float. */
@@ -60,6 +63,26 @@ struct cuda_work {
 };
 
 struct cuda_products; /* product.cu */
+
+/* The time that an operation takes the host, as a range of this name in Nsight Systems, which shows with it what the operation
+ * enqueued. Where nobody traces it is a test of a pointer; on the host's stand-in nothing. */
+struct cuda_range {
+#ifdef __CUDACC__
+    explicit cuda_range(const char *name)
+    {
+        nvtxRangePushA(name);
+    }
+    ~cuda_range()
+    {
+        nvtxRangePop();
+    }
+#else
+    explicit cuda_range(const char *) {}
+    ~cuda_range() {}
+#endif
+    cuda_range(const cuda_range &) = delete;
+    cuda_range &operator=(const cuda_range &) = delete;
+};
 
 /* What k->state->fast points to. */
 struct cuda_state {

@@ -266,6 +266,7 @@ static int weight_fill(struct kernels *k, struct weight *w, const struct weight_
 static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
                                   struct error *e)
 {
+    struct cuda_range range("weight_load");
     struct weight *w;
     if (kernels_take_error(k, e))
         return NULL;
