@@ -24,6 +24,20 @@ static const char *const LOOSE[] = {
     "-ln(3+t)-ln(3+t)^0.1+5*ln(ln(3+t))",
     "-ln(1+t)-exp(sqrt(ln(ln(3+t))))",
     "ln(max(0,cos(t/11)))-1.3*ln(1+t)",
+    /* waves that do not come back after whole distances: their worst values bound the tail beyond 2^16 */
+    "-ln(1+t)*(2.5+sin(t))",
+    "-2*ln(1+t)*(1+sin(t)/4)",
+    "sin(t/1000)-t/1e5",
+    "5*cos(6.28*t)-t/1e5",
+    "-1.5*ln(1+t)+sin(t)",
+    "ln(sin(t)^2)-1.5*ln(1+t)",
+    "ln(1-sin(t/6))-1.6*ln(3+t)",
+    "ln((1+cos(t/10))/(1+t)^1.5)",
+    "-1.2*ln(1+t)+sin(t)+0.5*cos(3*t+1)",
+    "ln(1.001+cos(t))-1.2*ln(1+t)",
+    "-1.1*ln(1+t)+sin(t)",
+    "-ln(2+t)-2*ln(ln(2+t))+sin(t)",
+    "t==0?0:2*ln(abs(sin(t/50)/(t/50)))",
     NULL,
 };
 

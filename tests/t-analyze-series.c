@@ -206,11 +206,7 @@ static void test_known(void **state)
         {"sum(i,1,t,i<5?-i:-inf)", "-", 1, "0.01", 0, "3"},
         {"-sum(i,1,t,10^6000/i)", "-", 1, "0.01", 0, "1"},
         {"-sum(i,1,t,(1+1/i)^1e9)", "-", 1, "0.01", 100000, "1"},
-        /* waves beside t, and frequencies that are not rational: direct sums in long double with the mean tail */
-        {"-(2.5+sin(t))*ln(1+t)", "-", 1, "0.01", 0, "414"},
-        {"-2*ln(1+t)*(1+sin(t)/4)", "-", 1, "0.01", 0, "584"},
-        {"-(1.5+0.3*cos(t))*ln(1+t)", "-", 1, "0.01", 0, "12186160"},
-        {"-(2.5+cos(t/3))*ln(1+t)", "-", 1, "0.01", 0, "426"},
+        /* a frequency that is not rational: a direct sum in long double with the mean tail */
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
         /* samples at angles with rational sines are those of the function between whole t as well: mpmath, 70 digits */
         {"t<120?-t/2:-60-(t-120)/20+ln(1+10^-44*cos(2*pi*t*(1+(1-cos(2.48*t))/10^14)))", "-", 1,
@@ -237,14 +233,18 @@ static void test_known(void **state)
         {"-abs(t-10^40)", "-", 1, "0.01", 0, "10000000000000000000000000000000000000005"},
         {"-(t-10^30)^2", "-", 1, "0.01", 0, "1000000000000000000000000000003"},
     };
+    int wrong = 0;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct opened o = open_series(known[i].formula, known[i].sets, known[i].head, 8);
         const char *found = trf(o.series, known[i].epsilon, known[i].length, 1);
-        if (strcmp(found, known[i].trf) != 0)
-            fail_msg("%s %s eps %s length %llu: %s (expected %s)", known[i].formula, known[i].sets, known[i].epsilon,
-                     (unsigned long long)known[i].length, found, known[i].trf);
+        if (strcmp(found, known[i].trf) != 0) {
+            print_error("%s %s eps %s length %llu: %s (expected %s)\n", known[i].formula, known[i].sets, known[i].epsilon,
+                        (unsigned long long)known[i].length, found, known[i].trf);
+            wrong++;
+        }
         close_series(&o);
     }
+    assert_int_equal(wrong, 0);
 }
 
 /* ---- far beyond machine words ---- */
@@ -606,13 +606,12 @@ static void test_sums(void **state)
     assert_true(lo > 1 && isfinite(lo) && isinf(hi));
     close_series(&o);
     close_series(&p);
-    /* what the first sums told stays where the work ends with sharper ones; 10^5 terms in long double */
+    /* 10^5 terms in long double */
     o = open_series("-(1+cos(t)*cos(2*t))*ln(1+t)", "-", 1, 8);
     struct series_count c;
     struct formula_error e;
     assert_int_equal(series_trf_finite(o.series, "0.01", 100000, &c, &lo, &hi, &e), 0);
     assert_true(lo <= 5661.5147161103850237 && hi >= 5661.5147161103850237 && hi - lo < 1e-9);
-    assert_non_null(series_spent(o.series));
     series_count_free(&c);
     close_series(&o);
 }

@@ -4,21 +4,17 @@
  * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) * integral of |f^(2m)|,
  * |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r (Cauchy).
  *
- * With waves, f = g V, V a sum of modes V_k exp(i k w t), it is the sum of V_0 times this for g, of V_k (C_k(j) - C_k(N)) for k
- * not 0 (modes.h), and R in all at most 4 n! / r^n * max of |g(z)| * (j - N) * (|V_0| / (2 pi)^n + sum of |V_k| / distance_k^n).
- *
  * The maximum is taken of complex balls over a rectangle around each of a series of panels. Which order, panels and radii do is
  * searched for (search/panels.c); each panel is taken with the bound that was found here. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_EULER_H
 #define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
-#include "analyze/series/proof/modes.h"
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
 struct euler;
-/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about 2^-target. modes: the modes of
- * that node, of which e then is an owner; all below is of g in place of f, but the sums. NULL: as f is. NULL: memory. */
-struct euler *euler_new(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, slong prec, slong target);
+/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about 2^-target. NULL: memory. */
+struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target);
 void euler_free(struct euler *e);
 
 /* ---- panels: until the first sum is asked for ---- */
@@ -27,9 +23,7 @@ static const double EULER_NONE = 1e300;
 /* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; EULER_NONE if there is none. */
 double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r);
 /* log2 of a bound of the remainder of order n, from log2 of the size of f and of the length. */
-double euler_remainder(const struct euler *e, double n, double r, double magnitude_log2, double length_log2);
-/* Up to about which order that falls. */
-double euler_reach(const struct euler *e, double r);
+double euler_remainder(double n, double r, double magnitude_log2, double length_log2);
 double euler_length(const fmpz_t a, const fmpz_t b);
 /* Sets 2m; there are no panels any more. */
 void euler_order(struct euler *e, slong order);

@@ -243,20 +243,6 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 
 /* ---- complex balls and power series ---- */
 
-void evaluator_turn(struct evaluator *v, const acb_t place)
-{
-    for (int i = 0; i < v->steps; i++) {
-        struct step *s = &v->step[i];
-        if (s->kind == X_OPAQUE)
-            acb_set(s->complex, place);
-        s->turned = s->kind != X_T;
-        for (int k = 0; k < s->count; k++)
-            s->turned &= v->step[s->child[k]].turned;
-        if (s->turned && s->count && s->depends)
-            step_complex(s, v->step, place, v->prec);
-    }
-}
-
 /* exp(b) on a set, from its parts there. 1 if b is proved to be analytic on it: exp(b) may be too large for a ball all the same.
  */
 static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
@@ -264,7 +250,7 @@ static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
     int analytic;
     work_done += 1.5 * v->cost;
     for (int i = 0; i < v->steps; i++)
-        if (v->step[i].depends && !v->step[i].turned)
+        if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);
     LOCAL(acb, factor);
     acb_set_arb(out, v->q);

@@ -26,9 +26,6 @@ slong evaluator_more(const struct evaluator *v);
 int evaluator_point(arb_t out, struct evaluator *v, const arb_t t);
 /* The work of that, or of a term of evaluator_block. */
 double evaluator_cost(const struct evaluator *v, int block);
-/* What the leaf X_OPAQUE stands for in complex balls and power series, from now on; indeterminate at first. What has no t is
- * worked out here. */
-void evaluator_turn(struct evaluator *v, const acb_t place);
 /* exp(b(z)); b must have no kinks. Indeterminate where b is not proved to be analytic. */
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z);
 /* Taylor coefficients of exp(b(t + x)), `length` of them; no kinks. */

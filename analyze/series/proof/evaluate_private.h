@@ -9,7 +9,6 @@ struct step {
     enum expression_kind kind;
     int node, count, depends;
     int beside; /* needed although the waves are added up apart */
-    int turned; /* the complex value is that of the last evaluator_turn */
     int *child; /* [count] steps */
     arb_ptr weight; /* [count] X_LINEAR */
     arb_t q; /* X_LINEAR, X_NUMBER, X_INFINITY */

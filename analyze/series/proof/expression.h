@@ -70,7 +70,6 @@ struct expression_pool {
     unsigned long *seen; /* [capacity + 1] by the last walk, whose number comes first */
     struct turn_bounds *turn; /* [capacity] found so far */
     int whole_turns; /* none are to be found */
-    int any_t; /* what is made has to have the value of what it is made of at every t, not only at whole t */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
     double end; /* of the work: behind it nothing is made (work.h) */
 };

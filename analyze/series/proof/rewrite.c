@@ -302,8 +302,8 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             return result;
     }
     LOCAL(fmpq, w);
-    if (!p->any_t && kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && p->node[exponent].total &&
-        p->node[exponent].depends && expression_is_whole(p, exponent)) { /* |b|^u cos(pi u), u whole */
+    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && p->node[exponent].total && p->node[exponent].depends &&
+        expression_is_whole(p, exponent)) { /* |b|^u cos(pi u), u whole */
         fmpq_neg(w, p->node[base].q);
         int size = expression_power(p, expression_number(p, w), exponent);
         int turn = expression_multiply(p, expression_leaf(p, X_PI), exponent);
@@ -433,7 +433,7 @@ static int without_turns(struct expression_pool *p, int a, int turns)
 {
     int result = a, linear = kind_of(p, a) == X_LINEAR, count = linear ? p->node[a].count : 1;
     LOCAL(fmpq, factor, w, q);
-    for (int i = 0; i < count && !p->any_t; i++) {
+    for (int i = 0; i < count; i++) {
         int child = linear ? p->node[a].child[i] : a;
         fmpq_one(factor);
         if (linear)

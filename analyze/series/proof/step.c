@@ -205,7 +205,6 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
     case X_EXP: acb_exp(out, a, prec); break;
     case X_SIN:
     case X_COS: wave_of_complex(out, s->kind == X_COS, a, prec); break;
-    case X_OPAQUE: break; /* what it was set to */
     default: acb_indeterminate(out); break;
     }
 }
@@ -291,7 +290,6 @@ void step_series(struct step *s, const struct step *all, slong length, slong pre
     case X_EXP: acb_poly_exp_series(out, a->series, length, prec); break;
     case X_SIN:
     case X_COS: wave_series(out, s->kind == X_COS, a->series, length, prec); break;
-    case X_OPAQUE: break;
     default: acb_poly_set_coeff_acb(out, 1, s->complex); break; /* which is indeterminate */
     }
     acb_poly_set_coeff_acb(out, 0, s->complex);

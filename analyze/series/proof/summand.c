@@ -1,7 +1,7 @@
 /* What is summed: making it, and its values. */
 #include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/modes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,6 @@ void summand_release(struct series_summand *f)
         fmpz_clear(f->piece[i].end);
     }
     free(f->piece);
-    modes_release(f->modes);
     fmpz_clear(f->flank);
     fmpz_clear(f->flank + 1);
     fmpz_clear(f->shift);

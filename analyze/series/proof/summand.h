@@ -98,7 +98,6 @@ struct series_summand {
     struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
     int waves; /* 1: the bias is a combination of many waves, -1: it is not, 0: nobody asked */
-    struct modes *modes; /* of the last piece, where it has some and is summed at every distance (modes.h) */
     fmpz flank[2]; /* noted by the search: a peak is between these, and what is beyond hardly counts; 0, 0: it knows of none */
     int references, shared; /* shared: the pool is another's */
 };

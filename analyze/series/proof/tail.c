@@ -1,5 +1,5 @@
 /* Bounds of tails. */
-#include "analyze/series/proof/modes.h"
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 #include "analyze/series/proof/work.h"
@@ -149,35 +149,12 @@ static void closer_tail(arb_t out, struct expression_pool *p, int root, const fm
     ball_narrow(out, tail);
 }
 
-/* [5.10] V_0 times the tail of g, which falls to 0 from X <= `from` on, and of each mode k at most g(from) / |sin(k w / 2)|. */
-static void modes_tail(arb_t out, const struct modes *m, const fmpz_t X, const arb_t from, slong prec)
-{
-    LOCAL(mag, error, bound);
-    LOCAL(arb, first);
-    arb_indeterminate(out);
-    struct evaluator *v = range_falls(m->p, m->smooth, X, NULL) ? evaluator_new(m->p, m->smooth, prec, NULL) : NULL;
-    if (!v || evaluator_point(first, v, from)) {
-        evaluator_free(v);
-        return;
-    }
-    evaluator_free(v);
-    if (!falling_tail(out, m->p, m->smooth, from, prec))
-        closer_tail(out, m->p, m->smooth, X, from, prec);
-    arb_get_mag(error, out);
-    mag_mul(error, error, m->rest);
-    arb_get_mag(bound, first);
-    mag_addmul(error, bound, m->turn);
-    arb_mul(out, out, acb_realref(m->weight), prec);
-    arb_add_error_mag(out, error);
-}
-
 /* [4.2] */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     const fmpz *X; /* not copied: it may have millions of bits */
     LOCAL(fmpz, near);
-    LOCAL(arb, tail);
     arb_indeterminate(out);
     if (!ball_reaches(from, last->first))
         return;
@@ -199,13 +176,8 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         X = fmpz_cmp(near, f->tail_from) < 0 ? f->tail_from : near;
     }
     arb_indeterminate(out);
-    int reached = ball_reaches(from, X);
     if (f->tail == TAIL_GROWTH)
         residues_tail(out, f, from, prec);
-    else if (reached)
+    else if (ball_reaches(from, X))
         closer_tail(out, f->pool, last->root, X, from, prec);
-    if (f->modes && f->modes->smooth >= 0 && f->modes->p == f->pool && f->modes->root == last->root && reached) {
-        modes_tail(tail, f->modes, X, from, prec);
-        ball_narrow(out, tail);
-    }
 }

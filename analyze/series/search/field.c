@@ -277,15 +277,13 @@ static int is_closed(const struct series_summand *f)
     LOCAL(arb, x, t);
     for (int k = 0; k < f->pieces && closed; k++) {
         const struct piece *piece = &f->piece[k];
-        int modes = f->modes && k + 1 == f->pieces;
-        if (piece->kind == PIECE_ROUGH && !modes)
+        if (piece->kind == PIECE_ROUGH)
             closed = 0;
-        if (piece->kind != PIECE_SMOOTH && !modes)
+        if (piece->kind != PIECE_SMOOTH)
             continue;
         arb_set_fmpz(t, piece->first);
         arb_add_ui(t, t, 64, 64);
-        closed &= (!modes || f->modes->smooth >= 0) &&
-                  antiderivative(x, &vanishes, f->pool, modes ? f->modes->smooth : piece->root, t, 64);
+        closed &= antiderivative(x, &vanishes, f->pool, piece->root, t, 64);
     }
     return closed;
 }

@@ -5,12 +5,8 @@
 
 enum {
     FAILURES = 12, /* of panels, until another order is looked for */
-    GUARD = 8, /* bits */
-    CHANGING_GUARD = 40 /* with modes that change the first panel is the hardest by far */
+    GUARD = 8 /* bits */
 };
-
-/* With slow waves circles are tried so many times wider. */
-static const double MODES_WIDER = 1024;
 
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
 static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, double most_work)
@@ -18,17 +14,16 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
-    double widest = (double)most * (euler_reach(e, 1) < 6 ? MODES_WIDER : 1);
-    for (double r = 1; r <= widest && failures < 4 && work_done < most_work; r *= 1.1892) {
+    for (double r = 1; r <= (double)most && failures < 4 && work_done < most_work; r *= 1.1892) {
         double size = euler_magnitude(e, a, b, r);
         if (size == EULER_NONE) {
             failures++;
             continue;
         }
-        slong limit = (slong)euler_reach(e, r);
+        slong limit = (slong)(2 * M_PI * r);
         limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
         for (slong order = 2; order <= limit; order += 2)
-            if (euler_remainder(e, (double)order, r, size, length) <= -target) {
+            if (euler_remainder((double)order, r, size, length) <= -target) {
                 best = order;
                 break;
             }
@@ -39,7 +34,7 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 /* Offers a panel with radii that suit it, until one will do. */
 static double offer(struct euler *e, const fmpz_t next, slong order, double target, double most_work)
 {
-    double best = EULER_NONE, near = (double)order / euler_reach(e, 1), far, wide;
+    double best = EULER_NONE, near = (double)order / (2 * M_PI), far, wide;
     LOCAL(fmpz, width);
     fmpz_sub(width, next, euler_end(e));
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;
@@ -95,10 +90,10 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
     return 0;
 }
 
-struct euler *search_euler(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, const fmpz_t end,
-                           slong prec, slong target, double most_work)
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target,
+                           double most_work)
 {
-    struct euler *e = euler_new(p, root, modes, N, prec, target);
+    struct euler *e = euler_new(p, root, N, prec, target);
     LOCAL(fmpz, b);
     if (!e)
         return NULL;
@@ -111,10 +106,10 @@ struct euler *search_euler(const struct expression_pool *p, int root, struct mod
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64, order = 0, guard = modes && modes->samples ? CHANGING_GUARD : GUARD;
+    slong most = prec / 2 + 64, order = 0;
     for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && work_done < most_work;
          narrower++) { /* near a far peak */
-        order = choose_order(e, N, b, (double)(target + guard), most, most_work);
+        order = choose_order(e, N, b, (double)(target + GUARD), most, most_work);
         fmpz_sub(b, b, N);
         fmpz_fdiv_q_2exp(b, b, 3);
         fmpz_add(b, b, N);

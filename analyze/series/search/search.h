@@ -51,11 +51,11 @@ int search_first(const int *node, int r);
 
 /* ---- panels.c ---- */
 
-/* A sum of node `root`, with its modes or without (NULL), over N <= t < end by Euler's and Maclaurin's formula, with an error
+/* A sum of node `root` over N <= t < end by Euler's and Maclaurin's formula, with an error
  * below about 2^-target, in balls of prec bits. NULL where the remainder cannot be bounded so well, or memory is short, or
  * that much work has been done. */
-struct euler *search_euler(const struct expression_pool *p, int root, struct modes *modes, const fmpz_t N, const fmpz_t end,
-                           slong prec, slong target, double most_work);
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target,
+                           double most_work);
 
 /* ---- sums.c ---- */
 

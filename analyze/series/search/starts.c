@@ -1,5 +1,4 @@
 /* From which distance on a rule is tried. */
-#include "analyze/series/proof/modes.h"
 #include "analyze/series/search/search.h"
 
 #include <stdlib.h>
@@ -13,12 +12,8 @@ enum {
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
     ANGLE_BITS = 4096,
-    SIXTHS = 12, /* of pi, in a turn */
-    MODES_PREC = 64
+    SIXTHS = 12 /* of pi, in a turn */
 };
-
-/* Of looking for modes. */
-static const double MODES_WORK = 4e5;
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
 static int first_start(struct series_summand *f, int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
@@ -184,7 +179,7 @@ int search_first(const int *node, int r)
     return first;
 }
 
-/* At every how many distances Euler's formula may be tried, whether it is worth that, and the modes of waves. */
+/* At every how many distances Euler's formula may be tried, and whether it is worth that. */
 static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
@@ -197,23 +192,13 @@ static void find_strands(struct series_summand *f)
     }
     if (distinct > STRANDS_MAX)
         f->strands.count = 1;
-    int all = f->strands.count == 1 && !strands_are_powers(&f->strands);
-    if (all && (kinked || last->kind == PIECE_SMOOTH) && search_left(f) > MODES_WORK)
-        f->modes = modes_new(f->pool, last->root, MODES_PREC);
-    for (int r = 0; r < f->strands.count && kinked && !f->modes && !f->wild; r++) {
-        int node = nodes[r];
-        if (r > 0 && search_spent(f, "waves were taken apart")) {
-            f->wild = 1;
-            break;
-        }
+    for (int r = 0; r < f->strands.count && kinked && !f->wild; r++) {
         if (search_first(nodes, r) < r)
             continue;
-        struct modes *modes = node == NODE_MINUS_INFINITY || all ? NULL : modes_new(f->pool, node, MODES_PREC);
-        struct evaluator *v = evaluator_new(f->pool, modes && modes->smooth >= 0 ? modes->smooth : node, 64, NULL);
+        struct evaluator *v = evaluator_new(f->pool, nodes[r], 64, NULL);
         LOCAL(acb, z);
-        modes_release(modes);
         acb_set_ui(z, 1 << 20);
-        if (node != NODE_MINUS_INFINITY && v)
+        if (nodes[r] != NODE_MINUS_INFINITY && v)
             evaluator_complex(z, v, z);
         f->wild = !v || !acb_is_finite(z);
         evaluator_free(v);

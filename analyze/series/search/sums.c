@@ -10,12 +10,10 @@
 enum {
     ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
-    WAVES_LEAD = 1 << 20, /* with waves */
     FEW = 64, /* powers, which are added up */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
-    MODES_GUARD = 8, /* bits */
     FINER = 8, /* times a panel beside a peak is halved, until little is in it */
     FLANK_TRIES = 12000, /* panels in all */
     FLANK_GUARD = 24, /* bits: there are many panels */
@@ -31,9 +29,6 @@ static const char ADDING[] = "terms were added";
 static const double POINTS_LEAST = 8e4;
 /* Of choosing panels for a strand. */
 static const double PANELS_WORK = 1e7;
-/* Sums that a question asks for, times what a power series takes in points: where modes change, for each of the samples. */
-static const double SAMPLES_WORK = 24 * 48;
-
 struct plan {
     struct series_summand *f;
     struct sums *sums;
@@ -115,13 +110,12 @@ static void find_far(struct plan *plan)
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
-    int fixed = f->modes && f->modes->smooth >= 0, closed = 0, vanishes, root = fixed ? f->modes->smooth : last->root;
-    const fmpz *falls = fixed ? f->tail_from : f->decreasing_from;
-    if (fixed || (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing)) {
-        fmpz_set(far, fmpz_cmp(falls, last->first) > 0 ? falls : last->first);
+    int closed = 0, vanishes;
+    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
+        fmpz_set(far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
         arb_set_fmpz(from, far);
         arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, f->pool, root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
     }
     if (!closed)
         fmpz_set(far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
@@ -209,7 +203,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
 
 /* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
 static int try_strands(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits,
-                       const int *node, struct modes *const *modes, const struct strands *strands, ulong lead_max)
+                       const int *node, const struct strands *strands)
 {
     struct euler *e[PERIOD_MAX];
     int hard = 0;
@@ -222,7 +216,7 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     fmpz_sub(from, to, first);
     int few = powers && fmpz_cmp_ui(from, FEW) <= 0;
     for (ulong lead = few ? FEW : 0;
-         lead <= lead_max && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
+         lead <= LEAD_MAX && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         strand_distance(N, from, 0, strands);
@@ -239,7 +233,7 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
             int r = (hard + i) % strands->count;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
-            e[r] = search_euler(plan->f->pool, node[r], modes[r], from, to, plan->prec, plan->target, most_work);
+            e[r] = search_euler(plan->f->pool, node[r], from, to, plan->prec, plan->target, most_work);
             failed = !e[r];
             if (failed)
                 hard = r;
@@ -254,42 +248,14 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     return 0;
 }
 
-/* Modes of waves for so many bits, NULL: there are none, or they change and take too long. */
-static struct modes *payable_modes(struct series_summand *f, int node, slong prec)
-{
-    struct modes *modes = modes_new(f->pool, node, prec + MODES_GUARD);
-    struct evaluator *v = modes && modes->samples ? evaluator_new(f->pool, modes->sample[0], prec, NULL) : NULL;
-    if (v && SAMPLES_WORK * modes->samples * evaluator_cost(v, 0) > search_left(f)) {
-        search_stopped(f, "waves were taken apart");
-        modes_release(modes);
-        modes = NULL;
-    }
-    evaluator_free(v);
-    return modes;
-}
-
-/* The same with the modes of waves where there are any, else (or if that will not do) without. */
+/* The same of all strands of the last piece, or of one piece before it. */
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
-    struct modes *modes[PERIOD_MAX] = {NULL};
     struct strands strands = piece->unbounded ? plan->f->strands : (struct strands){.count = 1};
-    int waves = 0, known = 0, node[PERIOD_MAX];
-    for (int r = 0; r < strands.count; r++) {
+    int node[PERIOD_MAX];
+    for (int r = 0; r < strands.count; r++)
         node[r] = strand_node(plan->f->pool, piece->root, r, &strands);
-        if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r || search_spent(plan->f, "waves were taken apart"))
-            continue;
-        modes[r] = plan->f->modes && plan->f->modes->smooth >= 0 && plan->f->modes->root == node[r]
-                       ? modes_hold(plan->f->modes)
-                       : payable_modes(plan->f, node[r], plan->prec);
-        waves |= modes[r] != NULL;
-    }
-    if (waves)
-        known = try_strands(points, plan, piece, end, most, fits, node, modes, &strands, WAVES_LEAD);
-    for (int r = 0; r < strands.count; r++) {
-        modes_release(modes[r]);
-        modes[r] = NULL;
-    }
-    return known ? known : try_strands(points, plan, piece, end, most, fits, node, modes, &strands, LEAD_MAX);
+    return try_strands(points, plan, piece, end, most, fits, node, &strands);
 }
 
 /* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
@@ -329,16 +295,6 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     return bound(plan, piece, N, end);
 }
 
-/* The modes of its last piece to as many bits as the sums. */
-static void sharpen_modes(struct series_summand *f, slong prec)
-{
-    struct modes *sharper = f->modes && f->modes->smooth >= 0 ? modes_new(f->pool, f->modes->root, prec + MODES_GUARD) : NULL;
-    if (!sharper)
-        return;
-    modes_release(f->modes);
-    f->modes = sharper;
-}
-
 /* The sums of one summand. NULL with *e on failure. */
 static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec, int quick,
                            struct formula_error *e)
@@ -347,7 +303,6 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
     const struct piece *piece;
     const fmpz *end;
     int wanted, failed, wild = f->wild;
-    sharpen_modes(f, prec);
     do {
         sums_free(plan.sums); /* once more, now that it is known what cannot be done */
         plan.exhausted = failed = 0;
