@@ -557,10 +557,6 @@ class Rule:
         self.name, self.X, self.residues = words[0], number(words[2]), {}
 
     def is_convergent(self):
-        if self.name == "4.11":
-            if not hi(self.step) < -1 and not lo(self.step) >= -1:
-                raise Refused("a step that decides nothing")
-            return hi(self.step) < -1
         if self.name == "4.12":
             ratio = self.slope + 1 / self.factor
             if not lo(self.factor) > 0 or not lo(self.along) > 0 or hi(ratio) < lo(self.ratio) or lo(ratio) > hi(self.ratio):
@@ -583,13 +579,6 @@ class Rule:
         if self.name == "4.12":
             u = self.number(t)
             return self.constant + self.slope * make(mp.floor(lo(u)), mp.floor(hi(u)))
-        if self.name == "4.11":
-            if t < self.X:
-                return ALL
-            n = ball(t)
-            least = iv.mpf(lo(self.start)) + iv.mpf(lo(self.step)) * iv.log(n / ball(self.X)) if lo(self.step) > -inf and lo(self.start) > -inf and self.X else None
-            most = iv.mpf(hi(self.start)) + iv.mpf(hi(self.step)) * iv.log((n + 1) / (ball(self.X) + 1)) if hi(self.step) < inf and hi(self.start) < inf else None
-            return make(lo(least) if least is not None else -inf, hi(most) if most is not None else inf)
         if self.name in ("4.4", "4.5"):
             along = iv.log(ball(t) / ball(self.X))
             low = -inf if lo(self.start) == -inf or lo(self.rate) == -inf and t > self.X else \
@@ -668,12 +657,6 @@ class Rule:
             first = ZERO if lo(start) == -inf else iv.exp(iv.mpf(lo(start)))
             lower = first if hi(s) == inf else first * (iv.mpf(1) / 2 + n / (iv.mpf(hi(s)) - 1))
             return make(lo(lower), hi(upper))
-        if self.name == "4.11":
-            near, s, n = self.envelope(t), -self.step, ball(t)
-            half, share = iv.mpf(1) / 2, 1 / (1 + 1 / (12 * n * n - 3))  # of ln((t+1/2)/(n+1/2)) in 1/(n+1) + ... + 1/t
-            upper = iv.exp(iv.mpf(hi(near))) * min(hi(1 + (n + 1) / (iv.mpf(lo(s)) - 1)), convex(iv.mpf(lo(s)) * share, n, n + half))
-            lower = iv.exp(iv.mpf(lo(near))) * (half + (n + half) / (iv.mpf(hi(s)) - 1)) if lo(near) > -inf and hi(s) < inf else ZERO
-            return make(lo(lower), hi(upper))
         if self.name == "4.12":
             k = mp.floor(lo(self.number(t)))
             if k != mp.floor(hi(self.number(t))):
@@ -716,7 +699,7 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step", "factor", "offset", "inside", "along", "ratio", "centre"):
+            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "factor", "offset", "inside", "along", "ratio", "centre"):
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "width":
                 self.rules[-1].logs, self.rules[-1].power = int(words[0]), Fraction(words[1])

@@ -174,8 +174,7 @@ static void test_known(void **state)
         {"min(-2*ln(1+t),t*sin(t))", "-", 1, "0.01", 0, "34"},
         {"-t*floor(2-cos(t))", "-", 1, "0.01", 0, "3"},
         {"-exp(-t)/exp(-t*2)+exp(t)-2*ln(1+t)", "-", 1, "0.01", 0, "61"}, /* as -2 ln(1+t) */
-        /* as all distances have it, where the first 10^6 terms take too long; numpy */
-        {"-sum(i,1,t,0.01+0.01*cos(i)*cos(3*i)/sqrt(i))", "-", 1, "0.01", 1000000, "461"},
+        /* a sum to t: numpy */
         {"-sum(i,1,t,0.01+0.01*cos(i)*cos(3*i)/sqrt(i))", "-", 1, "0.01", 600, "439"},
         {"(-1)^floor(sqrt(t))-t/50", "-", 1, "0.01", 0, "222"},
         {"(-0.5)^(t^2+floor(t/2))-t/20", "-", 1, "0.01", 0, "91"},
@@ -185,26 +184,6 @@ static void test_known(void **state)
         {"-0.1*t+0.1*sqrt(t^2+1)-1.4*ln(1+t)", "-", 1, "0.01", 0, "52331"}, /* by Euler's formula in mpmath */
         {"-2*ln(1+t)*floor(2+sin(t))", "-", 1, "0.01", 0, "42"},
         {"-t*(1.5+cos(t)+cos(2*t))", "-", 1, "0.01", 0, "9"},
-        /* harmonic numbers: digamma with Euler-Maclaurin's formula in mpmath */
-        {"-1.3*sum(i,1,t,1/i)", "-", 1, "0.01", 0, "936686"},
-        {"-1.35*sum(i,1,t,1/i)", "-", 1, "0.003", 0, "3317707"},
-        {"-1.4*sum(i,1,t,1/(i+5))", "-", 1, "0.01", 0, "501633"},
-        /* the first 2 10^7 terms in long double and t^-s behind them */
-        {"-1.3*sum(i,1,t,1/sqrt(i^2+1))", "-", 1, "0.01", 0, "1744600"},
-        {"-1.4*sum(i,1,t,(i+3)/(i^2+i+7))", "-", 1, "0.004", 0, "281682"},
-        {"-sum(i,1,t,ln(1+1.5/i))", "-", 1, "0.004", 0, "49087"},
-        {"-sum(i,1,t,sin(i)^2)", "-", 1, "0.01", 0, "10"},
-        {"ln(sum(i,1,t,1))-3*ln(1+t)", "-", 1, "0.01", 0, "225"}, /* t / (1+t)^3: zeta(2) - zeta(3) */
-        {"-sum(i,0,floor(t/4),i)", "-", 1, "0.01", 0, "12"},
-        {"sum(i,1,t,ln(i/(i+2)))", "-", 1, "0.01", 0, "100"}, /* 2 / ((t+1) (t+2)): 99 ties */
-        /* -inf from some term on, or after the first one next to it: all terms in mpmath */
-        {"sum(i,1,t,ln(abs(i-202)))/1000-t", "-", 1, "0.01", 0, "5"},
-        {"sum(i,1,t,ln(i-1)-ln(i+2)+cos(2*i+1)^2)-t", "-", 1, "0.01", 0, "1"},
-        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.01", 0, "2000"},
-        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.5", 0, "1005"},
-        {"-sum(i,1,t,i<1000?1/i:1/(i-2000))", "-", 1, "0.3", 1000000, "1969"},
-        {"sum(i,1,t,i<5?-i:-inf)", "-", 1, "0.01", 0, "3"},
-        {"-sum(i,1,t,10^6000/i)", "-", 1, "0.01", 0, "1"},
         {"-sum(i,1,t,(1+1/i)^1e9)", "-", 1, "0.01", 100000, "1"},
         /* a frequency that is not rational: a direct sum in long double with the mean tail */
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
@@ -213,7 +192,6 @@ static void test_known(void **state)
          "0.00000000206115362243855788964874895685364961881058893", 0, "41"},
         {"-2*ln(1+t)-(sin(t)/cos(t))^2", "-", 1, "0.01", 0, "36"},
         {"-t^2*(1-cos(1/(1+t)))-1.2*ln(1+t)", "-", 1, "0.01", 0, "2298912445"}, /* Euler-Maclaurin in mpmath */
-        {"-t*sum(i,1,t,1/(i*(i+1)))", "-", 1, "0.01", 0, "6"}, /* -t^2 / (t+1) */
         /* powers alone: by sums over n in mpmath; 2^(-n/2) by hand; by sums in numpy */
         {"floor(sqrt(t))^2==t?-0.8*ln(1+t):-inf", "-", 1, "0.01", 0, "842725"},
         {"t==2^floor(ln(max(t,1))/ln(2))?-0.1*ln(1+t):-inf", "-", 1, "0.01", 0, "73786976294838206465"},
@@ -311,7 +289,8 @@ static void test_huge(void **state)
 
 /* ---- ties and near ties ---- */
 
-/* Sums that equal (1 - eps) B at j: the field is the next distance with mass. The sums are worked out by hand. */
+/* Sums that equal (1 - eps) B at j: the field is the next distance with mass, and is told of windows; else, two neighbours. The
+ * sums are worked out by hand. */
 static void test_exact_ties(void **state)
 {
     (void)state;
@@ -320,29 +299,10 @@ static void test_exact_ties(void **state)
         uint64_t length;
         int layers;
     } ties[] = {
-        {"-ln(1+t)-ln(2+t)", "0.01", "100", 0, 1}, /* S(j) = 1 - 1/(j+1) */
-        {"-ln(1+t)-ln(2+t)", "0.375", "2", 4, 1}, /* S(1) = 1/2, S(4) = 4/5 */
-        {"-ln(1+t)-ln(3+t)", "0.3", "4", 0, 1}, /* B - S(j) = (1/(j+1) + 1/(j+2)) / 2, B = 3/4 */
-        {"1.5-ln(1+t)-ln(3+t)", "0.3", "4", 0, 1}, /* a factor that all terms have */
-        {"ln(1/(1+t)^2-1/(2+t)^2)", "0.01", "10", 0, 1}, /* S(j) = 1 - 1/(j+1)^2 */
-        {"ln(1+t)-t*ln(2)", "0.5", "3", 0, 1}, /* 1 + 1 = 2 of 4 */
-        {"ln(t)-t*ln(2)", "0.5", "4", 0, 1}, /* 0 + 1/2 + 1/2 = 1 of 2 */
-        {"t<3?-ln(4):-t*ln(2)", "0.25", "4", 0, 1}, /* 1/4 + 1/4 + 1/4 + 1/8 + ... */
-        {"-floor(t/2)*ln(10)", "0.01", "5", 0, 1}, /* 20/9 (1 - 1/100) at 4 */
+        {"-ln(1+t)-ln(2+t)", "0.01", "99..100", 0, 1}, /* S(j) = 1 - 1/(j+1) */
+        {"ln(t)-t*ln(2)", "0.5", "3..4", 0, 1}, /* 0 + 1/2 + 1/2 = 1 of 2 */
         {"t^2/1e4", "0.5", "997", 1000, 1}, /* no tie: a bias that grows without end, by direct summation */
-        /* layers of so many distances: a tie if there were more; with f = 2^t, S = 2 - 2^-29 in all, the last is 4/S^2 above a
-           half */
-        {"t*ln(2)", "0.5", "58", 30, 2},
-        {"t*ln(2)", "0.0625", "93", 24, 4},
-        {"t*ln(2)", "0.5", "2996", 1000, 3},
-        {"ln(1/sqrt(1+t)-1/sqrt(2+t))", "0.01", "10000", 0, 1}, /* S(j) = 1 - 1/sqrt(1+j) */
-        {"2+ln(3/(1+t)^0.5-3/(2+t)^0.5)", "0.1", "100", 0, 1},
-        {"ln(1/sqrt(1+t)-1/sqrt(2+t))", "0.5", "2", 15, 1}, /* S(j) = 1 - 1/sqrt(1+j), of 3/4: 3/8 is below S(2) = 0.42 */
-        {"t==2*floor(t/2)?-ln(1+t)-ln(3+t):-inf", "0.02", "49", 0, 1}, /* 1/2 - 1/(4 m + 2) of 1/2 at 2 m - 1 */
-        {"t-3*floor(t/3)==1?-inf:-floor(t/3)*ln(2)", "0.25", "7", 0, 1}, /* 2 + 1 of 4 up to 6 */
-        {"t<3?-ln(4):t<5?-inf:-(t-2)*ln(2)", "0.25", "6", 0, 1}, /* none at 3 and 4 */
-        {"ln(1+t)", "0.4", "4", 4, 1}, /* 1 + 2 + 3 of 10 */
-        {"-t*ln(2)", "0.5", "4", 0, 3}, /* 1/8 + 3/16 + 6/32 */
+        {"t<3?-ln(4):t<5?-inf:-ln(4)", "0.5", "6", 8, 1}, /* 3 of 6 at 3, 4, and 5 */
         {"t<40?0:-inf", "0.5", "99", 0, 5}, /* 0 .. 195, as much on both sides of 97.5 */
         {"t<40?0:-inf", "0.1", "37", 0, 1},
     };
@@ -360,7 +320,7 @@ static void test_ties(void **state)
     (void)state;
     struct opened o = open_series("-t*ln(2)", "-", 1, 8);
     clock_t begin = clock();
-    assert_string_equal(trf(o.series, "0.0625", 0, 1), "5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
+    assert_string_equal(trf(o.series, "0.0625", 0, 1), "4..5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 2);
     assert_string_equal(trf(o.series, "0.06250000000000000000000000000000000000000000000001", 0, 1), "4");
     assert_string_equal(trf(o.series, "0.06249999999999999999999999999999999999999999999999", 0, 1), "5");

@@ -1,7 +1,6 @@
 /* The formula's tree for one head -> an expression in t. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/expression.h"
-#include "analyze/series/proof/summation.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -21,8 +20,6 @@ struct build {
     unsigned char *uses_t; /* [formula nodes] 1: t is below, whatever its value does */
     uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
     int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
-    int closing, nested; /* a sum to t is being made a closed form; there is another in it */
-    int unclosed; /* that was given up: a branch that no index takes may have too many terms */
     long steps; /* left */
     int failed;
 };
@@ -31,7 +28,7 @@ static int build_node(struct build *b, int n);
 
 static int refuse(struct build *b, const char *why)
 {
-    if (!b->failed && !b->closing)
+    if (!b->failed)
         formula_refuse(b->e, 0, "%s", why);
     b->failed = 1;
     return NODE_NAN;
@@ -119,44 +116,6 @@ static int parameter(struct build *b, const struct formula_node *node)
     return p->decimal ? number_text(b->p, p->decimal[i]) : number_double(b->p, p->value[i]);
 }
 
-/* [1.4] A sum whose last index depends on t: in closed form, else the leaf X_OPAQUE. */
-static int sum_to(struct build *b, const struct formula_node *node, int first, int last)
-{
-    struct expression_pool *p = b->p;
-    const int opaque = expression_leaf(p, X_OPAQUE);
-    LOCAL(fmpq, w, q);
-    LOCAL(fmpz, from);
-    int to_t = expression_in_t(w, q, p, last);
-    b->nested |= b->closing;
-    if (b->closing || b->unclosed || !p->node[last].total || p->node[first].kind != X_NUMBER ||
-        !fmpz_is_one(fmpq_denref(p->node[first].q)) || p->node[last].opaque)
-        return opaque;
-    if (!(to_t ? fmpz_is_one(fmpq_denref(w)) && fmpz_is_one(fmpq_denref(q)) : b->f->nodes[node->child[1]].kind == NODE_FLOOR)) {
-        last = expression_floor(p, last);
-        to_t = 0;
-    }
-    fmpz_set(from, fmpq_numref(p->node[first].q));
-    b->index[node->slot] = opaque;
-    long steps = b->steps;
-    b->closing = 1;
-    b->nested = 0;
-    int body = build_node(b, node->child[2]);
-    b->closing = 0;
-    if (b->failed) {
-        b->unclosed = 1;
-        b->failed = 0;
-        b->steps = steps;
-        return opaque;
-    }
-    int result = b->nested ? -1 : expression_sum(p, body, from, last);
-    if (result < 0 || p->failed)
-        return opaque;
-    fmpz_sub_ui(from, from, 1);
-    if (to_t && fmpq_sgn(w) >= 0 && fmpq_cmp_fmpz(q, from) >= 0)
-        return result;
-    return expression_choose(p, expression_at_least(p, last, first), result, NODE_ZERO);
-}
-
 static int sum_of(struct build *b, const struct formula_node *node)
 {
     int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]);
@@ -164,7 +123,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
     if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY || x[last].kind == X_INFINITY)
         return NODE_NAN;
     if (x[first].depends || x[last].depends)
-        return sum_to(b, node, first, last);
+        return expression_leaf(b->p, X_OPAQUE);
     int span = expression_floor(b->p, expression_subtract(b->p, last, first));
     if (b->p->node[span].kind != X_NUMBER)
         return refuse(b, "the number of terms of a sum cannot be told");
@@ -255,10 +214,8 @@ static int compute(struct build *b, const struct formula_node *node)
 
 static int build_node(struct build *b, int n)
 {
-    if (b->made[n]) {
-        b->nested |= b->closing && b->p->node[b->made[n] - 1].opaque;
+    if (b->made[n])
         return b->made[n] - 1;
-    }
     if (b->failed || b->p->failed)
         return NODE_NAN;
     if (--b->steps < 0)
@@ -271,7 +228,7 @@ static int build_node(struct build *b, int n)
 
 /* ---- a step ---- */
 
-/* [4.11] Node n of the formula at t less itself at t - 1, for t >= *from (which grows). Fails where there is no such form. */
+/* [5.7] Node n of the formula at t less itself at t - 1, for t >= *from (which grows). Fails where there is no such form. */
 static int step_of(struct build *b, int n, fmpz_t from)
 {
     const struct formula_node *node = &b->f->nodes[n];

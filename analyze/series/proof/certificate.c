@@ -214,22 +214,6 @@ void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
     _arb_vec_clear(x, 7);
 }
 
-void certify_steps(char **to, const struct series_summand *f, const fmpz_t X, const mpfi_t step)
-{
-    char text[140];
-    struct formula_error ignored;
-    LOCAL(arb, b);
-    LOCAL_INTERVAL(128, x);
-    append_rule(to, "4.11", X);
-    text_append(to, "step %s", interval_text(text, step));
-    arb_indeterminate(b);
-    if (fmpz_cmp_ui(X, TAIL_FROM) <= 0)
-        summand_term(b, f, f->root, X, 128, &ignored);
-    arb_log(b, b, 128);
-    interval_set_arb(x, b);
-    text_append(to, "start %s", interval_text(text, x));
-}
-
 /* The same rule from a later X on, where its bounds are closer. */
 static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
 {
@@ -240,10 +224,6 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
-    } else if (f->tail == TAIL_STEPS) {
-        LOCAL_INTERVAL(96, step);
-        if (steps_range(step, f, X) == 0)
-            certify_steps(to, f, X, step);
     } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !strands_are_powers(&f->residues) &&
                (g = growth_new(f->pool, root, X, NULL)) != NULL) {
         if (g->verdict < 0)

@@ -24,8 +24,6 @@ void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
 /* f->buckets, on [X, inf). */
 void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X);
-/* step: of t (b(t) - b(t - 1)) for t > X. */
-void certify_steps(char **to, const struct series_summand *f, const fmpz_t X, const mpfi_t step);
 
 /* The verdict, the rule, and the sum from some distance on. NULL: no memory. Caller frees. */
 char *summand_certificate(struct series_summand *f);

@@ -151,10 +151,6 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
         }
         out->root = next;
     }
-    if (!out->settled && !last && p->node[given].opaque && steps_ended(f, first)) {
-        out->root = NODE_MINUS_INFINITY;
-        out->settled = 1;
-    }
     if (!out->settled && last && fmpz_equal(first, last) && p->count < POOL_NODES_MAX / 2) { /* else it is left to its sum */
         out->root = summand_value(p, f, given, first);
         out->settled = expression_is_known(p, out->root);

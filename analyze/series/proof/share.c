@@ -1,6 +1,5 @@
 /* Shares of the mass. */
 #include "analyze/series/proof/share.h"
-#include "analyze/series/proof/closed.h"
 
 #include <stdlib.h>
 
@@ -8,17 +7,14 @@ struct shares {
     slong prec;
     int count;
     struct sums **sums; /* [count] */
-    struct closed **closed; /* [count] of these, found when they are first asked for; NULL: none */
-    char *asked; /* [count] */
 };
 
 struct shares *shares_new(int count, slong prec)
 {
     struct shares *m = calloc(1, sizeof *m);
     if (m)
-        *m = (struct shares){prec, count, calloc((size_t)count, sizeof *m->sums), calloc((size_t)count, sizeof *m->closed),
-                             calloc((size_t)count, 1)};
-    if (m && m->sums && m->closed && m->asked)
+        *m = (struct shares){prec, count, calloc((size_t)count, sizeof *m->sums)};
+    if (m && m->sums)
         return m;
     shares_free(m);
     return NULL;
@@ -33,15 +29,9 @@ void shares_free(struct shares *m)
 {
     if (!m)
         return;
-    for (int i = 0; i < m->count; i++) {
-        if (m->sums)
-            sums_free(m->sums[i]);
-        if (m->closed)
-            closed_free(m->closed[i]);
-    }
+    for (int i = 0; m->sums && i < m->count; i++)
+        sums_free(m->sums[i]);
     free(m->sums);
-    free(m->closed);
-    free(m->asked);
     free(m);
 }
 
@@ -109,27 +99,53 @@ void shares_term(arb_t out, struct shares *m, const fmpz_t j)
     }
 }
 
+/* out += those of the distances first <= t < end that are below j. */
+static void count_below(fmpz_t out, const fmpz_t first, const fmpz_t end, const fmpz_t j)
+{
+    const fmpz *last = fmpz_cmp(end, j) < 0 ? end : j;
+    if (fmpz_cmp(first, last) >= 0)
+        return;
+    fmpz_add(out, out, last);
+    fmpz_sub(out, out, first);
+}
+
+/* The share of the mass below j, where f is one number or 0 at every distance there is. 1, or 0: it is not. */
+static int flat_share(fmpq_t out, const struct series_summand *f, const fmpz *limit, const fmpz_t j)
+{
+    int root = -1;
+    LOCAL(fmpz, below, all);
+    for (int i = 0; i < f->pieces; i++) {
+        const struct piece *piece = &f->piece[i];
+        if (piece->kind == PIECE_ZERO || (limit && fmpz_cmp(piece->first, limit) >= 0))
+            continue;
+        if (piece->kind != PIECE_CONSTANT || (piece->unbounded && !limit) || (root >= 0 && root != piece->root))
+            return 0;
+        root = piece->root;
+        const fmpz *end = piece->unbounded || (limit && fmpz_cmp(piece->end, limit) > 0) ? limit : piece->end;
+        count_below(all, piece->first, end, end);
+        count_below(below, piece->first, end, j);
+    }
+    if (fmpz_is_zero(all))
+        return 0;
+    fmpq_set_fmpz_frac(out, below, all);
+    return 1;
+}
+
 /* [6.2] */
 int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int count)
 {
     int exact = 1;
     LOCAL(fmpz, j);
-    LOCAL(fmpq, one, number);
-    fmpq_set_si(number, m->count, 1);
+    LOCAL(fmpq, one);
     for (int k = 0; k < count; k++)
         fmpq_zero(&share[k]);
-    for (int i = 0; i < m->count && exact; i++) {
-        if (!m->asked[i])
-            m->closed[i] = closed_new(sums_summand(m->sums[i]), sums_limit(m->sums[i]));
-        m->asked[i] = 1;
-        exact = m->closed[i] != NULL;
+    for (int i = 0; i < m->count && exact; i++)
         for (int k = 0; k < count && exact; k++) {
             fmpz_add_ui(j, first, (ulong)k);
-            exact = closed_share(one, m->closed[i], j);
-            fmpq_div(one, one, number);
+            exact = flat_share(one, sums_summand(m->sums[i]), sums_limit(m->sums[i]), j);
+            fmpq_div_fmpz(one, one, (const fmpz[]){m->count});
             fmpq_add(&share[k], &share[k], one);
         }
-    }
     return exact;
 }
 

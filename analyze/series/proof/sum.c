@@ -150,7 +150,7 @@ int sums_evaluate(struct sums *s, slong prec, int waves)
     q->v = evaluator_new(s->f->pool, q->piece->root, prec, q->piece->first);
     q->waves = waves && q->v && evaluator_has_waves(q->v);
     if (s->f->step >= 0 && q->piece->root == s->f->root)
-        q->ratio = summand_ratio(s->f, s->prec);
+        q->ratio = evaluator_new(s->f->pool, s->f->step, s->prec + 32, NULL);
     return q->v ? q->waves : -1;
 }
 
@@ -168,6 +168,8 @@ double sums_cost(const struct sums *s, const fmpz_t t)
         arb_add_ui(x, x, i, s->prec);
         known = evaluator_point(x, q->ratio, x) == 0;
     }
+    arb_set_fmpz(x, t);
+    known = known && evaluator_point(x, q->ratio, x) == 0;
     if (known)
         return evaluator_cost(q->ratio, 0);
     double before = work_done;

@@ -41,13 +41,8 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         return NULL;
     }
     f->root = expression_subtract(f->pool, f->root, expression_whole(f->pool, shift));
-    if (f->pool->node[f->root].opaque && (f->step = expression_step(f->pool, formula, at, f->step_from)) >= 0)
-        f->step = expression_multiply(f->pool, NODE_T_ITSELF, f->step);
-    if (f->step >= 0 && !(f->starts = starts_new())) {
-        formula_refuse(e, 0, "out of memory");
-        summand_release(f);
-        return NULL;
-    }
+    if (f->pool->node[f->root].opaque)
+        f->step = expression_step(f->pool, formula, at, f->step_from);
     f->pool->end = HUGE_VAL; /* it is written out; from now on the search ends by itself */
     return f;
 }
@@ -67,7 +62,6 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);
     fmpz_clear(f->step_from);
-    starts_free(f->starts);
     residues_free(f);
     if (!f->shared)
         expression_pool_free(f->pool);

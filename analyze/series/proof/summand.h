@@ -25,7 +25,7 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_STEPS, TAIL_BUCKETS };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_BUCKETS };
 
 /* Distances that are summed apart: r + count n for each r < count; or, where f is 0 at all others, those alone at which t + ahead
  * is n^power or base^n (then count is 1). */
@@ -45,22 +45,6 @@ struct residue {
     int node, first; /* the first with this node, which alone has growths */
     struct growth *growth; /* NULL: f is 0 there */
     struct growth *closer[CLOSERS]; /* the same from later n on, for tails, by the bits of n modulo CLOSERS */
-};
-
-/* What is kept of a bias with a sum to t: f(2^k), k < count, and how it goes on from there. */
-enum { STARTS = 17 /* beyond the last it follows from that */ };
-struct starts {
-    struct evaluator *ratio;
-    slong prec; /* of these, and of the ratio */
-    int count;
-    arb_struct f[STARTS];
-    int lagging; /* node of (t + q) (b(t) - b(t-1)), -1 before it is looked for; q is lag of 2^20 */
-    fmpz_t lag;
-    struct beyond {
-        int known; /* 1; -1: there are no bounds; 0: nobody asked */
-        arb_t q;
-        mpfi_t step; /* of (t + q) (b(t) - b(t-1)) for all t > 2^k */
-    } beyond[STARTS];
 };
 
 /* u = c + a ln(q + w t), and b as a function of floor(u). */
@@ -83,9 +67,8 @@ struct series_summand {
     enum tail_kind tail; /* how the tail was proved to converge */
     fmpz_t tail_from; /* the proof holds from this distance on */
     int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
-    int step; /* t (b(t) - b(t - 1)) as an expression, where the bias has a sum to t; else -1 */
+    int step; /* b(t) - b(t - 1) as an expression, where the bias has a sum to t; else -1 */
     fmpz_t step_from; /* it is that for t > this */
-    struct starts *starts; /* NULL where there is no such expression */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct residue *residue; /* [residues.count] TAIL_GROWTH; their growths hold from tail_from on */
@@ -162,8 +145,6 @@ int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int si
 int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth);
 /* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
 int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
-/* By t (b(t) - b(t - 1)), where the bias has a sum to t. 1 if that makes a claim. */
-int verdict_by_steps(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
 int verdict_close(struct series_summand *f, struct formula_error *e);
 /* 1 if f does not grow from X on; then this is kept. */
@@ -177,13 +158,6 @@ enum { TAIL_FAR_BITS = 40000 };
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
-/* The same where f(X) is between `least` and `greatest`, and f(t) / f(X), t >= X, between (t/X)^lo and (t/X)^hi with lo and hi
- * the ends of `rate`; steps: between exp(lo h) and exp(hi h) with h = 1/(X+1) + ... + 1/t. Indeterminate where that does not
- * decide. */
-void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, int steps, const arb_t X, const arb_t from,
-                slong prec);
-/* c with c ln((t+1/2) / (N+1/2)) <= 1/(N+1) + ... + 1/t <= ln((t+1/2) / (N+1/2)), N >= 1. */
-void harmonic_share(arb_t out, const arb_t N, slong prec);
 
 /* ---- strands (strands.c) ---- */
 
@@ -210,26 +184,6 @@ void residues_free(struct series_summand *f);
 int residues_diverge(const struct series_summand *f);
 /* Sum over all t >= from. */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
-
-/* ---- sums to t (steps.c) ---- */
-
-/* f(t) / f(t - 1), t > f->step_from, made ready for many points. NULL when memory runs out. Caller frees. */
-struct evaluator *summand_ratio(const struct series_summand *f, slong prec);
-
-/* 1 if b(t) - b(t - 1) is a number or -inf wherever first <= t <= last (NULL: all from there on). */
-int steps_told(struct series_summand *f, const fmpz_t first, const fmpz *last);
-/* 1 if b is -inf at every t >= X. */
-int steps_ended(struct series_summand *f, const fmpz_t X);
-/* 1 if b(X) is a number. */
-int steps_number(const struct series_summand *f, const fmpz_t X);
-/* Bounds of t (b(t) - b(t - 1)) for all t > X. 0, or -1: it may be no number. */
-int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
-/* f(t), t >= 2^(STARTS - 1). */
-void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
-struct starts *starts_new(void); /* NULL: memory */
-void starts_free(struct starts *s);
-/* Sum over all t >= from. */
-void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
 /* ---- buckets (buckets.c) ---- */
 

@@ -27,57 +27,35 @@ static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y
     arb_mul(out, out, start, prec);
 }
 
-/* [4.4, 4.11] What is above falls: its sum is at most its first term and its integral; and it is convex: at most the integral
- * from a half before on, at least half its first term and the integral. */
-void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, int steps, const arb_t X, const arb_t from,
-                slong prec)
+/* [4.4] Bounds of the sum over t >= from where f(X) is between `least` and `greatest`, and f(t) / f(X), t >= X, between (t/X)^lo
+ * and (t/X)^hi with lo and hi the ends of `rate`. Indeterminate where that does not decide. What is above falls: its sum is at
+ * most its first term and its integral; and it is convex: at most the integral from a half before on, at least half its first
+ * term and the integral. */
+static void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, const arb_t X, const arb_t from,
+                       slong prec)
 {
-    LOCAL(arb, less, Y, y, half, lower, upper, other);
+    LOCAL(arb, less, y, half, lower, upper, other);
     arb_indeterminate(out);
     interval_get_upper(less, rate, prec);
     arb_neg(less, less);
     arb_sub_ui(less, less, 1, prec); /* s - 1 */
     if (!arb_is_positive(less) || !arb_is_finite(greatest))
         return;
-    arb_add_ui(Y, X, (ulong)steps, prec);
-    arb_add_ui(y, from, (ulong)steps, prec);
-    power_sum(upper, greatest, Y, y, less, 2, prec);
+    power_sum(upper, greatest, X, from, less, 2, prec);
     arb_set_d(half, 0.5);
-    arb_set(Y, X);
-    arb_set(y, from);
-    if (steps) {
-        harmonic_share(other, X, prec);
-        arb_add(Y, X, half, prec);
-        arb_add_ui(less, less, 1, prec);
-        arb_mul(less, less, other, prec);
-        arb_sub_ui(less, less, 1, prec);
-    } else {
-        arb_sub(y, y, half, prec);
-    }
-    power_sum(other, greatest, Y, y, less, 0, prec);
-    if (arb_is_positive(less) && arb_is_positive(y) && arb_is_finite(other))
+    arb_sub(y, from, half, prec);
+    power_sum(other, greatest, X, y, less, 0, prec);
+    if (arb_is_positive(y) && arb_is_finite(other))
         arb_min(upper, upper, other, prec);
     if (mpfr_number_p(&rate->left)) {
         interval_get_lower(less, rate, prec);
         arb_neg(less, less);
         arb_sub_ui(less, less, 1, prec);
-        arb_add(y, y, half, prec);
-        power_sum(lower, least, Y, y, less, 1, prec);
+        power_sum(lower, least, X, from, less, 1, prec);
     } else if (arb_equal(from, X)) { /* the first term */
         arb_set(lower, least);
     }
     arb_union(out, lower, upper, prec);
-}
-
-/* [4.11] */
-void harmonic_share(arb_t out, const arb_t N, slong prec)
-{
-    arb_sqr(out, N, prec);
-    arb_mul_ui(out, out, 12, prec);
-    arb_sub_ui(out, out, 3, prec);
-    arb_inv(out, out, prec);
-    arb_add_ui(out, out, 1, prec);
-    arb_inv(out, out, prec);
 }
 
 /* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is farther than X. */
@@ -93,7 +71,7 @@ static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb
         interval_get_lower(least, b->start, prec); /* exp(-inf) is 0 */
         arb_exp(least, least, prec);
     }
-    power_tail(out, least, greatest, b->rate, 0, X, from, prec);
+    power_tail(out, least, greatest, b->rate, X, from, prec);
 }
 
 /* [4.3] */
@@ -162,7 +140,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return; /* [4.2] */
     case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
-    case TAIL_STEPS: steps_tail(out, f, from, prec); return;
     case TAIL_BUCKETS: buckets_tail(out, f, from, prec); return;
     case TAIL_POWER:
     case TAIL_GROWTH: break;

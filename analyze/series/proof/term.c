@@ -3,8 +3,8 @@
 
 enum { NEGLIGIBLE = 4 /* times as many bits as the sum has */ };
 
-/* [5.7] f(t) where the bias has a sum to t: by ratios from the last one asked for, or from the begin of the stretch that t is in;
- * from bounds of the ratios beyond what is added up. 1, or 0 where that is not known. */
+/* [5.7] f(t) where the bias has a sum to t: by ratios from the last one asked for, or from the begin of the stretch that t is in.
+ * 1, or 0 where that is not known. */
 static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(fmpz, before);
@@ -13,12 +13,8 @@ static int run_on(arb_t out, struct sums *s, const struct part *q, const fmpz_t 
     fmpz_sub(before, t, s->at);
     if (fmpz_sgn(before) < 0 || fmpz_sgn(s->at) < 0 || fmpz_cmp_ui(before, STRIDE) >= 0) {
         fmpz_sub(before, t, q->piece->first);
-        if (!q->term)
+        if (!q->term || fmpz_cmp_ui(before, q->points) > 0)
             return 0;
-        if (fmpz_cmp_ui(before, q->points) > 0) {
-            steps_term(out, s->f, t, s->prec);
-            return arb_is_finite(out);
-        }
         fmpz_fdiv_q_ui(before, before, STRIDE);
         arb_set(s->last, q->term + fmpz_get_ui(before));
         fmpz_mul_ui(before, before, STRIDE);

@@ -31,13 +31,8 @@ static int every_distance(struct series_summand *f, const struct piece *piece, c
     fmpz_set(t, piece->first);
     fmpz_sub_ui(last, end, 1);
     fmpz_set_si(unknown, -1);
-    if (piece->root == f->root && f->step >= 0) { /* a sum to t goes on by its steps */
-        fmpz_add_ui(count, fmpz_cmp(f->step_from, t) > 0 ? f->step_from : t, 1);
-        if (fmpz_cmp(count, last) <= 0 && steps_told(f, count, last))
-            fmpz_set(last, count);
-    }
     fmpz_sub(count, last, t);
-    if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) >= 0)
+    if (fmpz_cmp_ui(count, SCAN_MAX) >= 0)
         known = 0;
     for (; known == 1 && fmpz_cmp(t, last) <= 0; fmpz_add_ui(t, t, 1)) {
         known = summand_term(NULL, f, piece->root, t, 0, e);
@@ -141,9 +136,9 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    f->open = !f->pool->node[last->root].opaque || f->step >= 0;
+    f->open = !f->pool->node[last->root].opaque;
     if (!f->open)
-        prove(f, "undecided: the number of terms of a sum grows with t, and the bias does not grow by terms of one form");
+        prove(f, "undecided: the number of terms of a sum grows with t");
     return f->open;
 }
 
@@ -462,36 +457,6 @@ int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int s
     return f->claim != SERIES_UNDECIDED;
 }
 
-/* [4.11] */
-int verdict_by_steps(struct series_summand *f, const fmpz_t X)
-{
-    char from[64], digits[64];
-    LOCAL_INTERVAL(96, step);
-    if (!may_claim(f, X) || f->step < 0 || fmpz_sgn(X) == 0 || steps_range(step, f, X))
-        return 0;
-    int falls = mpfr_cmp_si(&step->right, -1) < 0;
-    if (!falls && mpfr_cmp_si(&step->left, -1) < 0)
-        return 0;
-    if (!steps_number(f, X))
-        return 0;
-    f->claim = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
-    f->tail = falls ? TAIL_STEPS : TAIL_NONE;
-    fmpz_set(f->tail_from, X);
-    certify_steps(&f->certificate, f, X, step);
-    distance_text(from, X);
-    if (falls) {
-        mpfr_neg(&step->right, &step->right, MPFR_RNDN); /* exact */
-        prove(f,
-              "converges: t (b(t) - b(t-1)) <= -%s < -1 for all t > %s, so f(t) <= f(X) ((t+1)/(X+1))^-%s with X = %s, whose sum "
-              "converges",
-              bound_text(digits, &step->right, 8, 0), from, digits, from);
-    } else {
-        prove(f, "diverges: t (b(t) - b(t-1)) >= -1 for all t > %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges", from,
-              from);
-    }
-    return 1;
-}
-
 int verdict_close(struct series_summand *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
@@ -499,10 +464,6 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
         return 0;
     if (f->claim == SERIES_UNDECIDED && f->spent) {
         prove(f, "undecided: the search ended while %s", f->spent);
-        return 0;
-    }
-    if (f->claim == SERIES_UNDECIDED && f->pool->node[last->root].opaque) {
-        prove(f, "undecided: t (b(t) - b(t-1)) is not proved to stay on one side of -1, which is how a sum to t is decided");
         return 0;
     }
     if (f->claim == SERIES_UNDECIDED) {

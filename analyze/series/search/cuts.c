@@ -311,25 +311,6 @@ static int break_at_peak(struct breaks *breaks, struct series_summand *f, const 
     return 0;
 }
 
-/* The distance from which on a sum to t is -inf, as it looks in double; 0: it is not, or from the begin. */
-static ulong end_of(const struct series_summand *f)
-{
-    struct formula_point point = f->at;
-    ulong lo = 0, hi = 1; /* not at lo, at hi */
-    for (;; lo = hi, hi *= 2) {
-        point.t = (double)hi;
-        if (hi > LONG_MOST || formula_evaluate(f->formula, &point) == -INFINITY)
-            break;
-    }
-    while (hi - lo > 1 && hi <= LONG_MOST) {
-        ulong middle = lo + (hi - lo) / 2;
-        point.t = (double)middle;
-        *(formula_evaluate(f->formula, &point) == -INFINITY ? &hi : &lo) = middle;
-    }
-    point.t = 0;
-    return hi > LONG_MOST || formula_evaluate(f->formula, &point) == -INFINITY ? 0 : hi;
-}
-
 int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e)
 {
     struct cutting c = {.f = f, .e = e, .half = search_left(f) / 2};
@@ -369,18 +350,13 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
         if (fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         if (opaque)
-            fmpz_set_ui(from, f->step < 0 ? 0 : end_of(f));
+            fmpz_zero(from); /* all of it, as it is */
         else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         else if (strands_of_powers(&powers, f->pool, tail.root, from)) /* so it is here, but for 0 */
             fmpz_add_ui(from, last, fmpz_is_zero(last));
         stretch_clear(&tail);
         stretch_resolve(&tail, f, &all, from, NULL);
-    }
-    if (opaque && !tail.settled && !fmpz_is_zero(from)) { /* all of it, as it is */
-        fmpz_zero(from);
-        stretch_clear(&tail);
-        stretch_init(&tail, f, NULL, from, NULL);
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 && search_left(f) > c.half ? &breaks.at[i] : from;

@@ -8,7 +8,6 @@ enum {
     DECREASE_BITS = 4096,
     RESIDUE_BITS = 4096,
     BASE_BITS = 65536, /* of powers of a base, which are few */
-    STEP_BITS = 1 << 14, /* of sums to t */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
     ANGLE_BITS = 4096,
@@ -211,10 +210,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     find_strands(f);
     if (wanted <= 0)
         return wanted;
-    if (f->pool->node[f->root].opaque)
-        first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
-    else if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
-             !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
+    if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
+        !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
             for (ulong bits = 8; bits <= ANGLE_BITS && !try_angles(f, bits); bits *= 8)
                 ;

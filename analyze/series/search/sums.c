@@ -18,7 +18,6 @@ enum {
     FLANK_TRIES = 12000, /* panels in all */
     FLANK_GUARD = 24, /* bits: there are many panels */
     FLANK_BITS = 5, /* a peak is about so many times narrower than what is between its flanks */
-    STEP_BITS = 16, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
     PAYABLE = 1000000000 /* points that somebody may want to wait for */
@@ -127,7 +126,7 @@ static void find_far(struct plan *plan)
         return;
     }
     slong bits = (slong)fmpz_bits(far);
-    slong most = f->tail == TAIL_STEPS ? STEP_BITS : f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
+    slong most = f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
          bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
