@@ -5,6 +5,7 @@
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make check-cuda the CUDA set's tests on the stand-in for a GPU, with twenty orders of its threads (SEEDS) and its copies early
+#   make check-ptx  the tests that want a GPU on the kernels as nvcc compiled them: their PTX on the stand-in
 #   make cuda-without   the same tests with each barrier, wait and bound of the set taken out in turn (PART=1/8: an eighth): which one misses it
 #   make check-cuda-races   accesses of the set's kernels that no barrier, event or order of a stream keeps apart
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch   make gpu-carry both packed for another machine
@@ -395,7 +396,7 @@ CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
 CUDA_RACES   := $(if $(CUDA_HOST),$(BUILD)/tests/cuda-races.so)
-HOST_SRC     := $(filter-out tests/cuda_host/races.cpp,$(wildcard tests/cuda_host/*.cpp))
+HOST_SRC     := $(filter-out tests/cuda_host/races.cpp tests/cuda_host/ptx.cpp,$(wildcard tests/cuda_host/*.cpp))
 # what `make check-cuda` runs on the stand-in
 CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-range model-attribution io-quantised io-gguf $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
 APT_PACKAGES += g++
@@ -457,6 +458,27 @@ $(BUILD)/tests/cuda-races.so: $(patsubst %,$(BUILD)/cuda_races/%.o,$(CUDA_SRC) $
 	@mkdir -p $(@D)
 	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^ -lutf8proc
 
+# the same, with each kernel as nvcc compiled it: its PTX in C++ once more (tests/cuda_host/ptx.py), of which registers that nothing reads are no news
+PTX_FLAGS    := $(filter-out -g1 -O2,$(CUDA_HOST_FLAGS)) -O1 -fno-strict-aliasing -fwrapv -Wno-unused -Wno-uninitialized $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
+$(CUDA_BUILD)/%.ptx: %.cu
+	@mkdir -p $(@D); printf '  NVCC %s (PTX)\n' $<
+	$(Q)$(NVCC) -std=c++17 -O3 -I. -D_GNU_SOURCE -ptx -arch=compute_$(lastword $(CUDA_ARCHITECTURES)) -MMD -MP -MF $@.d $< -o $@
+
+$(BUILD)/cuda_ptx/%.cpp: $(CUDA_BUILD)/kernels/cuda/%.ptx tests/cuda_host/ptx.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) tests/cuda_host/ptx.py $< $@
+
+$(BUILD)/cuda_ptx/%.o: $(BUILD)/cuda_ptx/%.cpp
+	@printf '  CXX  %s (PTX)\n' $(<F)
+	$(Q)$(CUDA_CXX) $(PTX_FLAGS) -MMD -MP -c $< -o $@
+
+.SECONDARY: $(patsubst kernels/cuda/%.cu,$(BUILD)/cuda_ptx/%.cpp,$(CUDA_SRC)) $(CUDA_SRC:%.cu=$(CUDA_BUILD)/%.ptx)
+
+PTX_OBJECTS  := $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(HOST_SRC) $(CUDA_C_SRC) tests/cuda_host/ptx.cpp) $(patsubst kernels/cuda/%.cu,$(BUILD)/cuda_ptx/%.o,$(CUDA_SRC))
+$(BUILD)/tests/cuda-ptx.so: $(PTX_OBJECTS)
+	@mkdir -p $(@D)
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -Wl,--no-undefined -shared -o $@ $^
+
 # of another version, to be refused
 $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o
 	@mkdir -p $(@D)
@@ -472,6 +494,17 @@ check-cuda: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(CUDA_CHECKS:%=$(BUILD)/tests/t-%)
 	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
 	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
+
+# The same for the kernels as nvcc compiled them, where it is: their PTX, on the stand-in's threads, in the tests of `make gpu-check`; and then with a barrier out, which must fail
+PTX_SEEDS    ?= 0 1
+PTX_CHECKS   ?= $(GPU_TESTS)
+check-ptx: deps
+	@[ -n '$(NVCC)' ] || { echo 'check-ptx: there is no nvcc (expected it in PATH, or CUDA=FOLDER of the toolkit)' >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/cuda-ptx.so $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(GPU_TESTS:%=$(BUILD)/tests/t-%)
+	$(Q)for seed in $(PTX_SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
+	  REACH_CUDA=$(BUILD)/tests/cuda-ptx.so REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(PTX_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
+	$(Q)CXX='$(CUDA_CXX)' FLAGS='$(PTX_FLAGS)' PYTHON='$(PYTHON)' BUILD=$(BUILD) PTX=$(CUDA_BUILD)/kernels/cuda OBJECTS='$(PTX_OBJECTS)' \
+	  sh tests/cuda_host/ptx_without.sh product_tile 1 kernels-cuda-products
 
 # accesses of kernels that nothing orders (tests/cuda_host/races.cpp), whatever order the stand-in's threads ran in
 CUDA_RACE_CHECKS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets kernels-weights kernels-attention-mass model-cuda
@@ -529,7 +562,7 @@ gpu-check gpu-bench: gpu-programs
 gpu-carry: gpu-programs
 	$(Q)FOLDER=$(GPU_FOLDER) sh bench/gpu/carry.sh
 
-.PHONY: cuda registers registers-table check-cuda check-cuda-races cuda-without install-cuda gpu-programs gpu-check gpu-bench gpu-carry
+.PHONY: cuda registers registers-table check-cuda check-ptx check-cuda-races cuda-without install-cuda gpu-programs gpu-check gpu-bench gpu-carry
 
 # ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:

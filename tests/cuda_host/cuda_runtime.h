@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <tuple>
 
 #define __host__
 #define __device__
@@ -290,6 +291,16 @@ cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int val
 /* -- launches and queues, for LAUNCH and the other stand-ins -- */
 /* Puts an operation behind what the stream holds. */
 void host_enqueue(cudaStream_t stream, std::function<void()> operation);
+/* A kernel as nvcc compiled it, in C++ once more (ptx.py). `run` is one thread of it: at[i] is where argument i lies,
+ * host_shared_memory() its dynamic shared memory, before which its static shared memory lies, `fixed` bytes rounded up to 1024.
+ */
+struct host_translated {
+    const void *kernel;
+    void (*run)(const char *const *at);
+    unsigned fixed, threads; /* the most threads of a block; 0: as many as any */
+};
+/* NULL: the kernel runs as the host's compiler made it. */
+const struct host_translated *host_find_translated(const void *kernel);
 /* Enqueues a grid; checks its sizes as a launch does (the error is cudaGetLastError's). */
 void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                        std::function<void()> thread);
@@ -297,7 +308,15 @@ void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_
 template <class... P, class... A>
 void host_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, A... arguments)
 {
-    host_enqueue_grid((const void *)kernel, grid, block, shared_bytes, stream, [=] { kernel(P(arguments)...); });
+    const struct host_translated *translated = host_find_translated((const void *)kernel);
+    std::tuple<P...> all{P(arguments)...};
+    host_enqueue_grid((const void *)kernel, grid, block, shared_bytes, stream, [=] {
+        if (translated)
+            std::apply([=](const P &...p) { translated->run(std::initializer_list<const char *>{(const char *)&p...}.begin()); },
+                       all);
+        else
+            std::apply(kernel, all);
+    });
 }
 
 #endif

@@ -1,10 +1,13 @@
 /* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
+ * Kernels that were translated from PTX (ptx.py) are linked into the same library, and then run in place of those of the host's
+ * compiler.
  *
  * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is
  * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB);
  * REACH_CUDA_HOST_COPIES=early runs streams with a priority as early as may be; REACH_CUDA_HOST_SHARED the KB of shared memory
- * that a block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0). And a function that the
- * plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
+ * that a block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0).
+ * And a function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not
+ * done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
@@ -12,6 +15,7 @@
 #include <map>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <vector>
 
 struct host_operation {
@@ -491,13 +495,60 @@ static void spoil(void *memory, size_t bytes, bool zeros)
         ((unsigned char *)memory)[i] = nan[zeros][i % 4];
 }
 
-static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
+/* Lists that ptx.py wrote, if it is linked in, each up to an entry of zeros: the linker puts them into one section and names its
+ * ends. */
+extern "C" {
+extern const struct host_translated *const __start_host_translated[] __attribute__((weak, visibility("hidden")));
+extern const struct host_translated *const __stop_host_translated[] __attribute__((weak, visibility("hidden")));
+}
+
+const struct host_translated *host_find_translated(const void *kernel)
+{
+    static std::map<const void *, const struct host_translated *> all;
+    if (!__start_host_translated)
+        return NULL;
+    if (all.empty())
+        for (const struct host_translated *const *list = __start_host_translated; list < __stop_host_translated; list++)
+            for (const struct host_translated *t = *list; t->kernel; t++)
+                all[t->kernel] = t;
+    auto found = all.find(kernel);
+    if (found == all.end())
+        die("a kernel that is not among the translated ones");
+    return found->second;
+}
+
+/* Shared memory of a block, for a grid. A translated kernel has addresses of 32 bits in it, which are those of the host: it lies
+ * below 4 GB, and its end near a page that nobody may touch. */
+static char *shared_area(size_t bytes, bool low)
+{
+    const size_t most = 512 << 10, page = 4096;
+    static char *area;
+    void *shared;
+    if (!low) {
+        if (posix_memalign(&shared, 1024, bytes ? bytes : 1))
+            die("no memory for shared memory");
+        return (char *)shared;
+    }
+#ifdef MAP_32BIT
+    if (!area) {
+        shared = mmap(NULL, most + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        if (shared == MAP_FAILED || mprotect((char *)shared + most, page, PROT_NONE) != 0)
+            die("no memory below 4 GB for shared memory");
+        area = (char *)shared;
+    }
+#else
+    die("translated kernels need a processor whose system gives memory below 4 GB");
+#endif
+    return area + most - (bytes + 1023) / 1024 * 1024;
+}
+
+static void run_grid(const struct host_translated *translated, dim3 grid, dim3 block, size_t shared_bytes,
+                     const std::function<void()> &thread)
 {
     uint64_t seed = (uint64_t)setting("REACH_CUDA_HOST_SEED", 0), blocks = (uint64_t)grid.x * grid.y * grid.z, step = 1;
+    size_t fixed = translated ? (translated->fixed + 1023) / 1024 * 1024 : 0;
     static uint64_t launches;
-    void *shared;
-    if (posix_memalign(&shared, 1024, shared_bytes ? shared_bytes : 1))
-        die("no memory for shared memory");
+    char *shared = shared_area(fixed + shared_bytes, translated);
     if (!dl_iterate_phdr(find_shared, NULL))
         die("static shared memory is not where it should be");
     launches++;
@@ -507,25 +558,28 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t at = (i * step + (seed ? launches : 0)) % blocks;
         blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
-        spoil(shared, shared_bytes, at % 2);
+        spoil(shared, fixed + shared_bytes, at % 2);
         spoil(static_shared, static_shared_bytes, at % 2); /* a block finds nothing there that it can use */
-        race_block(shared, shared_bytes, static_shared, static_shared_bytes);
-        host_run_block(block, (unsigned char *)shared, seed ? seed + 1000003 * launches + at : 0, thread);
+        race_block(shared, fixed + shared_bytes, static_shared, static_shared_bytes);
+        host_run_block(block, (unsigned char *)shared + fixed, seed ? seed + 1000003 * launches + at : 0, thread);
         race_block_end();
     }
-    free(shared);
+    if (!translated)
+        free(shared);
 }
 
 void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                        std::function<void()> thread)
 {
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    const struct host_translated *translated = host_find_translated(kernel);
+    uint64_t threads = (uint64_t)block.x * block.y * block.z,
+             most = translated && translated->threads ? translated->threads : 1024;
     size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN ? (size_t)shared_limits[kernel]
                                                                                                : SHARED_PLAIN;
-    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > 1024 ||
-        block.z > 64 || shared_bytes > limit) {
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > most ||
+        block.z > 64 || shared_bytes + (translated ? translated->fixed : 0) > limit) {
         keep(cudaErrorInvalidValue);
         return;
     }
-    host_enqueue(stream, [=] { run_grid(grid, block, shared_bytes, thread); });
+    host_enqueue(stream, [=] { run_grid(translated, grid, block, shared_bytes, thread); });
 }
