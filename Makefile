@@ -490,10 +490,14 @@ registers registers-table:
 
 # the stand-in's threads in many orders, some twenty minutes on two cores; 0 is their own order
 SEEDS      ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+LAUNCHED     := $(BUILD)/tests/launched
 check-cuda: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(CUDA_CHECKS:%=$(BUILD)/tests/t-%)
+	$(Q)rm -rf $(LAUNCHED) && mkdir -p $(LAUNCHED)
 	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
-	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
+	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early REACH_CUDA_HOST_LAUNCHED=$(LAUNCHED) \
+	  sh tests/run.sh $(CUDA_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
+	$(Q)sh tests/cuda_host/launched.sh $(CUDA_HOST) $(LAUNCHED) $(GPU_TESTS:%=t-%)
 
 # The same for the kernels as nvcc compiled them, where it is: their PTX, on the stand-in's threads, in the tests of `make gpu-check`; and then with a barrier out, which must fail
 PTX_SEEDS    ?= 0 1

@@ -112,15 +112,23 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
     struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * rows * width), *gathered = buffer_new(k, ROLE_ACTIVATION, n),
                   *by = buffer_of(k, c->role, y0, S * rows * width), *bw = buffer_of(k, ROLE_RESIDUAL, w, S * slots),
                   *bd = buffer_of(k, ROLE_ACTIVATION, dx, n), *dw = buffer_new(k, ROLE_RESIDUAL, S * slots);
+    struct buffer *residual = buffer_of(k, ROLE_RESIDUAL, x, S * rows * width), *widened = buffer_new(k, ROLE_RESIDUAL, n),
+                  *plain = buffer_new(k, ROLE_RESIDUAL, n), *rounded = buffer_new(k, ROLE_ACTIVATION, n);
     struct buffer *to = index_of(k, order, S * slots), *from = index_of(k, place, S * slots);
     struct rows r = {c->segments, c->rows};
     k->gather(k, gathered, bx, to, S * slots, c->each, c->width);
+    k->gather(k, widened, bx, to, S * slots, c->each, c->width);
+    k->gather(k, rounded, residual, to, S * slots, c->each, c->width);
+    k->gather(k, plain, residual, to, S * slots, c->each, c->width);
     k->combine(k, by, gathered, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each, c->width, c->accumulate);
     k->weigh_reverse(k, dw, bd, gathered, c->plain ? NULL : to, bw, S * slots, c->width);
     struct output *g = take(&o, k, "gather", gathered, slots * width, bounds),
                   *y = take(&o, k, "combine", by, rows * width, bounds),
                   *t = take(&o, k, "weigh_reverse d_weights", dw, slots, bounds),
                   *d = take(&o, k, "weigh_reverse dx", bd, slots * width, bounds);
+    take(&o, k, "gather, widened", widened, slots * width, bounds);
+    take(&o, k, "gather, rounded", rounded, slots * width, bounds);
+    take(&o, k, "gather in the residual role", plain, slots * width, bounds);
     (void)g; /* bound 0 */
     for (size_t i = 0; bounds && i < S * rows * width; i++)
         y->bound[i] = 8 * (4 * (double)each + 2);
@@ -128,7 +136,7 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
         d->bound[i] = 8;
     for (size_t i = 0; bounds && i < S * slots; i++)
         t->bound[i] = 8 * (4 + sqrt((double)width)) * 4 + (double)width * 4;
-    k->destroy(k, bx), k->destroy(k, bw), k->destroy(k, to), k->destroy(k, from);
+    k->destroy(k, bx), k->destroy(k, residual), k->destroy(k, bw), k->destroy(k, to), k->destroy(k, from);
     free(x), free(y0), free(w), free(dx), free(order), free(place);
     return o;
 }

@@ -159,7 +159,8 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
     double *w = random_values(in * out, 5, 0.25), *b = c->bias ? random_values(out, 6, 1) : NULL;
     for (int pass = 0; pass <= bounds; pass++) { /* the second on absolute values: the size of every sum */
         struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each), *by = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
-        struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each), *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
+        struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each);
+        struct buffer *bdx = buffer_of(k, c->rows % 2 ? ROLE_RESIDUAL : ROLE_ACTIVATION, dx0, S * x_each); /* either will do */
         struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in),
                       *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
         if (c->accumulate == 2) {
@@ -388,6 +389,31 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     return o;
 }
 
+uint16_t *upper_halves(const double *values, size_t n)
+{
+    uint16_t *out = allocate(n * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        float value = (float)values[i];
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        out[i] = (uint16_t)(bits >> 16);
+    }
+    return out;
+}
+
+/* Of `halves` where there are any. A set may read from both as long as the table is there. */
+static struct weight *table_of(struct kernels *k, const double *values, const uint16_t *halves, size_t rows, size_t columns)
+{
+    struct weight_part part = {halves, ELEMENT_BF16, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
+    struct error e;
+    if (!halves)
+        return weight_of(k, WEIGHT_TABLE, values, rows, columns);
+    struct weight *w = k->weight_load(k, WEIGHT_TABLE, &part, 1, &e);
+    if (!w)
+        fail_msg("%s: %s", k->name, e.text);
+    return w;
+}
+
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds)
 {
     enum { VOCABULARY = 37 };
@@ -399,8 +425,11 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
     for (size_t i = 0; i < S * count; i++)
         ids[i] = (int32_t)((pick[i] + 2) / 4 * VOCABULARY);
     struct buffer *tokens = index_of(k, ids, S * count), *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
-    struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, width);
-    struct weight *p = c->position_rows ? weight_of(k, WEIGHT_TABLE, positions, (size_t)c->positions + 2, width) : NULL;
+    size_t shifts = (size_t)c->positions + 2;
+    uint16_t *table_halves = c->tables_bf16 & 1 ? upper_halves(table, VOCABULARY * width) : NULL,
+             *position_halves = c->tables_bf16 & 2 ? upper_halves(positions, shifts * width) : NULL;
+    struct weight *w = table_of(k, table, table_halves, VOCABULARY, width),
+                  *p = c->position_rows ? table_of(k, positions, position_halves, shifts, width) : NULL;
     k->embed(k, bx, tokens, w, p, c->positions, scale, (struct rows){c->segments, c->rows}, (int)width);
     struct output *x = collect(&o, k, "embed x", bx, count * width, bounds);
     for (size_t i = 0; bounds && i < S * count * width; i++)
@@ -408,15 +437,17 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
     k->destroy(k, tokens);
     k->weight_free(k, w);
     k->weight_free(k, p);
-    free(table), free(positions), free(pick), free(ids);
+    free(table), free(positions), free(pick), free(ids), free(table_halves), free(position_halves);
     return o;
 }
 
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    /* two more dimensions in a row than its heads have: they stay as they are */
-    size_t width = (size_t)c->heads * (size_t)c->head_size + 2, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
+    /* more dimensions in a row than its heads have: they stay as they are. Rows of odd numbers of heads are aligned for vectors
+     */
+    size_t width = (size_t)c->heads * (size_t)c->head_size + (c->heads % 2 ? 4 : 2), each = (size_t)c->rows * width,
+           n = (size_t)c->segments * each;
     size_t pairs = (size_t)c->rotary_size / 2, angles = (size_t)c->positions * pairs;
     double *x = random_segments(c->segments, c->first, each, 1, 1), *cosine = allocate(angles * sizeof(double)),
            *sine = allocate(angles * sizeof(double));
@@ -510,6 +541,24 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
     }
     k->destroy(k, bx);
     free(x), free(y), free(zeros);
+    return o;
+}
+
+struct outputs run_row_norms(struct kernels *k, const struct rows_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width,
+           S = (size_t)c->segments;
+    double *x = random_segments(c->segments, c->first, each, 1, 1);
+    for (size_t i = 0; i < S * each; i++)
+        x[i] = (double)(int)(128 * x[i]) / 128; /* in bf16 too */
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * each), *norms = buffer_new(k, ROLE_STATISTIC, S * count);
+    k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
+    struct output *n = collect(&o, k, "row_norms of activations", norms, count, bounds);
+    for (size_t i = 0; bounds && i < S * count; i++)
+        n->bound[i] = 4 * n->value[i]; /* summed in double */
+    k->destroy(k, bx);
+    free(x);
     return o;
 }
 

@@ -16,7 +16,7 @@ struct outputs {
         const char *name;
         size_t each;
         double *value, *bound; /* owned; bound is NULL unless asked for */
-    } array[4];
+    } array[7];
 };
 void outputs_free(struct outputs *o);
 
@@ -60,6 +60,7 @@ struct rows_case {
     int segments, first, rows, positions, heads, head_size, rotary_size;
     enum rotary_pairing pairing;
     int position_rows;
+    int tables_bf16; /* bit 0: embed's table of tokens is stored in bf16; bit 1: that of positions */
 };
 struct head_case {
     int segments, first, width, vocabulary, bias;
@@ -116,12 +117,14 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds); /* turned, back */
 struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds); /* scaled */
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, tail, tail_reverse */
+struct outputs run_row_norms(struct kernels *k, const struct rows_case *c, int bounds); /* norms, of activations */
 struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds); /* copy, add */
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */
 struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds); /* logprob */
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
 struct outputs run_route(struct kernels *k, const struct route_case *c, int bounds); /* weights, d_logits, choice */
-struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds); /* gathered, combined, d_weights, dx */
+struct outputs run_mix(struct kernels *k, const struct mix_case *c,
+                       int bounds); /* gathered, by role too, combined, d_weights, dx */
 struct outputs run_runs(struct kernels *k, const struct runs_case *c, int bounds); /* y, dx */
 struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds); /* o, lse, dq, dkv */
 
@@ -144,6 +147,8 @@ struct buffer *buffer_new(struct kernels *k, enum buffer_role role, size_t count
 struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values, size_t count);
 struct buffer *index_of(struct kernels *k, const int32_t *values, size_t count);
 /* A view of dense doubles, which must live as long as the weight. */
+/* The values cut to bf16. Caller frees. */
+uint16_t *upper_halves(const double *values, size_t n);
 struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows, size_t columns);
 /* malloc that fails the test. */
 void *allocate(size_t bytes);

@@ -121,7 +121,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               whole_field(line, "head_size"),
                               0,
                               PAIRING_HALF,
-                              whole_field(line, "position_rows")};
+                              whole_field(line, "position_rows"),
+                              0};
         return op[0] == 'e' ? run_embed(k, &c, bounds) : run_moves(k, &c, bounds);
     }
     if (!strcmp(op, "rotation")) {
@@ -133,6 +134,7 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               whole_field(line, "head_size"),
                               whole_field(line, "rotary_size"),
                               (enum rotary_pairing)whole_field(line, "pairing"),
+                              0,
                               0};
         return run_rotate(k, &c, bounds);
     }

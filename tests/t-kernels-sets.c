@@ -28,6 +28,7 @@ enum op {
     OP_ROTATE,
     OP_SCALE_QUERIES,
     OP_MOVES,
+    OP_ROW_NORMS,
     OP_COPY,
     OP_HEAD,
     OP_HEAD_ROWS,
@@ -109,7 +110,8 @@ static int stores_bf16(const struct kernels *k)
 /* Of the least precise numbers that the operation reads, writes or multiplies. */
 static double roundoff(const struct kernels *k, enum op op)
 {
-    int plain = op == OP_EMBED || op == OP_MOVES || op == OP_COPY || op == OP_ROUTE; /* on float alone in every set but f64 */
+    int plain = op == OP_EMBED || op == OP_MOVES || op == OP_ROW_NORMS || op == OP_COPY ||
+                op == OP_ROUTE; /* on float alone in every set but f64 */
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (stores_bf16(k))
@@ -134,6 +136,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_ROTATE: return run_rotate(k, &c->rows, bounds);
     case OP_SCALE_QUERIES: return run_scale_queries(k, &c->rows, bounds);
     case OP_MOVES: return run_moves(k, &c->rows, bounds);
+    case OP_ROW_NORMS: return run_row_norms(k, &c->rows, bounds);
     case OP_COPY: return run_copy(k, &c->copy, bounds);
     case OP_HEAD: return run_head(k, &c->head, bounds);
     case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
@@ -210,8 +213,9 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
             a->key_bias, a->soft_cap, a->size, a->sinks);
         break;
     default:
-        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows,
-                 r->positions, r->heads, r->head_size, r->rotary_size, r->pairing, r->position_rows);
+        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d tables in bf16 %d",
+                 c->op, r->rows, r->positions, r->heads, r->head_size, r->rotary_size, r->pairing, r->position_rows,
+                 r->tables_bf16);
     }
 }
 
@@ -298,8 +302,8 @@ static void test_linear(void **state)
 static void test_norm(void **state)
 {
     static const int sizes[][3] = {/* segments, rows, width */
-                                   {1, 1, 1},   {1, 2, 2},   {2, 1, 3},    {3, 3, 63},
-                                   {3, 65, 65}, {2, 3, 257}, {1, 257, 65}, {2, 63, 768}};
+                                   {1, 1, 1},   {1, 2, 2},    {2, 1, 3},    {3, 3, 63},  {3, 65, 65},
+                                   {2, 3, 257}, {1, 257, 65}, {2, 63, 768}, {2, 3, 1028}};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int variant = 0; variant < 8; variant++) {
@@ -438,20 +442,28 @@ static void test_activation(void **state)
 static void test_rows(void **state)
 {
     static const struct rows_case cases[] = {
-        /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows */
-        {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0},
-        {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1},
-        {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1},
-        {3, 0, 3, 65, 2, 31, 14, PAIRING_HALF, 1},
-        {3, 0, 3, 65, 2, 31, 14, PAIRING_INTERLEAVED, 0},
-        {3, 0, 63, 63, 4, 64, 64, PAIRING_HALF, 1},
-        {2, 0, 65, 257, 3, 80, 32, PAIRING_INTERLEAVED, 1},
-        {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1},
+        /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows, tables_bf16 */
+        {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0, 0},
+        {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1, 0},
+        {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1, 0},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_HALF, 1, 0},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_INTERLEAVED, 0, 0},
+        {3, 0, 63, 63, 4, 64, 64, PAIRING_HALF, 1, 0},
+        {2, 0, 65, 257, 3, 80, 32, PAIRING_INTERLEAVED, 1, 0},
+        {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1, 0},
+        {2, 0, 5, 9, 3, 16, 8, PAIRING_HALF, 1, 0},
+        {1, 0, 3, 5, 2, 16, 8, PAIRING_INTERLEAVED, 0, 0},
     };
     (void)state;
-    for (int i = 0; i < LENGTH(cases); i++)
-        for (int op = OP_EMBED; op <= OP_MOVES; op++)
+    for (int i = 0; i < LENGTH(cases); i++) {
+        for (int op = OP_EMBED; op <= OP_ROW_NORMS; op++)
             check_case(&(struct any_case){.op = (enum op)op, .rows = cases[i]});
+        for (int tables = 1; tables < 4 && cases[i].rows < 63; tables++) {
+            struct rows_case c = cases[i];
+            c.tables_bf16 = tables;
+            check_case(&(struct any_case){.op = OP_EMBED, .rows = c});
+        }
+    }
 }
 
 /* Rows one at a time, few, and more than a tile; vocabularies that fill no chunk, one, several, and many. */
@@ -506,6 +518,41 @@ static void test_head_rows_edges(void **state)
         k->weight_free(k, table);
         free(x), free(w);
     }
+}
+
+/* A table that is stored in bf16 gives the head what the same numbers in double do. */
+static void test_head_rows_bf16(void **state)
+{
+    enum { VOCABULARY = 33, WIDTH = 24, ROWS = 5 };
+    double *x = random_values(ROWS * WIDTH, 1, 1), *wide = random_values(VOCABULARY * WIDTH, 2, 1), want[ROWS], got[ROWS];
+    uint16_t *halves = upper_halves(wide, VOCABULARY * WIDTH);
+    const struct weight_part part = {halves, ELEMENT_BF16, 1, VOCABULARY, WIDTH, VOCABULARY * WIDTH, WIDTH, 1, 0, 0, NULL};
+    (void)state;
+    for (int i = 0; i < VOCABULARY * WIDTH; i++) {
+        uint32_t bits = (uint32_t)halves[i] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        wide[i] = value;
+    }
+    for (int s = 0; s < set_count; s++) {
+        struct kernels *k = sets[s];
+        struct error e;
+        struct weight *tables[] = {weight_of(k, WEIGHT_TABLE, wide, VOCABULARY, WIDTH),
+                                   k->weight_load(k, WEIGHT_TABLE, &part, 1, &e)};
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH), *logprob = buffer_new(k, ROLE_STATISTIC, ROWS),
+                      *targets = index_of(k, (const int32_t[]){0, 32, 7, 12, 31}, ROWS);
+        assert_non_null(tables[1]);
+        for (int t = 0; t < 2; t++) {
+            k->head_rows(k, logprob, bx, targets, tables[t], NULL, 0, (struct rows){1, ROWS}, WIDTH);
+            k->read(k, t ? got : want, logprob, 0, ROWS);
+        }
+        assert_int_equal(k->synchronize(k, &e), 0);
+        if (compare_values(k->name, got, want, ROWS, 64 * ldexp(1, -24), 16 * ldexp(1, -24)))
+            fail_msg("%s %s: another log p from a table in bf16", k->name, k->dtype);
+        k->destroy(k, bx), k->destroy(k, logprob), k->destroy(k, targets);
+        k->weight_free(k, tables[0]), k->weight_free(k, tables[1]);
+    }
+    free(x), free(wide), free(halves);
 }
 
 /* Between both roles, whose elements may differ in type. */
@@ -842,6 +889,7 @@ int main(void)
         cmocka_unit_test(test_head),
         cmocka_unit_test(test_head_rows),
         cmocka_unit_test(test_head_rows_edges),
+        cmocka_unit_test(test_head_rows_bf16),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_route),

@@ -6,15 +6,20 @@
  * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB);
  * REACH_CUDA_HOST_COPIES=early runs streams with a priority as early as may be; REACH_CUDA_HOST_SHARED the KB of shared memory
  * that a block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0).
+ * REACH_CUDA_HOST_LAUNCHED=FOLDER adds where each kernel that is launched lies in the library to FOLDER/PROGRAM (launched.sh).
  * And a function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not
  * done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
+#include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <map>
+#include <set>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string>
 #include <sys/mman.h>
 #include <vector>
 
@@ -568,6 +573,20 @@ static void run_grid(const struct host_translated *translated, dim3 grid, dim3 b
         free(shared);
 }
 
+/* For launched.sh: one line a kernel and process. */
+static void note_launch(const void *kernel)
+{
+    static std::set<const void *> noted;
+    const char *folder = getenv("REACH_CUDA_HOST_LAUNCHED");
+    Dl_info library;
+    if (!folder || !noted.insert(kernel).second)
+        return;
+    std::string name = std::string(folder) + "/" + program_invocation_short_name;
+    FILE *f = dladdr(kernel, &library) ? fopen(name.c_str(), "a") : NULL;
+    if (!f || fprintf(f, "%016zx\n", (size_t)((const char *)kernel - (const char *)library.dli_fbase)) < 0 || fclose(f))
+        die("cannot note a launch in the folder that REACH_CUDA_HOST_LAUNCHED names");
+}
+
 void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                        std::function<void()> thread)
 {
@@ -581,5 +600,6 @@ void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_
         keep(cudaErrorInvalidValue);
         return;
     }
+    note_launch(kernel);
     host_enqueue(stream, [=] { run_grid(translated, grid, block, shared_bytes, thread); });
 }
