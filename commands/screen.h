@@ -20,8 +20,9 @@ int screen_table_width(void);
 void screen_widen(void);
 /* Columns that a text takes. */
 int screen_columns(const char *text);
-/* A name, path or other text of the user's or a file's as it may be printed: on one line, with nothing in it that a terminal would
- * obey (io/glyph.h). Whatever is printed without a table or an error goes through it. Borrowed, until 8 more were asked for. */
+/* A name, path or other text of the user's or a file's as it may be printed: on one line, with nothing in it that a terminal
+ * would obey (io/glyph.h). Whatever is printed without a table or an error goes through it. Borrowed, until 8 more were asked
+ * for. */
 const char *screen_text(const char *text);
 /* Lines of at most so many columns; a word that is longer has one of its own. */
 void screen_print(const char *text, int width);

@@ -18,15 +18,9 @@
 
 static const struct {
     const char *name, *base;
-} adapters[] = {{"llama-patterns", "llama-gqa"},
-                {"llama-whole", "llama-gqa"},
-                {"llama-table", "llama-gqa"},
-                {"gpt2-conv1d", "gpt2"},
-                {"llama-added", "llama-gqa"},
-                {"llama-bin", "llama-gqa"},
-                {"mixtral-router", "mixtral"},
-                {"gpt-neox-head", "gpt-neox-parallel"},
-                {"gpt-neox-fused", "gpt-neox-parallel"}};
+} adapters[] = {{"llama-patterns", "llama-gqa"}, {"llama-whole", "llama-gqa"},           {"llama-table", "llama-gqa"},
+                {"gpt2-conv1d", "gpt2"},         {"llama-added", "llama-gqa"},           {"llama-bin", "llama-gqa"},
+                {"mixtral-router", "mixtral"},   {"gpt-neox-head", "gpt-neox-parallel"}, {"gpt-neox-fused", "gpt-neox-parallel"}};
 enum { ADAPTERS = sizeof adapters / sizeof *adapters };
 
 static struct golden *cases;

@@ -22,8 +22,8 @@ struct tokenizer;
 int tokenizer_open(struct tokenizer **out, const char *path, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
 
-/* The same from memory. `path` names the texts in messages; `settings` is tokenizer_config.json, NULL: there is none. They name the
- * beginning-of-text token and added tokens, and with vocab.json and merges.txt the class, which says how text is split. */
+/* The same from memory. `path` names the texts in messages; `settings` is tokenizer_config.json, NULL: there is none. They name
+ * the beginning-of-text token and added tokens, and with vocab.json and merges.txt the class, which says how text is split. */
 struct source {
     const char *path, *text;
     size_t size;
