@@ -140,6 +140,32 @@ static double number_at(const char *p)
     return (double)(((uint32_t)u[0] << 24) + ((uint32_t)u[1] << 16) + ((uint32_t)u[2] << 8) + u[3]);
 }
 
+/* The first "/MediaBox [" of a PDF, in it or in one of its deflated streams, where newer cairo has it; `text` [size] is room. */
+static const char *media_box(char *text, size_t size, char *pdf, size_t bytes)
+{
+    char *found = memmem(pdf, bytes, "/MediaBox [", 11), *at = pdf;
+
+    if (found)
+        return found;
+    while ((at = memmem(at, (size_t)(pdf + bytes - at), "stream\n", 7))) {
+        uLongf length = size - 1;
+        z_stream z = {.next_in = (Bytef *)at + 7,
+                      .avail_in = (uInt)(pdf + bytes - at - 7),
+                      .next_out = (Bytef *)text,
+                      .avail_out = (uInt)length};
+
+        at += 7;
+        assert_int_equal(inflateInit(&z), Z_OK);
+        (void)inflate(&z, Z_FINISH);
+        length = z.total_out;
+        inflateEnd(&z);
+        text[length] = 0;
+        if ((found = memmem(text, length, "/MediaBox [", 11)))
+            return found;
+    }
+    return NULL;
+}
+
 /* Width and height of a picture in mm. */
 static void size_of_picture(double size[2], const char *folder, const char *format)
 {
@@ -159,9 +185,10 @@ static void size_of_picture(double size[2], const char *folder, const char *form
         assert_int_equal(sscanf(found, "<svg width=\"%lf\" height=\"%lf\"", &size[0], &size[1]), 2);
         size[0] *= 25.4 / 96, size[1] *= 25.4 / 96;
     } else if (strcmp(format, "pdf") == 0) {
-        found = memmem(picture, bytes, "/MediaBox [", 11);
-        assert_non_null(found);
-        assert_int_equal(sscanf(found, "/MediaBox [ 0 0 %lf %lf", &size[0], &size[1]), 2);
+        static char text[1 << 16];
+        const char *box = media_box(text, sizeof text, picture, bytes);
+        assert_non_null(box);
+        assert_int_equal(sscanf(box, "/MediaBox [ 0 0 %lf %lf", &size[0], &size[1]), 2);
         size[0] *= 25.4 / 72, size[1] *= 25.4 / 72;
     } else {
         found = strstr(picture, "rectangle (");
