@@ -66,6 +66,7 @@ or.T: b16 b32 b64 pred                                | T    | {1} | {2}
 xor.T: b16 b32 b64 pred                               | T    | {1} ^ {2}
 not.T: b16 b32 b64                                    | T    | ~{1}
 not.pred                                              | pred | !{1}
+popc.b32                                              | u32  | __builtin_popcount({1:u32})
 shl.b16                                               | b16  | {2:u32} > 15 ? 0 : {1} << {2:u32}
 {shl|shr}.T: b32 u32                                  | T    | {2:u32} > 31 ? 0 : {1} SHIFT {2:u32}
 {shl|shr}.T: b64 u64                                  | T    | {2:u32} > 63 ? 0 : {1} SHIFT {2:u32}
