@@ -477,7 +477,7 @@ $(BUILD)/cuda_ptx/%.o: $(BUILD)/cuda_ptx/%.cpp
 PTX_OBJECTS  := $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(HOST_SRC) $(CUDA_C_SRC) tests/cuda_host/ptx.cpp) $(patsubst kernels/cuda/%.cu,$(BUILD)/cuda_ptx/%.o,$(CUDA_SRC))
 $(BUILD)/tests/cuda-ptx.so: $(PTX_OBJECTS)
 	@mkdir -p $(@D)
-	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -Wl,--no-undefined -shared -o $@ $^
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -Wl,--no-undefined -shared -o $@ $^ -lutf8proc
 
 # of another version, to be refused
 $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o

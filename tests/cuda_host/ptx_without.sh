@@ -9,7 +9,7 @@ mkdir -p "$work"
 $PYTHON tests/cuda_host/ptx.py "$PTX/$1.ptx" "$work/$1.cpp" "$2"
 $CXX $FLAGS -c "$work/$1.cpp" -o "$work/$1.o"
 objects=$(printf '%s\n' $OBJECTS | grep -v -x -F "$BUILD/cuda_ptx/$1.o")
-$CXX $FLAGS -shared -o "$work/cuda-ptx.so" $objects "$work/$1.o"
+$CXX $FLAGS -Wl,--no-undefined -shared -o "$work/cuda-ptx.so" $objects "$work/$1.o" -lutf8proc
 if CMOCKA_TEST_ABORT=1 REACH_CUDA=$work/cuda-ptx.so REACH_CUDA_HOST_SEED=3 "$BUILD/tests/t-$3" >"$work/log" 2>&1; then
     echo "ptx_without: t-$3 passes without the bar.sync number $2 of $1.ptx" >&2
     exit 1
