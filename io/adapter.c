@@ -384,8 +384,10 @@ static int adapters_within(char shown[SHOWN_MAX], const char *folder)
         char name[sizeof entries[i]->d_name + sizeof "/" CONFIG];
         size_t at = strlen(shown);
         snprintf(name, sizeof name, "%s/" CONFIG, entries[i]->d_name);
-        if (*entries[i]->d_name != '.' && is_there(folder, name) && found++ >= 0)
+        if (*entries[i]->d_name != '.' && is_there(folder, name)) {
             snprintf(shown + at, SHOWN_MAX - at, "%s%s", at ? ", " : "", entries[i]->d_name);
+            found++;
+        }
         free(entries[i]);
     }
     if (count >= 0)
