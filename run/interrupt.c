@@ -13,16 +13,20 @@
 enum { STACK_BYTES = 256 << 10 }; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-static atomic_int signals_seen, at_once; /* a handler may run on any thread */
+static atomic_int signals_seen, at_once, held; /* a handler may run on any thread */
+
+static void end(void)
+{
+    figure_stop(); /* or it would go on writing */
+    atomic_remove_all();
+    _exit(1);
+}
 
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_fetch_add(&signals_seen, 1) == 0 && !atomic_load(&at_once))
-        return;
-    figure_stop(); /* or it would go on writing */
-    atomic_remove_all();
-    _exit(1);
+    if (atomic_fetch_add(&signals_seen, 1) != 0 || (atomic_load(&at_once) && !atomic_load(&held)))
+        end();
 }
 
 static void fill(sigset_t *set)
@@ -87,6 +91,18 @@ void interrupt_watch(void)
 void interrupt_end(void)
 {
     install(1);
+}
+
+void interrupt_hold(void)
+{
+    atomic_store(&held, 1);
+}
+
+void interrupt_release(void)
+{
+    atomic_store(&held, 0);
+    if (atomic_load(&at_once) && interrupt_wanted())
+        end();
 }
 
 int interrupt_wanted(void)

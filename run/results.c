@@ -3,6 +3,7 @@
 
 #include "io/atomic.h"
 #include "plots/figure.h"
+#include "run/interrupt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,6 +130,7 @@ int results_place(struct results_files *r, const char *folder, const char *const
 {
     int rc = 0;
 
+    interrupt_hold();
     for (int i = r->count > 1 ? 0 : 1; rc == 0 && names[i]; i++) /* a single file takes the place of the old one */
         rc = remove_old(folder, names[i], e);
     for (int i = 0; rc == 0 && stems[i]; i++)
@@ -139,6 +141,7 @@ int results_place(struct results_files *r, const char *folder, const char *const
         rc = atomic_place(&r->file[--r->count], e);
     results_abandon(r);
     remove_unfinished(folder, names, stems);
+    interrupt_release();
     return rc;
 }
 
