@@ -9,6 +9,7 @@ tokenizer.json), together with its loss curve (training.csv).
     python3 examples/train.py --corpus CORPUS --out examples/models --queue --jobs 2
     python3 examples/train.py --corpus CORPUS --out DIR --only alibi window-40-seed-2
     python3 examples/train.py --corpus CORPUS --out DIR --only alibi --size paper --device cuda --tokens 300
+    python3 examples/train.py --corpus CORPUS --out DIR --only alibi alibi-seed-2 --snapshots 20
 
 CORPUS/train.txt is trained on, CORPUS/valid.txt only measured; a folder of novels, CORPUS/train/*.txt.gz
 and CORPUS/valid/*.txt.gz, does as well. What is unfinished lies in --work (default OUT/.work): the
@@ -17,6 +18,7 @@ killed. Needs PyTorch, NumPy, safetensors and tokenizers. See examples/README.md
 """
 
 import argparse
+import copy
 import csv
 import fcntl
 import glob
@@ -143,14 +145,30 @@ def save_state(path, **state):
     os.rename(path + ".part", path)
 
 
-def train(encoding, shape, data, state_path):
+def snapshot_steps(steps, count):
+    """`count` steps from 16 to the last one, evenly in their logarithm: what a model learns, it learns early."""
+    first = min(16, steps)
+    return {round(first * (steps / first) ** (i / max(1, count - 1))) for i in range(count)}
+
+
+def write_snapshot(model, folder):
+    """The model as it is now, as a checkpoint; training goes on unrounded."""
+    rounded = copy.deepcopy(model).eval()
+    with torch.no_grad():
+        round_to_bfloat16(rounded)
+        write_checkpoint(rounded, folder)
+
+
+def train(encoding, shape, data, work, snapshots):
     """Train one model, from its saved state if there is one; returns it with a list of (step, mean loss since the last entry)."""
+    state_path = os.path.join(work, "state.pt")
     torch.manual_seed(encoding.seed)
     model = Decoder(encoding, shape)
     optimiser = make_optimiser(model)
     batches = torch.Generator(device="cpu").manual_seed(encoding.seed)
     length, curve, recent, first = encoding.train_length, [], [], 0
     steps = round(encoding.million * 1e6 / shape.step_tokens)
+    kept = snapshot_steps(steps, snapshots) if snapshots else set()
     if os.path.exists(state_path):
         state = torch.load(state_path, weights_only=True)
         model.load_state_dict(state["model"])
@@ -168,6 +186,8 @@ def train(encoding, shape, data, state_path):
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimiser.step()
         recent.append(loss.item())
+        if step + 1 in kept:
+            write_snapshot(model, os.path.join(work, "snapshots", f"checkpoint-{step + 1}"))
         if (step + 1) % CURVE_EVERY == 0 or step + 1 == steps:
             curve.append((step + 1, sum(recent) / len(recent)))
             recent = []
@@ -191,7 +211,7 @@ def run(encoding, shape, splits, options):
     """Train, measure, round, measure again and write one model; its folder appears whole."""
     work = os.path.join(options.work, encoding.name)
     shape = replace(shape, layers=encoding.layers or shape.layers)
-    model, curve = train(encoding, shape, splits["train"], os.path.join(work, "state.pt"))
+    model, curve = train(encoding, shape, splits["train"], work, options.snapshots)
     model.eval()
     length = encoding.train_length
     unrounded = evaluate(model, splits["valid"], length)
@@ -207,6 +227,10 @@ def run(encoding, shape, splits, options):
         *(f"valid loss at {n * length} inputs: {loss:.5f}{f' (before rounding to bfloat16: {unrounded:.5f})' if n == 1 else ''}" for n, loss in valid.items()),
     ]
     write_curve(whole, curve, remarks)
+    if options.snapshots:
+        for snapshot in glob.glob(os.path.join(work, "snapshots", "*")):
+            shutil.copyfile(os.path.join(options.work, "tokenizer.json"), os.path.join(snapshot, "tokenizer.json"))
+        os.rename(os.path.join(work, "snapshots"), os.path.join(whole, "snapshots"))
     os.rename(whole, os.path.join(options.out, encoding.name))
     shutil.rmtree(work)
     print(f"{encoding.name}: done, train {curve[-1][1]:.4f}, valid {valid[1]:.4f} (unrounded {unrounded:.4f}), at {longer * length} inputs {valid[longer]:.4f}", flush=True)
@@ -254,7 +278,7 @@ def run_queue(names, options):
     """As many processes of this script as wanted, each taking the next free model."""
     say_what_is_left(names, options)
     arguments = [sys.executable, os.path.abspath(__file__), "--corpus", options.corpus, "--out", options.out, "--work", options.work, "--size", options.size,
-                 "--device", options.device, "--threads", str(options.threads), "--only", *names]
+                 "--device", options.device, "--threads", str(options.threads), "--snapshots", str(options.snapshots), "--only", *names]
     workers = []
     for _ in range(options.jobs):
         workers.append(subprocess.Popen(arguments))
@@ -277,6 +301,7 @@ def main():
     parser.add_argument("--size", choices=SHAPES, default="small")
     parser.add_argument("--tokens", type=int, metavar="M", help="train on M million tokens, whatever the table says")
     parser.add_argument("--train-length", type=int, metavar="N", help=f"in place of {TRAIN_LENGTH} inputs")
+    parser.add_argument("--snapshots", type=int, default=0, metavar="N", help="also write N checkpoints of the training, evenly in the logarithm of the step")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: matrix products in bfloat16")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
