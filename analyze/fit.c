@@ -81,7 +81,7 @@ int fit_form_parse(struct fit_form *out, const char *text, struct formula_error 
         return -1;
     for (int n = 0; n <= f->root; n++)
         if (f->nodes[n].kind == NODE_VARIABLE && f->nodes[n].slot != VARIABLE_T) {
-            formula_refuse(e, f->nodes[n].at, "a form depends on the distance t alone (h, H, d and L have no value here)");
+            formula_refuse(e, f->nodes[n].at, "a form depends only on the distance t (h, H, d and L have no value here)");
             goto failed;
         }
     count = find_coefficients(slot, f);

@@ -56,7 +56,7 @@ struct formula_function {
     int least, most; /* arguments */
 };
 
-/* The next character that is no blank, '\0' at the end. */
+/* The next character that is not a blank, '\0' at the end. */
 char reader_peek(struct reader *r);
 /* Passes `length` bytes: one token. */
 void reader_consume(struct reader *r, size_t length);

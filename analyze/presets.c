@@ -20,7 +20,7 @@
 const struct formula_preset formula_presets[] = {
     {"alibi", "delta=0", "-2^-(8*h/H+delta)*t", "ALiBi, slope 2^-(8h/H + delta) [A]"},
     {"alibi_press", "delta=0,c=2^sum(i,1,30,2^i<=H)", "-2^-((h<=c?8*h/c:4*(2*(h-c)-1)/c)+delta)*t",
-     "ALiBi with the slopes of released code, which differ when H is no power of two"},
+     "ALiBi with the slopes of released code, which differ when H is not a power of two"},
     {"alibi_equal", "s", "-2^-s*t", "ALiBi, slope 2^-s for all heads [A]"},
     {"window", "w", "t<w?0:-inf", "the last w tokens only"},
     {"kerple_log", "p,a", "-p*ln(1+a*t)", "KERPLE-log, p and a per head; converges if p > 1"},

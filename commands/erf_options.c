@@ -68,7 +68,7 @@ static const struct option_row rows[] = {
     {.name = "bootstrap",
      .value = "N",
      .standard = "1000",
-     .help = "resamplings of the segments behind the 95 % intervals (default %s; 0: no intervals)",
+     .help = "resamplings of the segments for the 95 % intervals (default %s; 0: no intervals)",
      WHOLE_AT(bootstrap, 0, 10000000),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
@@ -182,8 +182,7 @@ static int add_growth(struct erf_options *o, struct error *e)
 
     if (!length && o->tokens.count)
         return fail(
-            e,
-            "--growth: of --tokens no --length is given (expected --length L, a half and a quarter of which are measured too)");
+            e, "--growth: needs --length with --tokens (expected --length L, a half and a quarter of which are measured too)");
     if (!length && option_default(o, &erf_verb, "length", e) != 0)
         return -1;
     length = o->cut.length;

@@ -78,7 +78,7 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
     for (size_t l = 0; l < m->attention.layers; l++)
         print_theory(t, r, m, l, shown);
     if (strcmp(m->attention.rows[0].verdict, "not applicable") == 0)
-        table_note(t, "TRF: not applicable, its position encoding is no series of biases");
+        table_note(t, "TRF: not applicable, its position encoding is not a series of biases");
     else
         table_note(t, "TRF: of the first %zu terms of the series, which %s", m->attention.positions,
                    m->attention.rows[0].verdict);

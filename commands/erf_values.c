@@ -164,7 +164,7 @@ int erf_write_shard(FILE *f, const void *options, int nth)
     return 1;
 }
 
-/* The default is no length where rows of tokens have their own. */
+/* The default is not a length where rows of tokens have their own. */
 int erf_write_length(FILE *f, const void *options, int nth)
 {
     const struct erf_options *o = options;

@@ -23,7 +23,7 @@ int erf_write_layer(FILE *f, const void *options, int nth);
 int erf_read_shard(void *options, const char *value, int nth, struct error *e) MUST_USE;
 int erf_write_shard(FILE *f, const void *options, int nth);
 
-/* The default is no length where rows of tokens have their own. */
+/* The default is not a length where rows of tokens have their own. */
 int erf_write_length(FILE *f, const void *options, int nth);
 
 #endif

@@ -13,7 +13,7 @@ static const char *const of_a_result[] = {"model", "target-position", "memory", 
 static const struct option_row rows[] = {
     {.name = "prompt",
      .value = "TEXT",
-     .help = "explain the token that is likeliest behind TEXT; - is standard input",
+     .help = "explain the token that is likeliest after TEXT; - is standard input",
      .type = OPTION_TEXT,
      .at = AT(prompt),
      .flags = OPTION_RESULT | OPTION_COMMON},
@@ -104,7 +104,7 @@ static int check(void *options, struct error *e)
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (!o->segment && o->model)
-        return fail(e, "--model is of a result (expected it with --segment N)");
+        return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
         return fail(e, "--train-length %ld is given without --logn (expected it with --logn)", o->train_length);
     if (o->seed && o->attribution != ATTRIBUTION_SMOOTH)

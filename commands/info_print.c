@@ -28,7 +28,7 @@ static void print_setting(int *first, const char *format, ...)
 void info_print_blocks(const struct decoder *d)
 {
     static const char *const residuals[] = {
-        [RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
+        [RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms after"};
     static const char *const norms[] = {
         [NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
     const struct block *b = &d->blocks[0];
@@ -43,7 +43,7 @@ void info_print_blocks(const struct decoder *d)
     if (b->residual_from_norm)
         print_setting(&first, "residual from the norm");
     if (b->residual != RESIDUAL_POST && b->attention_post_norm.present)
-        print_setting(&first, b->attention_norm.present ? "norms before and behind" : "norms behind the branches");
+        print_setting(&first, b->attention_norm.present ? "norms before and after" : "norms after the branches");
     if (b->query_norm.present)
         print_setting(&first, b->norms_whole ? "norms of all heads" : "norms of heads");
     if (b->sinks.data)

@@ -34,7 +34,7 @@ int log_open(struct log *l, const char *path, struct error *e)
 {
     *l = (struct log){.descriptor = -1};
     if (is_other_file(path))
-        return fail(e, "%s: is there already, and is no log (expected another --log FILE)", path);
+        return fail(e, "%s: exists and is not a log (expected another --log FILE)", path);
     /* without O_NONBLOCK, opening a pipe would wait for a reader for ever, and so would a write to a full one */
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 
@@ -60,7 +60,7 @@ void log_close(struct log *l)
     l->path = NULL;
 }
 
-/* A text in quotes; what is no UTF-8 (paths need not be) becomes U+FFFD, so that any reader of JSON takes the line. */
+/* A text in quotes; what is not UTF-8 (paths need not be) becomes U+FFFD, so that any reader of JSON takes the line. */
 static void put_text(FILE *f, const char *text)
 {
     fputc('"', f);

@@ -42,7 +42,7 @@ static int take_value(struct arguments *a, const struct option_row *o, const cha
     option_dashed(name, o->name);
     *value = NULL;
     if (!o->value)
-        return equals ? fail(e, "%s: takes no value (expected %s alone)", name, name) : 0;
+        return equals ? fail(e, "%s: takes no value (expected just %s)", name, name) : 0;
     if (!equals && a->at >= a->count)
         return fail(e, "%s: has no value (expected %s %s)", name, name, o->value);
     *value = equals ? equals + 1 : a->text[a->at++];
@@ -62,7 +62,8 @@ static int take_option(struct arguments *a, void *options, const struct verb *v,
 {
     const char *name = text + (text[1] == '-' ? 2 : 1), *equals = strchr(name, '='), *value;
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct option_row *o = (text[1] == '-') == (length > 1) ? find(v, name, length) : NULL; /* `--o` is no spelling of -o */
+    const struct option_row *o = (text[1] == '-') == (length > 1) ? find(v, name, length)
+                                                                  : NULL; /* `--o` is not a spelling of -o */
     char dashed[OPTION_NAME_MAX];
     int nth;
 
@@ -96,11 +97,11 @@ static int take_operand(void *options, const struct verb *v, const char *text, s
         *count = last;
     if (*count >= v->operand_count) {
         list_operands(expected, sizeof expected, v);
-        return fail(e, "%s: one argument too many (expected %s)", text, expected);
+        return fail(e, "%s: unexpected argument (expected %s)", text, expected);
     }
     o = &v->operands[(*count)++];
     if (!*text || (strcmp(text, "-") == 0 && !(o->flags & (OPERAND_STREAM | OPERAND_FORMULA))))
-        return fail(e, "\"%s\": is no %s (expected %s)", text, o->name, o->expected);
+        return fail(e, "\"%s\": is not a valid %s (expected %s)", text, o->name, o->expected);
     if (o->flags & OPERAND_LIST)
         return text_list_add(&OPTION_FIELD(struct text_list, options, o), text, e);
     OPTION_FIELD(const char *, options, o) = text;

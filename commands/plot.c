@@ -37,7 +37,7 @@ static int plot_check(void *options, struct error *e)
     if (o->title && o->no_title)
         return fail(e, "--title and --no-title are both given (expected one of them)");
     if (o->font && figure_has_panel(o->formats, "tikz"))
-        return fail(e, "--font: is not for tikz, which has the font of its document (expected --font-size alone)");
+        return fail(e, "--font: is not for tikz, which has the font of its document (expected only --font-size)");
     for (int i = 0; i < o->labels.count; i++)
         if (!strchr(o->labels.item[i], '=') || o->labels.item[i][0] == '=')
             return fail(e, "--label: \"%s\" (expected NAME=TEXT)", o->labels.item[i]);

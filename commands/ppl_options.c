@@ -156,9 +156,9 @@ static int check_together(const struct ppl_options *o, struct error *e)
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->stride && o->protocol != PROTOCOL_SLIDING && o->protocol != PROTOCOL_LAST)
-        return fail(e, "--stride: is of --protocol sliding and last (the protocol is %s)", protocol_names[o->protocol]);
+        return fail(e, "--stride: is for --protocol sliding and last (the protocol is %s)", protocol_names[o->protocol]);
     if (o->segments && o->protocol != PROTOCOL_LAST)
-        return fail(e, "--segments: is of --protocol last alone (the protocol is %s, which scores the whole text)",
+        return fail(e, "--segments: is for --protocol last only (the protocol is %s, which scores the whole text)",
                     protocol_names[o->protocol]);
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each "
@@ -172,7 +172,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
                         "context)",
                         o->stride, o->contexts[i]);
     if (o->gain && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--gain: is of several contexts, and --protocol cached has none (expected another protocol)");
+        return fail(e, "--gain: compares several contexts, and --protocol cached has none (expected another protocol)");
     return check_encoding(&o->encoding, e);
 }
 

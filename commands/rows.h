@@ -204,7 +204,8 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define SLOPES_ROW \
     { \
         .name = "slopes", .value = "KIND", .standard = "paper", \
-        .help = "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two", \
+        .help = \
+            "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is not a power of two", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(formulas.press), .choices = slopes_choices, .group = GROUP_MODEL, \
         .flags = OPTION_RESULT \
     }

@@ -6,8 +6,8 @@
 
 enum screen_colors { SCREEN_PLAIN, SCREEN_256, SCREEN_TRUE };
 
-/* Of standard output. `auto`: none where NO_COLOR is set, or it is no terminal, or a dumb one. Colours of 24 bits where COLORTERM
- * says so, else 256. */
+/* Of standard output. `auto`: none where NO_COLOR is set, or it is not a terminal, or a dumb one. Colours of 24 bits where
+ * COLORTERM says so, else 256. */
 enum screen_colors screen_colors(enum color_choice choice);
 /* 1 where COLORFGBG says that the background is light. */
 int screen_is_light(void);

@@ -127,7 +127,7 @@ static struct tensor *target(const struct merge *m, const char *name, const char
 {
     struct tensor *found = find_base(m, module, end);
     if (!found)
-        fail(m->e, "%s: tensor %s is for %s%s, which %s has not", m->file->path, name, module, end, tensors_path(m->base));
+        fail(m->e, "%s: tensor %s is for %s%s, which %s does not have", m->file->path, name, module, end, tensors_path(m->base));
     else if (found->stored->kind == STORED_QUANTISED)
         fail(
             m->e,
@@ -445,12 +445,12 @@ int adapter_alone(const char *folder, struct error *e)
     struct config *config = NULL;
     int result = path ? 0 : -1;
     if (path && access(path, F_OK) && adapters_within(shown, folder))
-        result = fail(e, "%s: holds adapters alone: %s (expected their base as the model, with one of them as --adapter)", folder,
+        result = fail(e, "%s: holds only adapters: %s (expected their base as the model, with one of them as --adapter)", folder,
                       shown);
     if (path && access(path, F_OK) == 0)
         result = (config = config_open(path, e)) &&
                          config_string_or(config, "base_model_name_or_path", "its base model", &name, e) == 0
-                     ? fail(e, "%s: is an adapter alone (expected %.200s as the model, with --adapter %s)", folder, name, folder)
+                     ? fail(e, "%s: is only an adapter (expected %.200s as the model, with --adapter %s)", folder, name, folder)
                      : -1;
     config_close(config);
     free(path);

@@ -87,7 +87,7 @@ static int add_rule(struct adapter_rules *rules, struct config *c, const char *k
                                      NULL);
     free(text);
     if (!code)
-        return fail(e, "%s: the pattern '%.80s' of a module's name is no regular expression", config_path(c), key);
+        return fail(e, "%s: the pattern '%.80s' of a module's name is not a regular expression", config_path(c), key);
     rules->rule[rules->count++] = (struct adapter_rule){code, value};
     return 0;
 }
@@ -99,7 +99,7 @@ static int read_rules(struct adapter_rules *rules, struct config *c, const char 
     if (!object)
         return 0;
     if (!json_is_object(object))
-        return fail(e, "%s: %s is no object (expected names of modules with numbers)", config_path(c), name);
+        return fail(e, "%s: %s is not an object (expected names of modules with numbers)", config_path(c), name);
     size_t count = json_object_size(object);
     if (!(rules->rule = calloc(count ? count : 1, sizeof *rules->rule)))
         return fail_memory(e, (double)count * sizeof *rules->rule, name);

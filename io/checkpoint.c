@@ -71,7 +71,7 @@ static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
         return -1;
     return fail(
         e,
-        "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, or "
+        "%s: is not a checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, or "
         "llm.c's GPT-2)",
         file->path);
 }
@@ -112,7 +112,7 @@ static int read_file(struct tensors *t, const char *path, struct config **own, s
 static int read_shard(struct tensors *t, const char *path, struct error *e)
 {
     if (access(path, F_OK))
-        return fail(e, "%s: is missing (the index beside it has it among its shards)", path);
+        return fail(e, "%s: is missing (the index beside it lists it)", path);
     return read_file(t, path, NULL, e);
 }
 
@@ -273,7 +273,7 @@ static int name_divisors(struct checkpoint *c, struct error *e)
                                  "original_max_position_embeddings",
                                  json_is_integer(length) ? json_integer_value(length) : (json_int_t)1);
     if (!longrope)
-        return fail(e, "%s: rope_freqs.weight holds what is no finite number", tensors_path(c->tensors));
+        return fail(e, "%s: rope_freqs.weight holds what is not a finite number", tensors_path(c->tensors));
     stored->companion = 1;
     store_drop_companions(c->tensors);
     return config_set(c->config, "rope_scaling", longrope, e);

@@ -114,7 +114,7 @@ int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct erro
     *output = NULL;
     *size = 0;
     if (pipe2(ends, O_CLOEXEC))
-        return fail(e, "%s: cannot be read: no pipe: %s", path, strerror(errno));
+        return fail(e, "%s: cannot be read: no pipe can be made: %s", path, strerror(errno));
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
@@ -123,7 +123,7 @@ int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct erro
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return fail(e, "%s: cannot be read: no process: %s", path, strerror(errno));
+        return fail(e, "%s: cannot be read: no process can be started: %s", path, strerror(errno));
     }
     result = read_all(output, size, ends[0], path, e);
     close(ends[0]); /* a child that still writes ends with that */

@@ -38,7 +38,7 @@ static enum field_end read_field(struct reader *r, char **value, struct error *e
             *out++ = *r->at;
         }
         if (*r->at && !strchr(",\r\n", *r->at)) {
-            fail(e, "%s: line %zu: text behind a closing quote (expected a comma or the end of the line)", r->path, r->line);
+            fail(e, "%s: line %zu: text after a closing quote (expected a comma or the end of the line)", r->path, r->line);
             return FIELD_BROKEN;
         }
     } else {

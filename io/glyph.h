@@ -1,5 +1,5 @@
 /* Text from anywhere, for people to read: character by character, with what has no picture of its own, or could change how other
- * text is shown (control characters, formats such as reversals of direction, bytes that are no UTF-8), spelt out. */
+ * text is shown (control characters, formats such as reversals of direction, bytes that are not UTF-8), spelt out. */
 #ifndef REACH_IO_GLYPH_H
 #define REACH_IO_GLYPH_H
 

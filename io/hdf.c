@@ -63,7 +63,7 @@ int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, 
 {
     static const unsigned char signature[8] = "\x89HDF\r\n\x1a\n", heap[5] = "GCOL\x01";
     if (size < 16 || memcmp(bytes, signature, sizeof signature))
-        return fail(e, "%s: is no HDF5 file (expected it to begin with \\x89HDF)", path);
+        return fail(e, "%s: is not an HDF5 file (expected it to begin with \\x89HDF)", path);
     const unsigned char *sizes = bytes + (bytes[8] < 2 ? 13 : 9); /* of addresses and of lengths, by the superblock's version */
     if (sizes[0] != 8 || sizes[1] != 8)
         return fail(e, "%s: has addresses of %d and lengths of %d bytes (expected 8 and 8)", path, sizes[0], sizes[1]);

@@ -115,8 +115,8 @@ static char *repository_folder(const struct wanted *w, struct error *e)
         folder = text_of(e, "%s/models--%s", cache, w->repository);
     if (folder && stat(folder, &st)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            fail(e, "%s: is no path, and no model in the cache %s (expected one that `%s` has put there)", w->repository, cache,
-                 w->download);
+            fail(e, "%s: is neither a path nor a model in the cache %s (expected one that `%s` has put there)", w->repository,
+                 cache, w->download);
         else
             fail(e, "%s: %s", folder, strerror(errno));
         free(folder);
@@ -221,7 +221,7 @@ char *hub_find(const char *text, struct error *e)
     struct wanted w;
     char *repository, *hash = NULL, *snapshot = NULL;
     if (read_name(&w, text)) {
-        fail(e, "%s: is no name of a model (expected ORG/NAME or ORG/NAME@REVISION)", text);
+        fail(e, "%s: is not the name of a model (expected ORG/NAME or ORG/NAME@REVISION)", text);
         return NULL;
     }
     repository = repository_folder(&w, e);

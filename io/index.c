@@ -17,7 +17,8 @@ static int by_text(const void *a, const void *b)
 static int check_shard_name(const char *name, const char *path, struct error *e)
 {
     if (*name == '\0' || strcmp(name, ".") == 0 || strchr(name, '/') || strchr(name, '\\') || strstr(name, ".."))
-        return fail(e, "%s: '%.200s' is no name of a shard (expected a file beside the index, without / \\ or ..)", path, name);
+        return fail(e, "%s: '%.200s' is not the name of a shard (expected a file beside the index, without / \\ or ..)", path,
+                    name);
     return 0;
 }
 

@@ -81,7 +81,7 @@ struct journal *journal_create(const char *path, const struct journal_sizes *siz
         fail(e, "%s: the settings take %zu bytes (expected at most %d)", path, strlen(settings), SETTINGS_BYTES_MAX);
         goto failed;
     }
-    /* whole or not at all: what a kill leaves behind is no journal or one with a header */
+    /* whole or not at all: what a kill leaves behind is not a journal or one with a header */
     if (atomic_open(&f, path, e))
         goto failed;
     fwrite(header, 1, bytes, f.stream);
@@ -184,7 +184,7 @@ static int read_segments(struct journal *j, size_t file_bytes, int (*each)(void 
     found->torn = file_bytes - at;
     if ((j->size < file_bytes && (ftruncate(j->descriptor, (off_t)j->size) || fsync(j->descriptor))) ||
         lseek(j->descriptor, (off_t)j->size, SEEK_SET) < 0)
-        return fail(e, "%s: its torn end cannot be cut off: %s", j->path, strerror(errno));
+        return fail(e, "%s: its unfinished end cannot be cut off: %s", j->path, strerror(errno));
     return 0;
 }
 
@@ -204,7 +204,7 @@ struct journal *journal_resume(const char *path, const struct journal_sizes *siz
         found->absent = errno == ENOENT;
         fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
-        fail(e, "%s: is no journal of reach (expected a regular file)", path);
+        fail(e, "%s: is not a journal of reach (expected a regular file)", path);
     } else if (journal_check_header(j, (size_t)st.st_size, settings, e) == 0 && read_slots(j, each, context, found, e) == 0 &&
                read_segments(j, (size_t)st.st_size, each, context, found, e) == 0) {
         j->synced = seconds_now();

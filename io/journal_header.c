@@ -73,11 +73,11 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
 {
     unsigned char fixed[FIXED_BYTES], *whole = NULL;
     if (file_bytes < FIXED_BYTES + CHECKSUM_BYTES)
-        return fail(e, "%s: is no journal of reach (%zu bytes; remove it to start afresh)", j->path, file_bytes);
+        return fail(e, "%s: is not a journal of reach (%zu bytes; remove it to start afresh)", j->path, file_bytes);
     if (file_read_at(j->descriptor, j->path, fixed, sizeof fixed, 0, e))
         return -1;
     if (memcmp(fixed, magic, sizeof magic))
-        return fail(e, "%s: is no journal of reach (remove it to start afresh)", j->path);
+        return fail(e, "%s: is not a journal of reach (remove it to start afresh)", j->path);
     if (get32(fixed + 8) == 1)
         return fail(e,
                     "%s: is the journal of a run of reach 0.1.0 (expected that version to go on with it, or --force without "

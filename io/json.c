@@ -132,7 +132,7 @@ const char *config_text(const struct config *c, size_t *size)
 
 /* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part
  * in the way
- * (`blocked`) when something above it is no object. */
+ * (`blocked`) when something above it is not an object. */
 static int look_up(const struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
     json_t *at = c->root;
@@ -196,7 +196,7 @@ static int get(struct config *c, const char *key, json_t **value, struct error *
 {
     char blocked[KEY_MAX];
     if (look_up_and_mark(c, key, value, blocked))
-        return fail(e, "%s: %s is no object (expected {...} with %s in it)", c->path, blocked, key);
+        return fail(e, "%s: %s is not an object (expected {...} with %s in it)", c->path, blocked, key);
     return 0;
 }
 

@@ -22,7 +22,7 @@ const char *config_name(const struct config *c);
 /* What was parsed; of an object its text with sorted keys. Borrowed. */
 const char *config_text(const struct config *c, size_t *size);
 /* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a
- * rope_scaling that is no object). Borrowed. */
+ * rope_scaling that is not an object). Borrowed. */
 json_t *config_get(struct config *c, const char *key);
 int config_has(struct config *c, const char *key); /* present and not null; does not mark it as read */
 /* Not there at all: null counts as there. For settings that null turns off, and whose absence means a default; a top-level key.

@@ -28,7 +28,7 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
 {
     size_t bytes = parsed_bytes(text, size);
     if (bytes > PARSED_BYTES_MAX) {
-        fail(e, "%s: %s holds so many values that they would take about %zu MiB (expected at most %d)", path, what, bytes >> 20,
+        fail(e, "%s: %s holds values that would take about %zu MiB (expected at most %d)", path, what, bytes >> 20,
              PARSED_BYTES_MAX >> 20);
         return NULL;
     }
@@ -98,7 +98,7 @@ static int is_named(const char *word, size_t size, const char *name)
     return size == strlen(name) && memcmp(word, name, size) == 0;
 }
 
-/* Writes the word as Jansson can hold it to `out` and returns the end of what it wrote; a character that is no part of a word
+/* Writes the word as Jansson can hold it to `out` and returns the end of what it wrote; a character that is not part of a word
  * follows the word. */
 static char *write_word(char *out, const char *word, size_t size)
 {

@@ -96,7 +96,7 @@ int llmc_read(struct tensors *t, const struct mapped *file, struct config **own,
         add_layers(&r, &s) || add(&r, "ln_f.weight", 1, c, 0, c, 0) || add(&r, "ln_f.bias", 1, c, 0, c, 0))
         return -1;
     if (r.at != file->size)
-        return fail(e, "%s: %zu bytes lie behind its last weight (expected none)", file->path, file->size - r.at);
+        return fail(e, "%s: %zu bytes follow its last weight (expected none)", file->path, file->size - r.at);
     json_t *config = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:b}", "model_type", "gpt2", "vocab_size",
                                (json_int_t)s.vocabulary, "n_positions", (json_int_t)s.positions, "n_embd", (json_int_t)s.hidden,
                                "n_layer", (json_int_t)s.layers, "n_head", (json_int_t)s.heads, "activation_function", "gelu_new",

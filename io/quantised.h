@@ -9,7 +9,7 @@
 #include "io/tensors.h"
 
 /* Joins all matrices of a finished store with what lies beside them, and checks every scale. Where another method is named, or
- * none, nothing is done; codes that are no part of such a matrix are refused. */
+ * none, nothing is done; codes that are not part of such a matrix are refused. */
 int quantised_join(struct tensors *t, struct config *c, struct error *e) MUST_USE;
 
 /* "fp8", "bitsandbytes" or "mxfp4" where quantization_config names one of them, else NULL. */

@@ -16,7 +16,7 @@ int quantised_join_int8(struct join *j)
     size_t stem = strlen(t->name) - 6; /* without "weight" */
     const unsigned char *format;
     if (t->rank != 2 || !t->count || !part_is_dense(t))
-        return fail(j->e, "%s: tensor %s has scales of rows (SCB) and is no matrix", part_path(t), t->name);
+        return fail(j->e, "%s: tensor %s has scales of rows (SCB) and is not a matrix", part_path(t), t->name);
     *j->made = (struct scaled){.columns = t->shape[1], .block_rows = 1, .block_columns = t->shape[1], .blocks_across = 1};
     if (part_take_named(&j->made->scales, j, stem, "SCB", "F32", t->shape[0]))
         return -1;
@@ -51,11 +51,11 @@ static int read_state_shape(struct config *state, size_t shape[TENSOR_RANK_MAX],
     *rank = (int)json_array_size(list);
     *count = 1;
     if (*rank < 1 || json_array_size(list) > TENSOR_RANK_MAX)
-        return fail(e, "%s: shape is no list of 1 to %d sizes", config_path(state), TENSOR_RANK_MAX);
+        return fail(e, "%s: shape is not a list of 1 to %d sizes", config_path(state), TENSOR_RANK_MAX);
     for (int i = 0; i < *rank; i++) {
         const json_t *size = json_array_get(list, (size_t)i);
         if (!json_is_integer(size) || json_integer_value(size) < 1)
-            return fail(e, "%s: shape has a size that is no whole number from 1 up", config_path(state));
+            return fail(e, "%s: shape has a size that is not a whole number from 1 up", config_path(state));
         shape[i] = (size_t)json_integer_value(size);
         if (size_multiply(count, *count, shape[i]))
             return fail(e, "%s: shape has more elements than can be counted", config_path(state));

@@ -13,7 +13,7 @@ static int block_sizes(size_t size[2], int *whole, struct join *j)
     for (size_t i = 0; list && i < 2; i++) {
         const json_t *one = json_array_get(list, i);
         if (json_array_size(list) != 2 || !json_is_integer(one) || json_integer_value(one) < 1)
-            return fail(j->e, "%s: %s is no list of two whole numbers from 1 up", config_path(j->config), key);
+            return fail(j->e, "%s: %s is not a list of two whole numbers from 1 up", config_path(j->config), key);
         size[i] = (size_t)json_integer_value(one);
     }
     return 0;
@@ -30,7 +30,7 @@ int quantised_join_fp8(struct join *j)
     if (block_sizes(size, &whole, j))
         return -1;
     if (t->rank != 2 || !t->count || !part_is_dense(t))
-        return fail(j->e, "%s: tensor %s is stored as F8_E4M3 and is no matrix", part_path(t), t->name);
+        return fail(j->e, "%s: tensor %s is stored as F8_E4M3 and is not a matrix", part_path(t), t->name);
     for (int i = 0; i < 2 && whole; i++)
         size[i] = t->shape[i];
     size_t down = blocks_of(t->shape[0], size[0]), across = blocks_of(t->shape[1], size[1]);
@@ -40,7 +40,7 @@ int quantised_join_fp8(struct join *j)
         return fail(j->e, "%s: tensor %s has %zu scales (expected one: weight_block_size is null)", part_path(scales),
                     scales->name, scales->count);
     if (!fits)
-        return fail(j->e, "%s: tensor %s is no matrix of %zu x %zu scales (expected a scale for %zu x %zu elements of %s)",
+        return fail(j->e, "%s: tensor %s is not a matrix of %zu x %zu scales (expected a scale for %zu x %zu elements of %s)",
                     part_path(scales), scales->name, down, across, size[0], size[1], t->name);
     *s = (struct scaled){
         .scales = scales->data, .columns = t->shape[1], .block_rows = size[0], .block_columns = size[1], .blocks_across = across};

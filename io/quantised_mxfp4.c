@@ -19,7 +19,7 @@ int quantised_join_mxfp4(struct join *j, const char *end)
     struct tensor *t = j->matrix;
     const size_t length = strlen(t->name) - strlen(end), *shape = t->shape;
     if (!part_is(t, "U8") || t->rank != 4 || shape[3] != BYTES || !t->count || !part_is_dense(t))
-        return fail(j->e, "%s: tensor %s is stored as %s and is no stack of matrices in blocks of %d bytes (expected U8)",
+        return fail(j->e, "%s: tensor %s is stored as %s and is not a stack of matrices in blocks of %d bytes (expected U8)",
                     part_path(t), t->name, t->stored->name, BYTES);
     if (part_beside(j, t->name, length, ""))
         return fail(j->e, "%s: tensor %s stands beside one that is not quantised, %.*s", part_path(t), t->name, (int)length,

@@ -301,7 +301,7 @@ int result_understand(struct result *r, const char *path, struct error *e)
     for (r->main_row = 0; r->main_row < r->threshold_count && r->thresholds[r->main_row] != r->main_threshold; r->main_row++)
         ;
     return r->threshold_count && r->main_row == r->threshold_count
-               ? fail(e, "%s: its main_threshold %g is none of its thresholds", path, r->main_threshold)
+               ? fail(e, "%s: its main_threshold %g is not one of its thresholds", path, r->main_threshold)
                : 0;
 }
 

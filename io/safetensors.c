@@ -44,7 +44,7 @@ static int read_shape(struct tensor *t, const struct stored_type *stored, const 
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return fail(e, "%s: tensor %s has a size in its shape that is no whole number from 0 up", path, t->name);
+            return fail(e, "%s: tensor %s has a size in its shape that is not a whole number from 0 up", path, t->name);
         shape[i] = (size_t)json_integer_value(size);
     }
     return store_shape(t, stored, (int)json_array_size(value), shape, path, e);
@@ -58,7 +58,7 @@ static int read_offsets(struct extent *extent, const char *name, const json_t *v
     for (size_t i = 0; i < 2; i++) {
         const json_t *offset = json_array_get(value, i);
         if (!json_is_integer(offset) || json_integer_value(offset) < 0)
-            return fail(e, "%s: tensor %s has data_offsets that are no whole numbers from 0 up", path, name);
+            return fail(e, "%s: tensor %s has data_offsets that are not whole numbers from 0 up", path, name);
         *out[i] = (size_t)json_integer_value(offset);
     }
     if (extent->end < extent->begin)
@@ -116,7 +116,7 @@ static int place_tensors(struct tensors *t, const struct mapped *file, size_t da
         at = extents[i].end;
     }
     if (at != data_bytes)
-        return fail(e, "%s: %zu bytes lie behind the last tensor (expected none)", file->path, data_bytes - at);
+        return fail(e, "%s: %zu bytes follow the last tensor (expected none)", file->path, data_bytes - at);
     return 0;
 }
 
@@ -145,7 +145,7 @@ int safetensors_read(struct tensors *t, const struct mapped *file, struct error 
                     file->size);
     uint64_t header_bytes = stated_header(file);
     if (header_bytes > HEADER_BYTES_MAX)
-        return fail(e, "%s: states a header of %llu bytes (expected at most %d: this is no safetensors file)", file->path,
+        return fail(e, "%s: states a header of %llu bytes (expected at most %d: this is not a safetensors file)", file->path,
                     (unsigned long long)header_bytes, HEADER_BYTES_MAX);
     if (header_bytes > file->size - 8)
         return fail(e, "%s: states a header of %llu bytes, but only %zu follow (the file is cut off)", file->path,

@@ -82,8 +82,7 @@ struct spill *spill_open(const char *folder, size_t bytes, const char *what, str
     problem = s->descriptor < 0 ? errno : take_room(s->descriptor, bytes);
     if (!problem)
         return s;
-    fail(e, "%s: cannot hold %s (%zu bytes): %s (expected a folder with room, that may be written to)", folder, what, bytes,
-         strerror(problem));
+    fail(e, "%s: cannot hold %s (%zu bytes): %s (expected a writable folder with room)", folder, what, bytes, strerror(problem));
     spill_close(s);
     return NULL;
 }

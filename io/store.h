@@ -20,7 +20,7 @@ struct tensors *store_create(const char *path, struct error *e) MUST_USE;
 /* Maps a regular file; it belongs to the store and counts in its digest, in the order of these calls. */
 const struct mapped *store_map(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
-/* A regular file that says what the model is, and is about to be read: it is no part of the digest, and must stay as it is like
+/* A regular file that says what the model is, and is about to be read: it is not part of the digest, and must stay as it is like
  * the mapped files. */
 int store_watch(struct tensors *t, const char *path, struct error *e) MUST_USE;
 

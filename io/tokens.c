@@ -123,7 +123,7 @@ static int check_encoding(const struct text *text, struct error *e)
         wrong++;
     return wrong <= FEW + text->size / 100 * PERCENT
                ? 0
-               : fail(e, "%s: is no text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% at most, in UTF-8)",
+               : fail(e, "%s: is not text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% at most, in UTF-8)",
                       text->name ? text->name : "text", 100.0 * (double)wrong / (double)text->size, PERCENT);
 }
 
@@ -135,7 +135,7 @@ int tokens_from_text(struct tokens *out, const struct text *text, struct tokeniz
         return -1;
     int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e) : append_bytes(&a, text, e);
     if (result == 0 && a.count == 0)
-        result = fail(e, "%s: the tokenizer makes no tokens of it", text->name ? text->name : "text");
+        result = fail(e, "%s: the tokenizer makes no tokens from it", text->name ? text->name : "text");
     if (result)
         free(a.id);
     else
@@ -196,14 +196,14 @@ static int plan_cut(struct cut *cut, struct documents *documents, const struct t
     if (r->segments == 0)
         return fail(e, "segments: 0 asked for (expected at least 1)");
     if (r->offset >= all)
-        return fail(e, "%s: nothing is left behind offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
+        return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
     if (r->by_document)
         return plan_documents(cut, documents, t, r, length - (r->bos ? 1 : 0), e);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
         return fail(e,
-                    "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a "
+                    "%s: there are %zu tokens after offset %zu (expected at least %zu for one segment; give more text or a "
                     "smaller --length)",
                     name_of(t), cut->available, r->offset, cut->unit);
     size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;

@@ -2,7 +2,7 @@
  * g_m(x) the gradient of log p with respect to it where the rows are x: ATTRIBUTION_INPUT       a_m = e_m * g_m(e), element by
  * element ATTRIBUTION_INTEGRATED  a_m = e_m * integral over s in [0, 1] of g_m(s e): integrated gradients from a baseline of zero
  * rows (Sundararajan, Taly, Yan 2017), by the Gauss-Legendre rule of INTEGRATED_STEPS points. Position rows are not scaled: they
- * are no part of e_m ATTRIBUTION_SMOOTH      a_m = mean of g_m(e + noise) over SMOOTH_SAMPLES samples of normal noise
+ * are not part of e_m ATTRIBUTION_SMOOTH      a_m = mean of g_m(e + noise) over SMOOTH_SAMPLES samples of normal noise
  * (SmoothGrad; Smilkov et al. 2017) All are vectors, reduced by their norms as gradients are. */
 #ifndef REACH_MODEL_ATTRIBUTION_H
 #define REACH_MODEL_ATTRIBUTION_H

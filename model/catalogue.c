@@ -20,7 +20,7 @@
 #define HEAD_SIZES "its layers with a window have heads of another size than those without"
 #define DRAFTS "it drafts tokens out of another model's keys and values"
 #define SCALED_INPUT "its router scales what goes into the experts, not what comes out of them"
-#define UNSTATED "its code is no part of transformers, and nothing else states its layout"
+#define UNSTATED "its code is not part of transformers, and nothing else states its layout"
 
 static const struct refusal refusals[] = {
     {"afmoe", ATTENTION_GATED},
@@ -259,7 +259,7 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
         {o->norm_bare, "norms without parameters"},
         {o->norm_offset, "norms with 1 + w"},
         {names->attention_post_norm && names->attention_norm, "four norms"},
-        {names->attention_post_norm && !names->attention_norm && !o->norms_after, "norms behind the branches"},
+        {names->attention_post_norm && !names->attention_norm && !o->norms_after, "norms after the branches"},
         {o->norms_after, "norms of the sums"},
         {(o->head_norms.key || o->head_norms.absent) && o->head_norms_of != HEADS_WHOLE, "norms of heads"},
         {o->head_norms_of == HEADS_WHOLE, "norms of all heads"},

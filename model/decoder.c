@@ -38,7 +38,7 @@ static const char *reason(const struct decoder *d, const char *type)
     } beside[] = {{"vision_config", "it has parts for images or sound beside the language model"},
                   {"audio_config", "it has parts for images or sound beside the language model"},
                   {"text_config", "it has parts for images or sound beside the language model"},
-                  {"auto_map", "its code lies beside it and is no part of transformers"}};
+                  {"auto_map", "its code lies beside it and is not part of transformers"}};
     const char *why = refusal_of(type);
     for (size_t i = 0; i < sizeof beside / sizeof *beside && !why; i++)
         why = json_is_object(json_object_get(config_root(d->config), beside[i].key)) ? beside[i].why : NULL;
@@ -208,7 +208,7 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     if (*tensors_notes(d->tensors))
         family_note(d, "%s", tensors_notes(d->tensors));
     if (*tensors_assumed(d->tensors))
-        family_note(d, "taken for granted, as the file does not say: %s", tensors_assumed(d->tensors));
+        family_note(d, "assumed, since the file does not say: %s", tensors_assumed(d->tensors));
     const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
     if (!family)
         goto failed;

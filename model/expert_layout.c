@@ -27,7 +27,7 @@ static int read_kinds(struct mixture *m, const struct decoder *d, struct error *
 {
     m->kinds = config_get(d->config, "mlp_layer_types");
     if (m->kinds && json_array_size(m->kinds) != (size_t)d->layers)
-        return fail(e, "%s: mlp_layer_types is no list of dense or sparse for each of %d layers", config_path(d->config),
+        return fail(e, "%s: mlp_layer_types is not a list of dense or sparse for each of %d layers", config_path(d->config),
                     d->layers);
     for (size_t l = 0; m->kinds && l < json_array_size(m->kinds); l++) {
         const char *kind = json_string_value(json_array_get(m->kinds, l));
@@ -49,10 +49,10 @@ static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
         return -1;
     m->dense = o->dense ? config_get(c, o->dense) : NULL;
     if (m->dense && !json_is_array(m->dense))
-        return fail(e, "%s: %s is no list of layers", config_path(c), o->dense);
+        return fail(e, "%s: %s is not a list of layers", config_path(c), o->dense);
     for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
         if (!json_is_integer(json_array_get(m->dense, i)))
-            return fail(e, "%s: %s, entry %zu is no whole number", config_path(c), o->dense, i + 1);
+            return fail(e, "%s: %s, entry %zu is not a whole number", config_path(c), o->dense, i + 1);
     m->first_dense = m->dense || m->kinds ? 0 : (int)first;
     m->step = (int)step, m->last = last < 0 ? d->layers - 1 : (int)last;
     return 0;

@@ -38,7 +38,7 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     if (!head_size) {
         head_size = hidden / heads;
         if (hidden % heads || head_size > 256)
-            return fail(e, "%s: %s %ld over %s %ld is no head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden,
+            return fail(e, "%s: %s %ld over %s %ld is not a head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden,
                         keys->heads, heads, keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
     }
     if (heads % kv_heads)

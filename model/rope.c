@@ -327,7 +327,7 @@ static int find_rope(const char **root, const char **type, struct config *c, int
     for (int i = 0; i < 2; i++) {
         const json_t *object = config_get(c, roots[i]);
         if (object && !json_is_object(object))
-            return fail(e, "%s: %s is no object (expected {...} with rope_type in it)", config_path(c), roots[i]);
+            return fail(e, "%s: %s is not an object (expected {...} with rope_type in it)", config_path(c), roots[i]);
     }
     *root = rope_root(c);
     if (required && !json_object_size(config_get(c, *root)))
@@ -346,7 +346,7 @@ static int find_rope_of_kind(const char **root, const char **type, struct config
     const char *name;
     json_t *member, *all = config_get(c, "rope_parameters"), *older = which ? NULL : config_get(c, "rope_scaling");
     if ((all && !json_is_object(all)) || (older && !json_is_object(older)))
-        return fail(e, "%s: rope_%s is no object (expected {...})", config_path(c), older ? "scaling" : "parameters");
+        return fail(e, "%s: rope_%s is not an object (expected {...})", config_path(c), older ? "scaling" : "parameters");
     json_object_foreach(all, name, member) if (!json_is_object(member) && !json_is_null(member)) return fail(
         e, "%s: rope_parameters.%s stands beside the kinds of layers (expected full_attention and sliding_attention alone)",
         config_path(c), name);
@@ -478,12 +478,12 @@ static int read_bases(double bases[ROTARIES], int *count, struct decoder *d, con
         double base = json_number_value(json_array_get(list, (size_t)l));
         int i = 0;
         if (!json_is_number(json_array_get(list, (size_t)l)) || !(base == 0 || (base >= 1e-6 && base <= 1e12)))
-            return fail(e, "%s: %s, entry %d is no base of rotary positions (expected a number from 1e-06 to 1e+12, or 0)", path,
-                        key, l + 1);
+            return fail(e, "%s: %s, entry %d is not a rotary base (expected a number from 1e-06 to 1e+12, or 0)", path, key,
+                        l + 1);
         while (base != 0 && i < *count && bases[i] != base)
             i++;
         if (base != 0 && i == ROTARIES)
-            return fail(e, "%s: %s has more than %d bases (expected at most so many)", path, key, ROTARIES);
+            return fail(e, "%s: %s has more than %d bases (expected at most that many)", path, key, ROTARIES);
         if (base != 0 && i == *count)
             bases[(*count)++] = base;
         d->blocks[l].score.rotary = base != 0 ? i : ROTARY_NONE;

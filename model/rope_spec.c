@@ -125,7 +125,7 @@ static int read_numbers(struct rope_spec *s, const char *text, struct error *e)
             for (int i = 0; i < NUMBERS; i++)
                 if (numbers[i].kinds >> s->kind & 1)
                     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", numbers[i].name);
-            return fail(e, "--rope: \"%.*s\" is nothing that %s has (expected NAME=VALUE of %s)",
+            return fail(e, "--rope: \"%.*s\" is not a setting of %s (expected NAME=VALUE of %s)",
                         (int)(length < 40 ? length : 40), rest, rope_kind_name(s->kind), names);
         }
         if (given & bit)

@@ -106,5 +106,6 @@ int figure_read_length(const char *text, double *mm, int *is_pixels, struct erro
             *is_pixels = strcmp(end, "px") == 0;
             return 0;
         }
-    return fail(e, "\"%s\" is no length for a picture (expected 20mm to 2000mm, as 85mm, 8.5cm, 3.3in, 240pt or 1200px)", text);
+    return fail(e, "\"%s\" is not a length for a picture (expected 20mm to 2000mm, as 85mm, 8.5cm, 3.3in, 240pt or 1200px)",
+                text);
 }

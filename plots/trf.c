@@ -130,7 +130,7 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     for (size_t i = 0; i < u->count; i++) /* nothing converges: there is no such panel */
         tail |= u->curves[i].beyond != NULL && figure_has_panel(s->style->panels, "tail");
     if (!weight && !tail)
-        return fail(e, "--panels tail: nothing converges, there is no share beyond (expected weight)");
+        return fail(e, "--panels tail: no sum converges, so no share lies beyond (expected weight)");
     snprintf(marked, sizeof marked, "What the j most recent tokens leave out (marks: TRF(%.6g))", u->epsilon);
     script_lines(s, u->count);
     struct layout l = {.panels = (size_t)(weight + tail),

@@ -33,7 +33,7 @@ int known_type_at(struct known_type *out, int i)
     if (!(out->type = family_outer_type(i)))
         return 0;
     snprintf(out->positions, sizeof out->positions, "as its text_config");
-    snprintf(out->notes, sizeof out->notes, "the language model alone");
+    snprintf(out->notes, sizeof out->notes, "only the language model");
     return 1;
 }
 

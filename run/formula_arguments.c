@@ -123,7 +123,8 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
     }
     if (!f) {
         fail(e, "%s: %swrong at character %zu: %s", text,
-             strpbrk(text, "(+*^?<>,") ? "" : "is no preset and no path, and as a formula ", problem.at + 1, problem.message);
+             strpbrk(text, "(+*^?<>,") ? "" : "is neither a preset nor a path, and as a formula ", problem.at + 1,
+             problem.message);
         return RUN_USAGE;
     }
     if (apply_sets(f, text, o, e) != 0)
@@ -135,7 +136,7 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
         fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s%s%s)", text, name, name,
              strcmp(name, "e") == 0      ? "; Euler's number is exp(1)"
              : formula_preset_find(text) ? ""
-                                         : "; if it is no parameter, this is neither a preset nor a path",
+                                         : "; if it is not a parameter, this is neither a preset nor a path",
              near ? "; did you mean " : "", near ? near->name : "");
         *missing = 1;
         goto failed;

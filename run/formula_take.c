@@ -64,7 +64,7 @@ static int check_sets(const struct formula_argument *all, int count, const struc
         while (k < count && !formula_argument_takes(&all[k], sets->item[i]))
             k++;
         if (k == count)
-            return fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, %s)", sets->item[i],
+            return fail(e, "--set: \"%s\" is not a parameter of the formulas given (expected NAME=VALUE, %s)", sets->item[i],
                         list_parameters(known, sizeof known, all, count));
         for (int j = 0; j < i; j++)
             if (name_of(&before, sets->item[j]) == length && strncmp(before, name, length) == 0)
@@ -86,7 +86,7 @@ enum run_status formula_arguments_take(const struct formula_argument *all, int c
         sloped |= all[k].sloped;
     }
     if (o->heads != HEADS_DEFAULT && !formulas) {
-        fail(e, "--heads %ld: is of formulas and presets (expected one; a checkpoint has its own number)", o->heads);
+        fail(e, "--heads %ld: is for formulas and presets (expected one; a checkpoint has its own number)", o->heads);
         return RUN_USAGE;
     }
     if (o->press && !sloped) {

@@ -92,7 +92,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             goto end;
         }
         if (text[0] == 0) {
-            fail(e, "an empty argument is no model (expected MODEL or NAME=MODEL)");
+            fail(e, "an empty argument is not a model (expected MODEL or NAME=MODEL)");
             goto end;
         }
         models[i].model = text;
@@ -103,7 +103,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             named[i] = 1;
             models[i].model = equals + 1;
             if (length == 0 || length >= sizeof models[i].name || *models[i].model == 0) {
-                fail(e, "%s: is no NAME=MODEL (expected a name of 1 to %zu bytes, then a model)", text,
+                fail(e, "%s: is not NAME=MODEL (expected a name of 1 to %zu bytes, then a model)", text,
                      sizeof models[i].name - 1);
                 goto end;
             }

@@ -50,7 +50,7 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
         errno = 0;
         unsigned long whole = strtoul(token, NULL, 10);
         *id = (int)whole;
-        return errno == 0 && whole <= INT32_MAX ? 0 : fail(e, "%s: %s is no id (expected 0 to %d)", option, token, INT32_MAX);
+        return errno == 0 && whole <= INT32_MAX ? 0 : fail(e, "%s: %s is not an id (expected 0 to %d)", option, token, INT32_MAX);
     }
     if (!is_text && !m->tokenizer && tokenizer_open(&m->tokenizer, path, e) != 0)
         return -1;
@@ -58,7 +58,7 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
     if (*id >= 0)
         return 0;
     return m->tokenizer
-               ? fail(e, "%s: %s %s is no token of its tokenizer (expected the text of one, or an id)", path, option, token)
+               ? fail(e, "%s: %s %s is not a token of its tokenizer (expected the text of one, or an id)", path, option, token)
                : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)", path, option, token,
                       is_text ? ", or one byte" : "");
 }

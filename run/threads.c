@@ -74,7 +74,7 @@ static int stack_read(struct stack *s, struct error *e)
             continue;
         *s = (struct stack){.name = names[i], .text = text};
         if (read_stack(&s->size, text) != 0)
-            return fail(e, "%s=%s: not a size (expected a whole number with B, K, M or G behind it)", s->name, text);
+            return fail(e, "%s=%s: not a size (expected a whole number with B, K, M or G after it)", s->name, text);
     }
     if (llvm)
         s->size = kmp_get_stacksize_s();

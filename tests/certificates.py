@@ -72,7 +72,7 @@ DAMAGE = [
 
 
 def reach_certificate(reach, arguments):
-    """Its text, or None where the formula is refused (that is no subject of certificates)."""
+    """Its text, or None where the formula is refused (that is not a subject of certificates)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "certificate.txt")
         done = subprocess.run([reach, "trf", "--certificate", path, *arguments], capture_output=True, text=True, timeout=120)

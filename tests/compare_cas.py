@@ -84,7 +84,7 @@ def ask_sympy(text):
     from sympy import Piecewise, Max, Min, Sum, Abs, floor, exp, log, sin, cos, sqrt, pi, oo
     i, t = sympy.Symbol("i", integer=True), sympy.Symbol("t", integer=True, nonnegative=True)
     text = written(tree(text), Sympy)
-    # numbers exact: 1/10 is no float
+    # numbers exact: 1/10 is not a float
     b = sympy.sympify(text, locals={"t": t, "i": i, "inf": oo})
     begin = time.process_time()
     try:

@@ -528,7 +528,7 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
     if (k->synchronize(k, &e))
         fail_msg("%s: %s", k->name, e.text);
     if (memcmp(behind, zeros, sizeof behind) != 0)
-        fail_msg("%s: row_norms writes behind the last row", k->name);
+        fail_msg("%s: row_norms writes past the last row", k->name);
     k->tail(k, short_x, bx, c->segments, (int)to, c->rows, (int)width);
     k->tail_reverse(k, back, short_x, c->segments, (int)to, c->rows, (int)width);
     struct output *n = collect(&o, k, "row_norms", norms, count, bounds);

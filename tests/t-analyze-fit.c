@@ -168,8 +168,8 @@ static void forms_are_told_apart(void **state)
         {"a*exp(-b*t)*c^t", 0, 0, "not linear"},
         {"abs(a) + abs(b)", 0, 0, "not linear"},
         {"a < b ? 1 : 2", 0, 0, "not linear"},
-        {"a + b*h", 0, 0, "t alone"},
-        {"a + b*L", 0, 0, "t alone"},
+        {"a + b*h", 0, 0, "only on the distance t"},
+        {"a + b*L", 0, 0, "only on the distance t"},
         {"a + b*(ln(1+t)", 0, 0, NULL},
         {"a+b+c+e+f+g+k+l+m", 0, 0, "9 coefficients"},
     };

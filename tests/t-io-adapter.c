@@ -335,8 +335,8 @@ static void test_refused(void **state)
          "a.fc.weight|6 numbers that are not finite"},
         {"\"r\": 1, \"alpha_pattern\": {\"fc\": NaN}", {GOOD}, "alpha_pattern of 'fc' is not a finite number"},
         {"\"r\": 1, \"rank_pattern\": {\"fc\": 0}", {GOOD}, "rank_pattern of 'fc' is not a whole number"},
-        {"\"r\": 1, \"rank_pattern\": [1]", {GOOD}, "rank_pattern is no object"},
-        {"\"r\": 1, \"rank_pattern\": {\"(fc\": 1}", {GOOD}, "'(fc'|no regular expression"},
+        {"\"r\": 1, \"rank_pattern\": [1]", {GOOD}, "rank_pattern is not an object"},
+        {"\"r\": 1, \"rank_pattern\": {\"(fc\": 1}", {GOOD}, "'(fc'|not a regular expression"},
         {"\"r\": 1, \"rank_pattern\": {\"(a|aa)+[bc]\": 1}",
          {{"base_model.model." LONG ".lora_A.weight", NULL, 1, 3, 1, 0},
           {"base_model.model." LONG ".lora_B.weight", NULL, 2, 1, 1, 0}},
@@ -377,7 +377,7 @@ static void test_refused(void **state)
          {{"base_model.model.a.turned.lora_A.weight", NULL, 1, 2, 1, 0},
           {"base_model.model.a.turned.lora_B.bias", NULL, 3, 0, 1, 0},
           {"base_model.model.a.turned.lora_B.weight", NULL, 3, 1, 1, 0}},
-         "a.turned.bias, which|has not"},
+         "a.turned.bias, which|does not have"},
         {"\"r\": 1",
          {GOOD, {"base_model.model.a.fc.lora_magnitude_vector", NULL, 2, 0, 1, 0}},
          "lora_magnitude_vector is not supported"},
@@ -385,14 +385,14 @@ static void test_refused(void **state)
         {"\"r\": 1", {{"a.fc.lora_A.weight", NULL, 1, 3, 1, 0}}, "has no place in an adapter"},
         {"\"r\": 1",
          {{"base_model.model.b.lora_A.weight", NULL, 1, 3, 1, 0}, {"base_model.model.b.lora_B.weight", NULL, 2, 1, 1, 0}},
-         "is for b.weight, which|has not"},
-        {"\"r\": 1", {{"base_model.model.../../x.weight", NULL, 1, 3, 1, 0}}, "has not"},
+         "is for b.weight, which|does not have"},
+        {"\"r\": 1", {{"base_model.model.../../x.weight", NULL, 1, 3, 1, 0}}, "does not have"},
         {"\"r\": 1", {{"base_model.model.a.norm.weight", NULL, 4, 0, 1, 0}}, "is [4], and a.norm.weight of the base [3]"},
         {"\"r\": 1",
          {{"base_model.model.a.table.weight", NULL, 5, 2, 1, 0}},
          "is [5, 2], and a.table.weight of the base [3, 2] (expected the same: a base whose vocabulary was resized"},
         {"\"r\": 1", {{"base_model.model.a.count", "I32", 1, 0, 1, 0}}, "stored as I32"},
-        {"\"r\": 1", {{"base_model.model.a.count", "F32", 1, 0, 1, 0}}, "a.count, which|has not"},
+        {"\"r\": 1", {{"base_model.model.a.count", "F32", 1, 0, 1, 0}}, "a.count, which|does not have"},
         {"\"r\": 1",
          {{"base_model.model.a.norm.weight", NULL, 3, 0, 1, 0}, {"base_model.model.x.a.norm.weight", NULL, 3, 0, 1, 0}},
          "two of its tensors are for a.norm.weight"},
@@ -434,10 +434,10 @@ static void test_folders(void **state)
     write_tensors(in("base.safetensors"), base);
     write_adapter("\"r\": 1, \"base_model_name_or_path\": \"org/base\"", tensors);
     assert_int_equal(adapter_alone(in("adapter"), &e), -1);
-    assert_int_equal(check_message("alone", &e, "is an adapter alone|org/base|--adapter"), 0);
+    assert_int_equal(check_message("alone", &e, "is only an adapter|org/base|--adapter"), 0);
     struct checkpoint c;
     assert_int_equal(checkpoint_open(&c, in("adapter"), &e), -1);
-    assert_int_equal(check_message("as a model", &e, "is an adapter alone|org/base|--adapter"), 0);
+    assert_int_equal(check_message("as a model", &e, "is only an adapter|org/base|--adapter"), 0);
     assert_int_equal(mkdir(in("plain"), 0700), 0);
     assert_int_equal(adapter_alone(in("plain"), &e), 0);
 
@@ -472,7 +472,7 @@ static void test_folders(void **state)
     }
     refused_folder("two below", "adapter: holds 2 adapters (expected one of them as the path: one, two)");
     assert_int_equal(adapter_alone(in("adapter"), &e), -1);
-    assert_int_equal(check_message("two alone", &e, "adapter: holds adapters alone: one, two (expected their base"), 0);
+    assert_int_equal(check_message("two alone", &e, "adapter: holds only adapters: one, two (expected their base"), 0);
     struct tensors *t = open_base("tests/goldens/gguf/gpt2.gguf");
     assert_null(adapter_merge(t, in("adapter"), NULL, &e));
     assert_int_equal(check_message("gguf", &e, "gpt2.gguf is GGUF"), 0);

@@ -252,7 +252,7 @@ static void test_reading(void **state)
         {"a,b\n1,2\n3\n", 10, "line 3 has 1 fields (expected 2"},
         {"a,b\n\"x\ny\",2\n1,2,3\n", 18, "line 4 has 3 fields (expected 2"},
         {"a\n\"x\n", 5, "line 2: a quoted field does not end"},
-        {"a\n\"x\"y\n", 7, "line 2: text behind a closing quote"},
+        {"a\n\"x\"y\n", 7, "line 2: text after a closing quote"},
         {"a\n1\0002\n", 6, "holds a zero byte"},
     };
     struct csv_table t;

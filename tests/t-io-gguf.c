@@ -263,10 +263,10 @@ static void heads_are_checked(void **state)
         {"=GGUF w3 q0 q1 'general.alignment w4 w0", "general.alignment is not a whole number from 1"},
         {"=GGUF w3 q0 q1 'general.alignment w4 w24", "general.alignment is 24 (expected a power of two)"},
         {"=GGUF w3 q0 q1 'general.alignment w8 'x", "general.alignment is not a whole number"},
-        {HEAD "'a/b w2 q3 q2 w0 q0 p32 z24", "'a/b' is no name of a tensor"},
-        {HEAD "'../../a w2 q3 q2 w0 q0 p32 z24", "'../../a' is no name of a tensor"},
-        {HEAD "'a\\b w2 q3 q2 w0 q0 p32 z24", "is no name of a tensor"},
-        {HEAD "'a_b w2 q3 q2 w0 q0 p32 z24", "'a b' is no name of a tensor"},
+        {HEAD "'a/b w2 q3 q2 w0 q0 p32 z24", "'a/b' is not the name of a tensor"},
+        {HEAD "'../../a w2 q3 q2 w0 q0 p32 z24", "'../../a' is not the name of a tensor"},
+        {HEAD "'a\\b w2 q3 q2 w0 q0 p32 z24", "is not the name of a tensor"},
+        {HEAD "'a_b w2 q3 q2 w0 q0 p32 z24", "'a b' is not the name of a tensor"},
         {HEAD "q0 w2 q3 q2 w0 q0 p32 z24", "a tensor has no name"},
         {HEAD "'a w0 w0 q0 p32 z32", "tensor a has 0 dimensions (expected 1 to 4)"},
         {HEAD "'a w5 q1 q1 q1 q1 q1 w0 q0 p32 z24", "tensor a has 5 dimensions"},
@@ -283,7 +283,7 @@ static void heads_are_checked(void **state)
         {HEAD "'a w2 q3 q2 w0 q18446744073709551584 p32 z64", "the data of tensor a lie at offset 18446744073709551584"},
         {HEAD "'a w2 q3 q2 w0 q0 p32 z23", "tensor a has 24 bytes of data, but only 23 follow"},
         {HEAD "'a w2 q3 q2 w0 q0", "ends before the data of its tensors"},
-        {HEAD "'a w2 q3 q2 w0 q0 p32 z33", "9 bytes lie behind the last tensor"},
+        {HEAD "'a w2 q3 q2 w0 q0 p32 z33", "9 bytes follow the last tensor"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned char bytes[1024], *exact;
@@ -462,7 +462,7 @@ static void assumptions_are_told(void **state)
         const char *assumed = tensors_assumed(d->tensors);
         if (strncmp(assumed, rows[i].assumed, strlen(rows[i].assumed)) != 0 || (!*rows[i].assumed && *assumed))
             fail_msg("%s: assumed '%s' (expected '%s')", rows[i].golden, assumed, rows[i].assumed);
-        if (*assumed && (!strstr(d->notes, "taken for granted, as the file does not say: ") || !strstr(d->notes, assumed)))
+        if (*assumed && (!strstr(d->notes, "assumed, since the file does not say: ") || !strstr(d->notes, assumed)))
             fail_msg("%s: notes '%s'", rows[i].golden, d->notes);
         if (rows[i].base > 0 && d->rotary[0].base != rows[i].base)
             fail_msg("%s: base %g (expected %g)", rows[i].golden, d->rotary[0].base, rows[i].base);
@@ -620,11 +620,12 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
          "tokenizer.ggml.pre 'gpt-9' is not supported (supported: gpt-2 phi-2"},
         {TEXTS("\4\0\0\0\0\0\0\0gpt2", "\4\0\0\0\0\0\0\0bert"), "tokenizer.ggml.model 'bert' is not supported (supported: gpt2"},
         {TEXTS("tokenizer.ggml.pre", "tokenizer.ggml.prx"), "has no tokenizer.ggml.pre, which says how text is split"},
-        {TEXTS("tokenizer.ggml.merges", "tokenizer.ggml.merged"), "tokenizer.ggml.merges is missing, or no list of texts"},
+        {TEXTS("tokenizer.ggml.merges", "tokenizer.ggml.merged"),
+         "tokenizer.ggml.merges is missing, or is not a list of strings"},
         {TEXTS("tokenizer.ggml.tokens", "tokenizer.ggml.tokeny"), "tokenizer.ggml.tokens is missing"},
         {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0", "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
          "tokenizer.ggml.bos_token_id is 65535 (expected less than 500)"},
-        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is no token"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is not a token"},
         {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is there twice"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -649,7 +650,9 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
     assert_int_equal(tokenizer_text(&json, &settings, &refused, "tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &e), 0);
     assert_true(!json && !settings);
-    assert_int_equal(check_message("refused", &refused, "tokenizer.ggml.model 'llama' is a model of SentencePiece"), 0);
+    assert_int_equal(check_message("refused", &refused,
+                                   "tokenizer.ggml.model 'llama' is a SentencePiece model, which only the GGUF file holds"),
+                     0);
 }
 
 /* bpe-bytes.gguf with the types of its tokens 0 and 2, and unknown_token_id, where that is not negative. */

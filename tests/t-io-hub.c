@@ -119,7 +119,7 @@ static void test_revisions(void **state)
     refused("me/toy@refs", "has no revision refs");
     refused("me/toy@refs/pr/1", "incomplete|model.safetensors|hf download me/toy --revision " BROKEN);
     refused("me/toy@bbbb", "incomplete|model.safetensors");
-    refused("me/other", "no path|no model in the cache|`hf download me/other`");
+    refused("me/other", "neither a path nor a model in the cache|`hf download me/other`");
     refused("alone", "snapshots/" SECOND ": cannot be opened|hf download alone");
     refused("alone@" FIRST, "incomplete|no files");
 }
@@ -164,8 +164,8 @@ static void test_names(void **state)
             fail_msg("%s is a name", names[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (hub_is_name(others[i]))
-            fail_msg("%s is no name", others[i]);
-    refused("me/toy@../../x", "no name of a model");
+            fail_msg("%s is not a name", others[i]);
+    refused("me/toy@../../x", "not the name of a model");
     char text[400];
     snprintf(text, sizeof text, "me/%0300d", 0);
     assert_false(hub_is_name(text));

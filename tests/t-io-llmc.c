@@ -63,7 +63,7 @@ static void test_refused(void **state)
         {"much hidden", 6, 1 << 21, "hidden (expected 1 to 1048576)"},
         {"padding", 7, 4, "pads a vocabulary of 5 to 4 rows"},
         {"more layers", 4, 3, "ends before "},
-        {"fewer layers", 4, 1, "bytes lie behind its last weight"},
+        {"fewer layers", 4, 1, "bytes follow its last weight"},
         {"more than there is", 6, 1 << 20, "ends before wte.weight"},
         {"all large", 2, 1 << 30, "ends before wpe.weight"},
     };
@@ -82,7 +82,7 @@ static void test_refused(void **state)
     assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size - 1), &e), -1);
     assert_int_equal(check_message("cut", &e, "ends before ln_f.bias"), 0);
     assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size + 1), &e), -1);
-    assert_int_equal(check_message("longer", &e, "1 bytes lie behind its last weight"), 0);
+    assert_int_equal(check_message("longer", &e, "1 bytes follow its last weight"), 0);
     assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, 1000), &e), -1);
     assert_int_equal(check_message("header", &e, "has 1000 bytes (expected llm.c's header of 1024)"), 0);
     free(copy);

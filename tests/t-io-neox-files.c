@@ -99,13 +99,13 @@ static void test_latest(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"", "'' is no name of a folder"},
-        {"\n", "'' is no name of a folder"},
-        {"../neox/global_step10", "is no name of a folder beside it"},
-        {"/etc", "'/etc' is no name of a folder"},
-        {"..", "is no name of a folder"},
-        {".", "is no name of a folder"},
-        {"a\\b", "is no name of a folder"},
+        {"", "'' is not the name of a folder"},
+        {"\n", "'' is not the name of a folder"},
+        {"../neox/global_step10", "is not the name of a folder beside it"},
+        {"/etc", "'/etc' is not the name of a folder"},
+        {"..", "is not the name of a folder"},
+        {".", "is not the name of a folder"},
+        {"a\\b", "is not the name of a folder"},
         {"global_step11", "global_step11: cannot be opened"},
         {"configs", "configs: holds no files of a model"},
     };

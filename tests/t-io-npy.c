@@ -194,7 +194,7 @@ static void test_refused(void **state)
         {HEADER("'<u8'", "(2305843009213693953,)"), 8, "shape overflows 64 bits"},
         {HEADER("'|u1'", "(1000000000000,)"), 5, "ends after 5 of 1000000000000 elements"},
         {HEADER("'<u2'", "(3,)"), 5, "ends after 2 of 3 elements"},
-        {HEADER("'|u1'", "(3,)"), 4, "bytes lie behind the last element"},
+        {HEADER("'|u1'", "(3,)"), 4, "bytes follow the last element"},
         {HEADER("'<u4'", "(1,)"), 4, "element 0 is 4294967295 (expected a token id from 0 to 2147483647)"},
         {HEADER("'<u8'", "(1,)"), 8, "element 0 is 18446744073709551615"},
         {HEADER("'|i1'", "(1,)"), 1, "element 0 is -1 ("},
@@ -211,7 +211,7 @@ static void test_refused(void **state)
         {"{'descr': '|u1', 'fortran_order': 0, 'shape': (1,)}", 1, "True or False"},
         {"{'descr' '|u1'}", 1, "malformed"},
         {"{'descr': '|u1' 'fortran_order': False, 'shape': (1,)}", 1, "malformed"},
-        {"{'descr': '|u1', 'fortran_order': False, 'shape': (1,)} x", 1, "nothing behind }"},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (1,)} x", 1, "nothing after }"},
         {"{'a very long key that is in no such file, ever': 1}", 1, "a short text in quotes"},
     };
     unsigned char data[16];
@@ -273,7 +273,7 @@ static void test_damaged(void **state)
     assert_int_equal(check_message("header", &e, "header of 1048577 bytes (expected at most 1048576)"), 0);
     good[0] = 'P';
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "other.npy", good, size), &e), -1);
-    assert_int_equal(check_message("other", &e, "is no token file"), 0);
+    assert_int_equal(check_message("other", &e, "is not a token file"), 0);
     free(good);
 }
 

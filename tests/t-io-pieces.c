@@ -124,7 +124,7 @@ static void test_unigram(void **state)
     struct tokenizer *t = tokenizer_parse((struct source){"json", json, sizeof json - 1}, NULL, &e);
     assert_non_null(t);
     assert_int_equal(tokenizer_encode(t, &ids, "ab", 2, &e), -1);
-    assert_int_equal(check_message("unknown", &e, "the text holds 'b', for which there is no token"), 0);
+    assert_int_equal(check_message("unknown", &e, "the text holds 'b', which no token matches"), 0);
     free(ids.id);
     tokenizer_close(t);
 }
@@ -138,16 +138,16 @@ static void test_refused_json(void **state)
     static const struct {
         const char *json, *words;
     } cases[] = {
-        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}", "the vocabulary of Unigram is no list"},
-        {"{\"model\":{\"type\":\"Unigram\"}}", "the vocabulary of Unigram is no list"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}", "the vocabulary of Unigram is not a list"},
+        {"{\"model\":{\"type\":\"Unigram\"}}", "the vocabulary of Unigram is not a list"},
         {UNIGRAM("\"a\"", ""), "token 0 is not a text and a score"},
         {UNIGRAM("[\"a\",1],[\"b\"]", ""), "token 1 is not a text and a score"},
         {UNIGRAM("[\"a\",\"1\"]", ""), "token 0 is not a text and a score"},
         {UNIGRAM("[\"a\",NaN]", ""), "token 0 is not a text and a score"},
         {UNIGRAM("[\"a\",1],[\"a\",2]", ""), "token 'a' is there twice"},
-        {UNIGRAM("[\"a\",1]", ",\"unk_id\":1"), "unk_id is no token (expected 0 to 0)"},
-        {UNIGRAM("[\"a\",1]", ",\"unk_id\":-1"), "unk_id is no token"},
-        {UNIGRAM("[\"a\",1]", ",\"unk_id\":\"a\""), "unk_id is no token"},
+        {UNIGRAM("[\"a\",1]", ",\"unk_id\":1"), "unk_id is not a token (expected 0 to 0)"},
+        {UNIGRAM("[\"a\",1]", ",\"unk_id\":-1"), "unk_id is not a token"},
+        {UNIGRAM("[\"a\",1]", ",\"unk_id\":\"a\""), "unk_id is not a token"},
         {UNIGRAM("[\"a\",1]", ",\"byte_fallback\":1"), "byte_fallback is neither true nor false"},
         {MAP("null"), "precompiled_charsmap is missing or no text"},
         {MAP("\"\""), "the precompiled_charsmap is broken: a double array of 0 bytes in 0"},
@@ -185,14 +185,14 @@ static void test_refused_models(void **state)
         struct span file;
         const char *words;
     } cases[] = {
-        {BYTES(""), "is no SentencePiece model: it holds no tokens"},
-        {BYTES("{\"model\": 1}"), "is no SentencePiece model: a field is broken, or breaks off"},
-        {BYTES("IQ== 0\nIg== 1\n"), "is no SentencePiece model: "}, /* Llama 3's own file of that name */
+        {BYTES(""), "is not a SentencePiece model: it holds no tokens"},
+        {BYTES("{\"model\": 1}"), "is not a SentencePiece model: a field is broken, or breaks off"},
+        {BYTES("IQ== 0\nIg== 1\n"), "is not a SentencePiece model: "}, /* Llama 3's own file of that name */
         {BYTES(UNKNOWN A "\x0a"), "a field is broken, or breaks off"},
         {BYTES(UNKNOWN A "\x0a\x7f"), "a field is broken, or breaks off"},
         {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "a field is broken, or breaks off"},
         {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "a field is broken, or breaks off"},
-        {BYTES(UNKNOWN A "\x08\x01"), "is no SentencePiece model: field 1 has the wire type 0"},
+        {BYTES(UNKNOWN A "\x08\x01"), "is not a SentencePiece model: field 1 has the wire type 0"},
         {BYTES(UNKNOWN A PIECE("\x02", "\x08\x01")), "field 1 of token 2 has the wire type 0"},
         {BYTES(UNKNOWN A PIECE("\x02", "\x0a\x05")), "token 2 is broken"},
         {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01x\x18\x09")), "token 2 is of the type 9 (expected 1 to 6)"},
@@ -290,7 +290,7 @@ static void test_folder(void **state)
     assert_int_equal(check_message("settings", &e, "tokenizer_config.json: add_bos_token is neither"), 0);
     scratch_write(scratch_folder, "tokenizer.model", "x", 1);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("model", &e, "tokenizer.model: is no SentencePiece model"), 0);
+    assert_int_equal(check_message("model", &e, "tokenizer.model: is not a SentencePiece model"), 0);
     free(model);
 }
 

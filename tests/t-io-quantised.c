@@ -70,7 +70,7 @@ static void matrices_have_the_bits_of_the_packages(void **state)
             *comma = '\0';
             const struct tensor *t = tensors_find(c.tensors, line);
             if (!t || !element_is_scaled(t->type))
-                fail_msg("%s: %s is no quantised tensor", folders[i], line);
+                fail_msg("%s: %s is not a quantised tensor", folders[i], line);
             float *all = malloc(t->count * sizeof *all), *stored = malloc(t->count * sizeof *stored);
             assert_true(all && stored);
             tensor_copy(all, t, 0, t->count);
@@ -214,9 +214,9 @@ static void files_that_lie_are_refused(void **state)
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1", ""},
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|w.activation_scale F32 - f1", ""},
         {blocks, CODES "w.weight_scale_inv F32 2,3 f1",
-         "w.weight_scale_inv is no matrix of 2 x 2 scales (expected a scale for 3 x 4 el"},
-        {blocks, CODES "w.weight_scale_inv F32 4 f1", "w.weight_scale_inv is no matrix of 2 x 2 scales"},
-        {blocks, CODES "w.weight_scale_inv F32 - f1", "w.weight_scale_inv is no matrix of 2 x 2 scales"},
+         "w.weight_scale_inv is not a matrix of 2 x 2 scales (expected a scale for 3 x 4 el"},
+        {blocks, CODES "w.weight_scale_inv F32 4 f1", "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
+        {blocks, CODES "w.weight_scale_inv F32 - f1", "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
         {blocks, CODES "w.weight_scale_inv U8 2,2 z7f", "w.weight_scale_inv is stored as U8 (expected F32, BF16 or F8_E8M0"},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 z7f", ""},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 zff",
@@ -230,15 +230,15 @@ static void files_that_lie_are_refused(void **state)
          "v.weight_scale_inv has no quantised matrix"},
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.activation_scale F32 - f1", "v.activation_scale has no quantised matrix"},
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.e F8_E8M0 2,2 z7f", "v.e is stored as F8_E8M0 without scales beside it"},
-        {blocks, "w.weight F8_E4M3 24 z38|w.weight_scale_inv F32 2,2 f1", "w.weight is stored as F8_E4M3 and is no matrix"},
-        {blocks, "w.weight F8_E4M3 0,6 z38|w.weight_scale_inv F32 0,2 f1", "w.weight is stored as F8_E4M3 and is no matrix"},
+        {blocks, "w.weight F8_E4M3 24 z38|w.weight_scale_inv F32 2,2 f1", "w.weight is stored as F8_E4M3 and is not a matrix"},
+        {blocks, "w.weight F8_E4M3 0,6 z38|w.weight_scale_inv F32 0,2 f1", "w.weight is stored as F8_E4M3 and is not a matrix"},
         {blocks, "w.weight F32 4,6 f1", "quantization_config says fp8, but no tensor is quantised so"},
         {"{\"quant_method\":\"fp8\",\"weight_block_size\":[0,4]}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is no list"},
+         "weight_block_size is not a list"},
         {"{\"quant_method\":\"fp8\",\"weight_block_size\":[4]}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is no list"},
+         "weight_block_size is not a list"},
         {"{\"quant_method\":\"fp8\",\"weight_block_size\":128}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is no list"},
+         "weight_block_size is not a list"},
         {"{\"quant_method\":\"fp8\"}", CODES "w.weight_scale_inv F32 1,1 f1", ""},
         {whole, CODES "w.weight_scale_inv F32 - f1", ""},
         {whole, CODES "w.weight_scale_inv F32 1 f1", ""},
@@ -258,9 +258,9 @@ static void files_that_lie_are_refused(void **state)
         {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1", "w.x_blocks stands beside one that is not quantised, w.x"},
         {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|v.x_scales U8 1 z7f", "v.x_scales has no quantised matrix that it belongs to"},
         {mx, "w.x_blocks U8 6,2,16 z21|w.x_scales U8 6,2 z7f",
-         "w.x_blocks is stored as U8 and is no stack of matrices in blocks of 16"},
-        {mx, "w.x_blocks U8 2,3,2,8 z21|w.x_scales U8 2,3,2 z7f", "w.x_blocks is stored as U8 and is no stack of matrices"},
-        {mx, "w.x_blocks F32 1,1,1,16 f1|w.x_scales U8 1,1,1 z7f", "w.x_blocks is stored as F32 and is no stack of matrices"},
+         "w.x_blocks is stored as U8 and is not a stack of matrices in blocks of 16"},
+        {mx, "w.x_blocks U8 2,3,2,8 z21|w.x_scales U8 2,3,2 z7f", "w.x_blocks is stored as U8 and is not a stack of matrices"},
+        {mx, "w.x_blocks F32 1,1,1,16 f1|w.x_scales U8 1,1,1 z7f", "w.x_blocks is stored as F32 and is not a stack of matrices"},
         {mx, "w.weight F32 4,6 f1", "quantization_config says mxfp4, but no tensor is quantised so"},
         /* four bits */
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT), ""},
@@ -290,9 +290,9 @@ static void files_that_lie_are_refused(void **state)
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[6,9]"),
          "24 bytes of codes (expected 27"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[6,0]"),
-         "shape has a size that is no whole"},
+         "shape has a size that is not a whole"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":null"),
-         "shape is no list of 1 to 8 sizes"},
+         "shape is not a list of 1 to 8 sizes"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[4294967296,4294967296,48]"),
          "shape has more elements than can be counted"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"shape\":[6,8]"), "blocksize is missing"},
@@ -322,7 +322,7 @@ static void files_that_lie_are_refused(void **state)
         {bnb, ROWS "w.SCB F32 4 f1,-1", "w.weight has the scale -1 for its block 3"},
         {bnb, ROWS, "w.weight is stored as I8 without scales beside it"},
         {bnb, ROWS "w.SCB F32 4 f1|v.SCB F32 4 f1", "v.SCB has no quantised matrix that it belongs to"},
-        {bnb, "w.weight I8 24 z7f|w.SCB F32 4 f1", "w.weight has scales of rows (SCB) and is no matrix"},
+        {bnb, "w.weight I8 24 z7f|w.SCB F32 4 f1", "w.weight has scales of rows (SCB) and is not a matrix"},
         /* a part of one that is a matrix itself */
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT) "w.weight.absmax.SCB F32 1 f1",
          "w.weight.absmax.SCB has no quantised matrix"},

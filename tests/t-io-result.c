@@ -505,7 +505,7 @@ static void test_fields(void **state)
         H5Dclose(dataset);
     }
 
-    /* what is no field is passed over; a group that contains itself has an end */
+    /* what is not a field is passed over; a group that contains itself has an end */
     hid_t model = H5Gopen2(file, "models/z model 0", H5P_DEFAULT);
     const char *const others[] = {"target-", "target-05", "target-0", "target--1", "target-99999999999999999999999",
                                   "layer-1", "notes"};
@@ -555,7 +555,7 @@ static void test_attributes(void **state)
         {"length", "9", "y model 1 has norms of 7 positions (expected 8)"},
         {"main_threshold", "0.9", NULL},
         {"main_threshold", "0.9x", "(expected a number)"},
-        {"main_threshold", "0.8", "main_threshold 0.8 is none of its thresholds"},
+        {"main_threshold", "0.8", "main_threshold 0.8 is not one of its thresholds"},
         {"thresholds", "0.5,0.9", NULL},
         {"thresholds", "0.9,0.9", "(expected ascending numbers"},
         {"thresholds", "0.5,,0.9", "(expected ascending numbers"},
@@ -837,7 +837,7 @@ static void test_refused_reading(void **state)
     struct error e = {""};
     struct result r;
     assert_int_equal(result_read(scratch_write(scratch_folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e), -1);
-    assert_int_equal(check_message("text", &e, "text.h5: is no HDF5 file"), 0);
+    assert_int_equal(check_message("text", &e, "text.h5: is not an HDF5 file"), 0);
     assert_int_equal(result_read(scratch_folder, &r, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
     assert_int_equal(result_read(scratch_path(scratch_folder, "absent.h5"), &r, &e), -1);

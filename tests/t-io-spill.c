@@ -34,7 +34,7 @@ static void test_comes_back(void **state)
     }
     assert_memory_equal(there, back, BYTES);
     assert_int_equal(spill_read(s, BYTES - 1, back, 2, &e), -1);
-    assert_int_equal(check_message("behind its end", &e, "things|cannot read"), 0);
+    assert_int_equal(check_message("after its end", &e, "things|cannot read"), 0);
     spill_close(s);
     assert_int_equal(scratch_count(scratch_folder), 0);
     spill_close(NULL);
@@ -52,7 +52,7 @@ static void test_places(void **state)
     assert_null(spill_open(scratch_write(scratch_folder, "file", "x", 1), 10, "things", &e));
     assert_int_equal(check_message("a file", &e, "file|Not a directory"), 0);
     assert_null(spill_open("/proc", 10, "things", &e)); /* nothing can be made there, whoever asks */
-    assert_int_equal(check_message("not to be written to", &e, "/proc|things|expected a folder"), 0);
+    assert_int_equal(check_message("not to be written to", &e, "/proc|things|expected a writable folder"), 0);
     /* more than any disk has: at once, and without filling it */
     assert_null(spill_open(scratch_folder, (size_t)1 << 60, "things", &e));
     assert_int_equal(check_message("a full disk", &e, "things|No space left"), 0);
@@ -64,7 +64,7 @@ static void test_places(void **state)
     s = spill_open(scratch_folder, 1000, "things", &e);
     assert_non_null(s);
     assert_int_equal(spill_write(s, 1000, &byte, 1, &e), -1);
-    assert_int_equal(check_message("behind a limit", &e, "cannot write 1 bytes of things|File too large"), 0);
+    assert_int_equal(check_message("after a limit", &e, "cannot write 1 bytes of things|File too large"), 0);
     scratch_unlimit();
     spill_close(s);
     assert_int_equal(scratch_count(scratch_folder), 1); /* "file" */

@@ -85,7 +85,7 @@ static void test_byte_alphabet(void **state)
            (const int32_t[]){5, 4, 2, 2, 3, 77}, 6);
 
     (void)state;
-    assert_int_equal(p.count, 4); /* 77 is no token; what is not asked for is left out */
+    assert_int_equal(p.count, 4); /* 77 is not a token; what is not asked for is left out */
     expect_piece(&p, 2, " a", 2);
     expect_piece(&p, 3, "\n", 1);
     expect_piece(&p, 4, "\xE2", 1);

@@ -122,7 +122,7 @@ static void test_patterns(void **state)
         {"a", "bab", "1-2"},
         {"a*", "baac", "0-0 1-3 4-4"},
         {"", "", NULL},
-        {"\\s", "a\xc2\xa0\xe1\xa0\x8e\xc2\x85", "1-3 6-8"}, /* U+180E is no white space */
+        {"\\s", "a\xc2\xa0\xe1\xa0\x8e\xc2\x85", "1-3 6-8"}, /* U+180E is not white space */
         {"[^\\s]+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
         {"\\S+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
         {"\\w+", "e\xcc\x81_\xc2\xb2\xe2\x81\xb4", "0-6"}, /* marks and U+00B2 are words, U+2074 is not */

@@ -213,11 +213,12 @@ static void test_refused_classes(void **state)
         {"qwen2.json", "config.json", "{\"tokenizer_class\":\"BertTokenizer\"}", "the class BertTokenizer"},
         {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":501}",
          "the added token '<|turn|>' has the id 501 (expected 500: it is not in tokenizer.json"},
-        {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":\"x\"}", "added_tokens.json: the id of '<|turn|>' is no whole number"},
+        {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":\"x\"}",
+         "added_tokens.json: the id of '<|turn|>' is not a whole number"},
         {"gpt2.json", "special_tokens_map.json", "[", "special_tokens_map.json: the file is not valid JSON"},
         {"gpt2.json", "tokenizer_config.json", "{\"pad_token\":5}", "pad_token is neither a text nor an object with content"},
         {"gpt2.json", "tokenizer_config.json", "{\"extra_special_tokens\":[1]}", "a token is neither a text nor an object"},
-        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":[]}", "added_tokens_decoder is no object"},
+        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":[]}", "added_tokens_decoder is not an object"},
         {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
          "added_tokens_decoder has the key 'x' (expected ids)"},
     };
@@ -236,7 +237,8 @@ static void test_refused_classes(void **state)
     struct tokenizer *t;
     scratch_write(scratch_folder, "tokenizer.model", tiktoken, sizeof tiktoken - 1);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("tiktoken", &e, "tokenizer.model: is no SentencePiece model: it is a vocabulary of tiktoken"),
+    assert_int_equal(check_message("tiktoken", &e,
+                                   "tokenizer.model: is not a SentencePiece model: it is a vocabulary of tiktoken"),
                      0);
     unlink(scratch_path(scratch_folder, "tokenizer.model"));
 }
@@ -423,13 +425,14 @@ static void test_refused(void **state)
         {"{\"model\":[]}", NULL, "has no model with a list of merges"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", NULL, "has no model with a list of merges"},
         {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"merges\":[]}}", NULL, "the model WordPiece is not supported"},
-        {"{" MODEL("\"vocab\":[],\"merges\":[]") "}", NULL, "the vocabulary is no object"},
-        {"{" MODEL("\"merges\":[]") "}", NULL, "the vocabulary is no object"},
-        {"{" MODEL("\"vocab\":{\"a\":\"0\"},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":18446744073709551616},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":NaN},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
-        {"{" MODEL("\"vocab\":NaN,\"merges\":[]") "}", NULL, "the vocabulary is no object"},
+        {"{" MODEL("\"vocab\":[],\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
+        {"{" MODEL("\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
+        {"{" MODEL("\"vocab\":{\"a\":\"0\"},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":18446744073709551616},\"merges\":[]") "}", NULL,
+         "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":NaN},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":NaN,\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
         {"{" MODEL("\"dropout\":NaN," ABC) "}", NULL, "dropout is not supported"},
         {TOKEN("{\"id\":18446744073709551616,\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
         {"{" MODEL(ABC) ",\"added_tokens\":Infinity}", NULL, "content is missing"},
@@ -441,8 +444,8 @@ static void test_refused(void **state)
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a a\"]") "}", NULL,
          "merge 1 is not two tokens with a blank between them"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL, "merge 1 needs 'x', which is no token"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL, "merge 1 needs 'aa', which is no token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL, "merge 1 needs 'x', which is not a token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL, "merge 1 needs 'aa', which is not a token"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\"]]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\",1]]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
@@ -451,7 +454,7 @@ static void test_refused(void **state)
          "the model's continuing_subword_prefix is not supported"},
         {"{" MODEL(ABC ",\"end_of_word_suffix\":\"</w>\"") "}", NULL, "the model's end_of_word_suffix is not supported"},
         {"{" MODEL(ABC ",\"byte_fallback\":1") "}", NULL, "byte_fallback is neither true nor false"},
-        {"{" MODEL(ABC ",\"unk_token\":1") "}", NULL, "unk_token is no text"},
+        {"{" MODEL(ABC ",\"unk_token\":1") "}", NULL, "unk_token is not text"},
         {NORMALIZER("{\"type\":\"BertNormalizer\"}"), NULL, "the normalizer BertNormalizer is not supported"},
         {NORMALIZER("{\"type\":\"Nmt\"}"), NULL, "the normalizer Nmt is not supported"},
         {NORMALIZER("{}"), NULL, "a normalizer has no type"},
@@ -460,7 +463,7 @@ static void test_refused(void **state)
          "a pattern is neither a String nor a Regex"},
         {NORMALIZER("{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"), NULL,
          "a text to look for has 0 bytes"},
-        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL, "a sequence of normalizers is no list"},
+        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL, "a sequence of normalizers is not a list"},
         {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(
              SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF("{\"type\":\"NFC\"}")))))))))),
          NULL, "normalizers are nested more than 8 deep"},
@@ -490,7 +493,7 @@ static void test_refused(void **state)
         {"{" MODEL("\"vocab\":{\"a\t\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"\\ud83d\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"\377\":0},\"merges\":[]") "}", NULL, "is not UTF-8"},
-        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
         {"{" MODEL("\"vocab\":{\"a\":9999999999999},\"merges\":[]") "}", NULL, "token 'a' has the id 9999999999999 (expected"},
         {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a a\"") "}", NULL, "is not valid JSON"},
@@ -507,8 +510,8 @@ static void test_refused(void **state)
         {REGEX("(?m)a"), NULL, "an option or a group of the kind (?...)"},
         {REGEX("a(?i)b"), NULL, "an option or a group of the kind (?...)"},
         {REGEX("(*ACCEPT)"), NULL, "the pattern has (*"},
-        {REGEX("a{2}+"), NULL, "+ or ? behind {...}"},
-        {REGEX("a{2}?"), NULL, "+ or ? behind {...}"},
+        {REGEX("a{2}+"), NULL, "+ or ? after {...}"},
+        {REGEX("a{2}?"), NULL, "+ or ? after {...}"},
         {REGEX("\\\\pL"), NULL, "\\p without {...}"},
         {REGEX("\\\\xff"), NULL, "\\x with neither"},
         {REGEX("\\\\u12"), NULL, "\\u without four hexadecimal digits"},
@@ -522,7 +525,7 @@ static void test_refused(void **state)
         {TOKEN("{\"id\":7,\"content\":\"a\"}"), NULL, "the added token 'a' has the id 7, and 0 in the vocabulary"},
         {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' is there twice"},
         {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL, "lstrip is neither true nor false"},
-        {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is no list"},
+        {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is not a list"},
         {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},{\"id\":8,"
                         "\"content\":\"x\"}]}",
          NULL, "two added tokens are found as 'x'"},
@@ -560,7 +563,7 @@ static void test_refused(void **state)
     assert_non_null(t);
     assert_int_equal(tokenizer_encode(t, &ids, "ab", 2, &e), 0);
     assert_int_equal(tokenizer_encode(t, &ids, "abx", 3, &e), -1);
-    assert_int_equal(check_message("unknown", &e, "the text holds 'x', for which there is no token"), 0);
+    assert_int_equal(check_message("unknown", &e, "the text holds 'x', which no token matches"), 0);
     tokenizer_close(t);
     /* replacements that would fill the memory */
 #define DOUBLE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
@@ -583,13 +586,13 @@ static void test_refused_merges(void **state)
         const char *vocabulary, *merges, *settings, *words;
     } cases[] = {
         {"{", "", NULL, "v: the file is not valid JSON"},
-        {"{\"a\":\"x\"}", "", NULL, "v: the id of token 'a' is no whole number"},
+        {"{\"a\":\"x\"}", "", NULL, "v: the id of token 'a' is not a whole number"},
         {"{\"a\":1}", "a\n", NULL, "m: merge 1 is not two tokens"},
         {"{\"a\":1,\"aa\":2}", "#version: 0.2\na a\n\n", NULL, "m: merge 2 is not two tokens"},
         {"{\"a\":1}", "a x", NULL, "m: merge 1 needs 'x'"},
         {"{\"a\":1}", "a \xff", NULL, "m: is not UTF-8"},
         {"{\"a\":1}", "", "[", "c: the file is not valid JSON"},
-        {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}", "c: added_tokens_decoder is no object"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}", "c: added_tokens_decoder is not an object"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key 'x'"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"99999999999\":{\"content\":\"y\"}}}",
          "c: added_tokens_decoder has the key '99999999999'"},

@@ -150,7 +150,7 @@ static void test_refused_text(void **state)
     packed[size] = 'x';
     path = scratch_write(scratch_folder, "more.gz", packed, size + 1);
     assert_int_equal(read_text(&t, &path, 1, &e), -1);
-    assert_int_equal(check_message("bytes behind", &e, "more.gz: the gzip data are"), 0);
+    assert_int_equal(check_message("bytes after", &e, "more.gz: the gzip data are"), 0);
 
     path = scratch_write(scratch_folder, "empty", "", 0);
     assert_int_equal(read_text(&t, &path, 1, &e), -1);
@@ -199,7 +199,7 @@ static void test_no_text(void **state)
             assert_int_equal(check_message("text", &e, cases[i].said), 0);
         text_free(&text);
         assert_int_equal(tokens_read_files(&t, &path, 1, &e), -1);
-        assert_int_equal(check_message("tokens", &e, cases[i].said ? cases[i].said : "is no token file"), 0);
+        assert_int_equal(check_message("tokens", &e, cases[i].said ? cases[i].said : "is not a token file"), 0);
     }
     const char *path = scratch_write(scratch_folder, "array", "\x93NUMPY\1\0", 8);
     struct error e = {""};
@@ -438,7 +438,7 @@ static void test_documents(void **state)
             t.ids[k] = k;
         for (const size_t *b = cases[i].boundary; *b < TOTAL; b++)
             t.ids[*b] = BOUNDARY;
-        if (segments_cut(&s, &t, &request, TOTAL, &e)) /* the boundary is no id of the model, and need not be */
+        if (segments_cut(&s, &t, &request, TOTAL, &e)) /* the boundary is not an id of the model, and need not be */
             fail_msg("case %zu: %s", i, e.text);
         while (cases[i].start[count] < TOTAL)
             count++;
@@ -467,11 +467,11 @@ static void test_refused_cuts(void **state)
         size_t vocabulary;
         const char *words;
     } cases[] = {
-        {9, 0, {.length = 10, .segments = 1}, 1000, "tokens: there are 9 tokens behind offset 0|at least 10"},
+        {9, 0, {.length = 10, .segments = 1}, 1000, "tokens: there are 9 tokens after offset 0|at least 10"},
         {100, 0, {.segments = 1}, 1000, "there are 100 tokens|at least 2048"},
-        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 tokens behind offset 91|at least 10"},
-        {100, 0, {.length = 10, .segments = 1, .offset = 100}, 1000, "nothing is left behind offset 100 (there are 100 tokens)"},
-        {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left behind offset"},
+        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 tokens after offset 91|at least 10"},
+        {100, 0, {.length = 10, .segments = 1, .offset = 100}, 1000, "nothing is left after offset 100 (there are 100 tokens)"},
+        {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left after offset"},
         {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 asked for"},
         {100, 0, {.length = 1, .segments = 1}, 1000, "segments of 1 tokens (expected at least 2"},
         {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615"},
@@ -483,7 +483,7 @@ static void test_refused_cuts(void **state)
          "beginning-of-text id 298 is not in the vocabulary"},
         {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = -1}, 298, "beginning-of-text id -1 is not in the vocabulary"},
         {60, 6, {.length = 7, .segments = 1}, 1000, "--length 7 is above its 6 columns"},
-        {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left behind offset 10 (there are 10 rows)"},
+        {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left after offset 10 (there are 10 rows)"},
         {60, 6, {.segments = 10}, 177, "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)"},
         {10, 1, {.segments = 10}, 1000, "segments of 1 tokens (expected at least 2"},
         {100,
@@ -491,7 +491,7 @@ static void test_refused_cuts(void **state)
          {.length = 51, .segments = 10, .by_document = 1, .boundary = 150},
          300,
          "no document is long enough: the longest of 2 has 50 tokens (expected at least 51 for one segment)"},
-        {100, 0, {.length = 9, .segments = 1, .by_document = 1, .offset = 100}, 300, "nothing is left behind offset 100"},
+        {100, 0, {.length = 9, .segments = 1, .by_document = 1, .offset = 100}, 300, "nothing is left after offset 100"},
         {3, 0, {.length = 3, .segments = 1, .by_document = 1, .offset = 2, .boundary = 6}, 300, "the longest of 0 has 0 tokens"},
         {60, 6, {.segments = 1, .by_document = 1}, 1000, "is 2-D, a document a row"},
     };

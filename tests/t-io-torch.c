@@ -232,8 +232,8 @@ static void test_refused_by_hand(void **state)
              "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
              "holds tensor w twice"),
         CASE("an empty dict", "\x80\2}.", "holds a dict without tensors"),
-        CASE("bytes behind the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x",
-             "1 bytes lie behind the end of the pickle"),
+        CASE("bytes after the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x",
+             "1 bytes follow the end of the pickle"),
         CASE("arguments missing", DICT("ctorch._utils\n_rebuild_tensor_v2\n(" GOOD "K\0tR"), "without tensors"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -322,7 +322,7 @@ static void test_older(void **state)
         OLD("other protocol", "\x80\2M\xe8\3.\x80\2}.", OLD_STORAGE("N"),
             "\x80\2]U\1"
             "0a.",
-            OLD_DATA, "another protocol than 1001"),
+            OLD_DATA, "a protocol other than 1001"),
         OLD("big-endian", "\x80\2M\xe9\3.\x80\2}U\x0dlittle_endian\x89s.", OLD_STORAGE("N"),
             "\x80\2]U\1"
             "0a.",
@@ -332,7 +332,7 @@ static void test_older(void **state)
             "0a.",
             OLD_DATA, "little-endian"),
         OLD("no keys", SYSTEM, OLD_STORAGE("N"), "\x80\2].", "", "storage 0 is not in the file"),
-        OLD("keys are no list", SYSTEM, OLD_STORAGE("N"),
+        OLD("keys are not a list", SYSTEM, OLD_STORAGE("N"),
             "\x80\2U\1"
             "0.",
             OLD_DATA, "no list of its storages' keys"),
@@ -373,10 +373,10 @@ static void test_older(void **state)
                                       "0a." OLD_DATA) -
              1,
          "storage 0 is of two types or sizes"},
-        OLD("bytes behind", SYSTEM, OLD_STORAGE("N"),
+        OLD("bytes after", SYSTEM, OLD_STORAGE("N"),
             "\x80\2]U\1"
             "0a.",
-            OLD_DATA "x", "1 bytes lie behind its last storage"),
+            OLD_DATA "x", "1 bytes follow its last storage"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};

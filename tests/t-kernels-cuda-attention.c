@@ -583,7 +583,7 @@ static void test_flat_queries(void **state)
     }
 }
 
-/* A key or value that is no number reaches every query that sees it, however steep the bias. */
+/* A key or value that is not a number reaches every query that sees it, however steep the bias. */
 static void test_not_finite(void **state)
 {
     struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0};

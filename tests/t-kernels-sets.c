@@ -481,7 +481,7 @@ static void test_head_rows(void **state)
         check_case(&(struct any_case){.op = OP_HEAD_ROWS, .head_rows = cases[i]});
 }
 
-/* One row has the log p of `head`; a logit that is not finite makes its own row NaN; a target that is no token is told. */
+/* One row has the log p of `head`; a logit that is not finite makes its own row NaN; a target that is not a token is told. */
 static void test_head_rows_edges(void **state)
 {
     enum { VOCABULARY = 900, WIDTH = 12, ROWS = 20 };

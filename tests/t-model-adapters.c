@@ -43,7 +43,7 @@ static const struct golden *case_of(const char *name)
     for (size_t i = 0; i < case_count; i++)
         if (strcmp(cases[i].name, name) == 0)
             return &cases[i];
-    fail_msg("%s is no golden case", name);
+    fail_msg("%s is not a golden case", name);
     return NULL;
 }
 
@@ -138,13 +138,13 @@ static const char *replacing(const char *name, size_t rows, size_t columns)
 static void test_refused(void **state)
 {
     (void)state;
-    refused("tests/goldens/gpt2", "tests/goldens/adapters/llama-whole", "lm_head.weight, which|has not");
-    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt2-conv1d", "transformer.h.0|has not");
+    refused("tests/goldens/gpt2", "tests/goldens/adapters/llama-whole", "lm_head.weight, which|does not have");
+    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt2-conv1d", "transformer.h.0|does not have");
     refused("tests/goldens/llama-gqa", "tests/goldens/gpt2", "holds no adapter");
     refused("tests/goldens/gpt2", replacing("transformer.wte.weight", 97, 24),
             "the adapter changes the embedding or the head|ties");
     refused("tests/goldens/gguf/llama-tied.gguf", replacing("model.norm.weight", 32, 0), "is GGUF");
-    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt-neox-fused", "has not");
+    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt-neox-fused", "does not have");
 }
 
 int main(void)

@@ -108,8 +108,8 @@ static enum config_key class_of(const struct family *family, struct decoder *con
     return found;
 }
 
-/* Keys whose null the library takes although it is not their default, or is no field of the class. Without a fraction of a head
- * the whole of it is turned, so null is absence of the fraction where its default is 1. */
+/* Keys whose null the library takes although it is not their default, or is not a field of the class. Without a fraction of a
+ * head the whole of it is turned, so null is absence of the fraction where its default is 1. */
 static int is_other_null(const char *family, const char *key, const char *standard)
 {
     static const char *const sized[] = {"ernie4_5", "internlm3", "iquestcoder", "seed_oss"};
@@ -147,7 +147,7 @@ static void test_table(void **state)
         char *key = strchr(line, ','), *value = key ? strchr(key + 1, ',') : NULL,
              *class = value ? strrchr(value + 1, ',') : NULL;
         if (!class)
-            fail_msg("'%s' is no row", line);
+            fail_msg("'%s' is not a row", line);
         *key++ = *value++ = *class ++ = 0;
         const struct family *family = family_named(line);
         if (!rows)

@@ -239,7 +239,7 @@ static void failures_of_gnuplot_are_told(void **state)
         snprintf(path, sizeof path, "%s/wrong.gp", folder);
         f = fopen(path, "w");
         assert_non_null(f);
-        fputs("this is no command\n", f);
+        fputs("this is not a command\n", f);
         fclose(f);
         assert_int_equal(figure_draw("wrong.gp", folder, "wrong", "png", &e), FIGURE_NOT_DRAWN);
         assert_non_null(strstr(e.text, "wrong.gp"));

@@ -95,7 +95,7 @@ static int replay(const char *name, char **files, int count)
         }
         return 0;
     }
-    fprintf(stderr, "%s is no target of tests/fuzz/targets.h\n", name);
+    fprintf(stderr, "%s is not a target of tests/fuzz/targets.h\n", name);
     return 1;
 }
 

@@ -176,10 +176,10 @@ static void what_does_not_go_is_refused(void **state)
     expect("erf " BASE " goldens/gpt2" TOKENS "--adapter " ADAPTER, 2, "--adapter is for one model, and 2 are given");
     expect("ppl " BASE " " BASE " --tokens x --adapter " ADAPTER, 2, "--adapter is for one model");
     expect("trf alibi --adapter x", 2, "--adapter: unknown option");
-    expect("info " ADAPTER, 1, ADAPTER ": is an adapter alone (expected llama-gqa as the model, with --adapter " ADAPTER ")");
-    expect("erf " ADAPTER TOKENS, 1, "is an adapter alone");
-    expect("convert " ADAPTER " out", 1, "is an adapter alone");
-    expect("info goldens/gpt2 --adapter " ADAPTER, 1, "has not");
+    expect("info " ADAPTER, 1, ADAPTER ": is only an adapter (expected llama-gqa as the model, with --adapter " ADAPTER ")");
+    expect("erf " ADAPTER TOKENS, 1, "is only an adapter");
+    expect("convert " ADAPTER " out", 1, "is only an adapter");
+    expect("info goldens/gpt2 --adapter " ADAPTER, 1, "does not have");
     expect("info " BASE " --adapter me/none", 1, "hf download me/none");
     expect("info " BASE " --adapter nowhere", 1, "nowhere: holds no adapter");
     expect("info goldens/gguf/gpt2.gguf --adapter goldens/adapters/gpt2-conv1d", 1, "is GGUF");

@@ -152,7 +152,7 @@ static void test_assumed(void **state)
         "erf m=%s/tests/goldens/gguf/qwen2.gguf --tokens %s/tests/goldens/qwen2/tokens.npy --bootstrap 0 -o %s%s";
     snprintf(line, sizeof line, format, here, here, "assumed", "");
     struct outcome o = reach(line);
-    if (o.status != 0 || !strstr(o.err, "qwen2.gguf: taken for granted, as the file does not say: no windows\n"))
+    if (o.status != 0 || !strstr(o.err, "qwen2.gguf: assumed, since the file does not say: no windows\n"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     for (int i = 1; i <= 2; i++) {

@@ -65,11 +65,11 @@ static void test_usage(void **state)
     assert_int_equal(convert("a", NULL, NULL), EXIT_USAGE);
     said("stderr", "reach convert: no OUT is given");
     assert_int_equal(convert("a", "b", "c"), EXIT_USAGE);
-    said("stderr", "c: one argument too many");
+    said("stderr", "c: unexpected argument");
     assert_int_equal(convert("a", "-x", NULL), EXIT_USAGE);
     said("stderr", "-x: unknown option");
     assert_int_equal(convert("a", "", NULL), EXIT_USAGE);
-    said("stderr", "\"\": is no OUT");
+    said("stderr", "\"\": is not a valid OUT");
     assert_int_equal(convert("--none", NULL, NULL), EXIT_USAGE);
     assert_int_equal(convert("--help", NULL, NULL), EXIT_DONE);
     said("stdout", "reach convert MODEL OUT");

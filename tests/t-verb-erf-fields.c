@@ -196,7 +196,7 @@ static void growth_is_of_targets(void **state)
     assert_null(strstr(out, ", the exponent from "));
     free(out);
     succeed("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
-    expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: of --tokens no --length is given");
+    expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: needs --length with --tokens");
     expect("erf window --text text --length 7 --growth -o x", 2, "--growth and --length 7 are both given");
 }
 

@@ -56,9 +56,9 @@ static void wrong_usage_exits_2(void **state)
     expect("erf a=none a=window --text text", 2, "given twice");
     expect("erf none --text text --bias 2+", 2, "character");
     expect("info", 2, "no MODEL");
-    expect("info none window", 2, "one argument too many");
+    expect("info none window", 2, "unexpected argument");
     expect("plot", 2, "no RESULT");
-    expect("version 3", 2, "3: one argument too many");
+    expect("version 3", 2, "3: unexpected argument");
     expect("erf none --text text --length 64 --length 32", 2, "--length: is given twice");
     expect("erf none --text text -o a -o b", 2, "-o: is given twice");
     expect("erf none --text text --resume --force", 2, "--resume and --force are both given");

@@ -89,7 +89,7 @@ static void assert_same_result(const char *a, const char *b)
 /* The last layer computes one row a segment: its one choice is between equal scores. */
 static void near_ties_are_told_and_kept(void **state)
 {
-    static const char words[] = "m: 2 choices of experts, of a token in a layer, hang on less than rounding moves";
+    static const char words[] = "m: 2 expert choices of a token in a layer within rounding error of a tie";
     char line[PATH_MAX];
     struct outcome o;
     struct result r;
@@ -106,7 +106,7 @@ static void near_ties_are_told_and_kept(void **state)
 
     free(measure("ties", "--shard 1/2", "part1"));
     said = measure("ties", "--shard 2/2", "part2");
-    assert_non_null(strstr(said, "m: 1 choice of experts, of a token in a layer, hangs on"));
+    assert_non_null(strstr(said, "m: 1 expert choice of a token in a layer within rounding error of a tie"));
     free(said);
     snprintf(line, sizeof line, "merge part1 part2 --format svg -o merged");
     o = reach(line);
@@ -141,7 +141,7 @@ static void near_ties_of_a_run_that_goes_on(void **state)
     outcome_free(&o);
     snprintf(now, sizeof now, "%s -o killed --resume", line);
     o = reach(now);
-    if (o.status != 0 || !strstr(o.err, "m: 2000 choices of experts"))
+    if (o.status != 0 || !strstr(o.err, "m: 2000 expert choices"))
         fail_msg("reach %s: exit %d: %s", now, o.status, o.err);
     outcome_free(&o);
     assert_same_result("at-once", "killed");

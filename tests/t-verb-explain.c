@@ -253,7 +253,7 @@ static void test_refused(void **state)
     } cases[] = {
         {"explain bytes", "nothing to explain is given", 2},
         {"explain bytes --prompt a --text text", "--prompt and --text are both given (expected one of them)", 2},
-        {"explain bytes --prompt a --model x", "--model is of a result", 2},
+        {"explain bytes --prompt a --model x", "--model is for a result", 2},
         {"explain whole --segment 1 --prompt a", "--prompt and --segment are both given (expected one of them)", 2},
         {"explain whole --segment 1 --attribution grad", "--attribution and --segment are both given", 2},
         {"explain whole --segment 1 --rope none", "--rope and --segment are both given", 2},
@@ -269,7 +269,7 @@ static void test_refused(void **state)
         {"explain bytes --segment 1", "bytes/", 1},
         {"explain bytes --text text --against xy", "bytes: has no tokenizer to find the token of --against xy in", 1},
         {"explain bytes --text text --against 256", "--against 256 is not in its vocabulary (expected an id from 0 to 255)", 1},
-        {"explain bytes --text text --against 99999999999", "--against: 99999999999 is no id", 1},
+        {"explain bytes --text text --against 99999999999", "--against: 99999999999 is not an id", 1},
         {"explain bytes --text text --rope none", "rotary", 1},
         {"explain bytes --text text --bos always", "names no beginning-of-text token", 1},
         {"explain bytes --text absent", "absent: ", 1},
@@ -284,7 +284,7 @@ static void test_refused(void **state)
     snprintf(line, sizeof line, "explain bytes --text text --against %d --quiet", text[89]);
     expect(line, 1, "is the target itself (expected another token)");
     snprintf(line, sizeof line, "explain %s/alibi --text text --against zzqzz", code);
-    expect(line, 1, "--against zzqzz is no token of its tokenizer");
+    expect(line, 1, "--against zzqzz is not a token of its tokenizer");
     succeed("explain bytes --text text -o again --quiet");
     expect("explain bytes --text text -o again", 1, "again/explain.csv: exists (expected --force");
     free(text);

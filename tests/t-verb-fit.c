@@ -41,20 +41,20 @@ static void errors_are_one_line(void **state)
         const char *said;
     } cases[] = {
         {"fit", 2, "no FORMULA"},
-        {"fit alibi type1", 2, "one argument too many"},
+        {"fit alibi type1", 2, "unexpected argument"},
         {"fit rope:64", 1, "no bias to fit"},
         {"fit alibi --range 5", 2, "FIRST:LAST"},
         {"fit alibi --range 9:5", 2, "FIRST"},
         {"fit alibi --form a*b*c", 2, "not linear"},
         {"fit alibi --form ln(1+t)", 2, "coefficients"},
-        {"fit alibi --form a+b*h", 2, "t alone"},
+        {"fit alibi --form a+b*h", 2, "only on the distance t"},
         {"fit window(40) --range 0:99", 1, "t = 40"},
         {"fit alibi --range 0:0", 1, "do not determine"},
         {"fit three.csv", 1, "two columns"},
         {"fit broken.csv", 1, "expected two numbers"},
         {"fit empty.csv", 1, "no row"},
         {"fit pairs.csv --range 100:200", 1, "no row"},
-        {"fit trained --heads 4", 2, "--heads 4: is of formulas and presets"},
+        {"fit trained --heads 4", 2, "--heads 4: is for formulas and presets"},
         {"fit pairs.csv --set a=1", 2, "which --set, --heads and --slopes do not change"},
         {"fit pairs.csv --heads 4", 2, "which --set, --heads and --slopes do not change"},
         {"fit pairs.csv --slopes press", 2, "which --set, --heads and --slopes do not change"},
@@ -125,7 +125,7 @@ static void fits_of_every_source(void **state)
     expect("fit decay.csv --of ln-s --range 70:99", 1, "no row of m between distances 70 and 99 with a share above 0");
     expect("fit pairs.csv --of s", 1, "has no shares by token");
     expect("fit logs/bias.csv --of s", 1, "has no shares by token");
-    expect("fit alibi --of s", 2, "is no curve.csv");
+    expect("fit alibi --of s", 2, "is not a curve.csv");
     expect("fit curve.csv --of x", 2, "--of");
     expect("fit 2-0.7*ln(1+3*t) --form a+b*ln(1+c*t) --range 0:199", 0, "-0.7");
     expect("fit slopes --form b*t --range 0:31", 0, "slopes, head 2");

@@ -123,7 +123,7 @@ static void a_run_is_told(void **state)
     (void)state;
     expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --force --log log -o run", 0, NULL);
     expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --log log -o run", 1, "--force");
-    expect("erf m --text text --length 32 --segments 5 --quiet --log text -o spoilt", 1, "text: is there already, and is no log");
+    expect("erf m --text text --length 32 --segments 5 --quiet --log text -o spoilt", 1, "text: exists and is not a log");
     log = log_of("log");
     line = event_in(log, "start", &at_line);
     assert_int_equal(at_line, 1);
@@ -184,7 +184,7 @@ static void an_interruption_is_told(void **state)
     json_decref(log);
 }
 
-/* Names that are no UTF-8, or that would end the text or the line. */
+/* Names that are not UTF-8, or that would end the text or the line. */
 static void hostile_names_are_quoted(void **state)
 {
     static const char name[] = "a\"b\\c\n\xff\x01\xed\xa0\x80z";

@@ -216,7 +216,7 @@ static const struct {
     {"merge nowhere -o m", 1, "nowhere/erf.h5"},
     {"merge text -o m", 1, "text"},
     {"merge whole-0 -o m", 1,
-     "whole-0/erf.h5: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)"},
+     "whole-0/erf.h5: is not a shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)"},
     {"merge shard-0-1 shard-0-3 -o m", 1, "of 3 shards these are missing: 2 (expected all of them)"},
     {"merge shard-1-3 -o m", 1, "of 4 shards these are missing: 1, 2, 4 (expected all of them)"},
     {"merge shard-0-1 shard-0-2 shard-0-1 -o m", 1, "shard-0-1: is shard 1 of 3, and so is shard-0-1"},

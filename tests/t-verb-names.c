@@ -140,13 +140,13 @@ static void broken(const char *line, const char *said)
 static void what_is_not_there_is_told(void **state)
 {
     (void)state;
-    expect("info me/none", 1, "me/none: is no path, and no model in the cache");
+    expect("info me/none", 1, "me/none: is neither a path nor a model in the cache");
     expect("erf me/none --text text", 1, "`hf download me/none`");
     expect("ppl hf:none --text text", 1, "`hf download none`");
     expect("convert me/none@v1 out", 1, "`hf download me/none --revision v1`");
     expect("tokenize me/bytes@v1 text out.npy", 1, "has no revision v1");
     expect("trf hf:me/none", 1, "hf download me/none");
-    expect("trf hf:me/../x", 1, "is no name of a model");
+    expect("trf hf:me/../x", 1, "is not the name of a model");
     expect("trf me/bytes", 1, "in the cache of models it would be hf:me/bytes");
     expect("info ./me/none", 1, "cannot be opened");
     broken("info me/cut", "snapshots/" HASH ": holds no checkpoint that can be read");

@@ -254,12 +254,12 @@ static void options_are_refused(void **state)
         {"--figure erf --label window=a --label window=b", 1, "--label: \"window\" is given two texts, \"a\" and \"b\""},
         {"--figure erf --steps 0x1,2", 1, "expected a number for each curve"},
         {"--figure erf --steps ~1,2", 1, "expected a number for each curve"},
-        {"--width 0x50mm", 2, "no length"},
-        {"--width ~85mm", 2, "no length"},
-        {"--width +85mm", 2, "no length"},
-        {"--width 19mm", 2, "no length"},
-        {"--width 85", 2, "no length"},
-        {"--height nanmm", 2, "no length"},
+        {"--width 0x50mm", 2, "not a length"},
+        {"--width ~85mm", 2, "not a length"},
+        {"--width +85mm", 2, "not a length"},
+        {"--width 19mm", 2, "not a length"},
+        {"--width 85", 2, "not a length"},
+        {"--height nanmm", 2, "not a length"},
         {"--legend left", 2, "--legend"},
         {"--font-size 1", 2, "--font-size"},
     };
@@ -351,7 +351,7 @@ static void texts_are_only_texts(void **state)
         if (shown && !strstr(picture, shown))
             fail_msg("\"%s\" is not shown as it is", shown);
         if (strstr(picture, "]]>") || strstr(picture, "&#x0;"))
-            fail_msg("\"%s\" makes a picture that is no XML", text);
+            fail_msg("\"%s\" makes a picture that is not XML", text);
         free(picture);
     }
 }

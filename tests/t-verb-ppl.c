@@ -321,7 +321,7 @@ static void per_token_is_what_the_table_averages(void **state)
         assert_int_equal((size_t)number(&other, i, "row"), i + 1);
         assert_string_equal(cell(&other, i, "position"), "64");
     }
-    expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: is there already");
+    expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: exists");
     succeed("ppl none --text short --context 8 --quiet -o beside");
     expect("ppl none --text short --context 8 --force -o beside --per-token beside/../beside/ppl.csv", 1,
            "--per-token beside/../beside/ppl.csv: is a file of the results in beside");
@@ -568,7 +568,7 @@ static void gain_follows_from_the_targets(void **state)
     expect("ppl none --text short --context 8 --format svg", 2, "--format is given without -o");
     expect("ppl none --text short --context 8 --per-token -", 2, "--per-token: \"-\" is not valid");
     expect("ppl none --text short --gain --context 8", 2, "--gain and one --context are given");
-    expect("ppl window --text short --gain --protocol cached", 2, "--gain: is of several contexts");
+    expect("ppl window --text short --gain --protocol cached", 2, "--gain: compares several contexts");
     expect("ppl none --text short --gain --gain-within 0", 2, "--gain-within");
 }
 

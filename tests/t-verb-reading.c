@@ -212,7 +212,7 @@ static void impossible_is_refused(void **state)
         {"erf named --tokens rows.npy -o x --boundary 7", 1, "rows.npy: is 2-D, a document a row"},
         {"ppl named --tokens rows.npy --context 8 --boundary 7", 1, "rows.npy: is 2-D, a document a row"},
         {"ppl named --tokens rows.npy --context 8 --boundary 7 --protocol sliding", 1, "rows.npy: is 2-D, a document a row"},
-        {ERF "-o x --boundary 99999999999", 1, "--boundary: 99999999999 is no id (expected 0 to 2147483647)"},
+        {ERF "-o x --boundary 99999999999", 1, "--boundary: 99999999999 is not an id (expected 0 to 2147483647)"},
         {ERF "-o x --boundary <s>", 1, "named: has no tokenizer to find the token of --boundary <s> in (expected an id)"},
         {"erf named --text text -o x --boundary <s>", 1, "(expected an id, or one byte)"},
     };

@@ -120,9 +120,9 @@ static void tokens_refused(void **state)
     (void)state;
     expect("tokenize", 2, "no MODEL is given (expected MODEL FILE OUT)");
     expect("tokenize llama text", 2, "no OUT is given (expected MODEL FILE OUT)");
-    expect("tokenize llama text a.npy b.npy", 2, "b.npy: one argument too many (expected MODEL FILE OUT)");
-    expect("tokenize llama text out.txt", 2, "out.txt: has a name for no format (expected .npy, .h5 or .hdf5 at its end)");
-    expect("tokenize llama text out", 2, "out: has a name for no format");
+    expect("tokenize llama text a.npy b.npy", 2, "b.npy: unexpected argument (expected MODEL FILE OUT)");
+    expect("tokenize llama text out.txt", 2, "out.txt: has no known format by its name (expected .npy, .h5 or .hdf5 at its end)");
+    expect("tokenize llama text out", 2, "out: has no known format by its name");
     expect("tokenize llama text out.npy --bos", 2, "--bos: unknown option");
     expect("tokenize none text out.npy", 1,
            "none: has a vocabulary of 512 and no tokenizer to read text with (expected tokenizer.json");
@@ -135,8 +135,8 @@ static void tokens_refused(void **state)
     assert_int_equal(o.status, 0);
     outcome_free(&o);
     write_text(at("none/tokenizer.json"), "{\"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": [\"a b\"]}}");
-    expect("tokenize none text out.npy", 1, "none/tokenizer.json: merge 1 needs 'a', which is no token");
-    expect("erf none --text text -o out " RUN, 1, "none/tokenizer.json: merge 1 needs 'a', which is no token");
+    expect("tokenize none text out.npy", 1, "none/tokenizer.json: merge 1 needs 'a', which is not a token");
+    expect("erf none --text text -o out " RUN, 1, "none/tokenizer.json: merge 1 needs 'a', which is not a token");
     unlink(at("none/tokenizer.json"));
     expect("erf none --text text -o out " RUN, 1, "none: has a vocabulary of 512 and no tokenizer to read text with");
     assert_false(exists(at("out.npy")));
@@ -150,8 +150,8 @@ static void broken_text(void **state)
     struct outcome o;
 
     (void)state;
-    expect("tokenize llama broken out.npy", 1, "broken: is no text: ");
-    expect("erf llama --text broken -o out " RUN, 1, "broken: is no text: ");
+    expect("tokenize llama broken out.npy", 1, "broken: is not text: ");
+    expect("erf llama --text broken -o out " RUN, 1, "broken: is not text: ");
     memset(text, 'x', sizeof text);
     for (int i = 0; i <= 26; i++) {
         text[40 * i] = (char)0xFF;
@@ -167,7 +167,7 @@ static void broken_text(void **state)
         text[i] = i % 2 ? 0 : 'x';
     scratch_write(base, "wide", text, sizeof text);
     expect("ppl llama --text wide --context 16", 1,
-           "wide: is no text: 50 % of its bytes are zero or not UTF-8 (expected 1 % at most, in UTF-8)");
+           "wide: is not text: 50 % of its bytes are zero or not UTF-8 (expected 1 % at most, in UTF-8)");
     o = reach("ppl bytes --text wide --context 16");
     assert_int_equal(o.status, 0);
     outcome_free(&o);

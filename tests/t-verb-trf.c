@@ -61,7 +61,7 @@ static void errors_are_one_line(void **state)
         {"trf kerple_log --set p=2", 2, "parameter 'a' has no value"},
         {"trf -ln(1+t", 2, "at character"},
         {"trf 2+", 2, "at character"},
-        {"trf alibi --set nosuch=1", 2, "no parameter"},
+        {"trf alibi --set nosuch=1", 2, "not a parameter"},
         {"trf alibi --set delta=x", 2, "not a decimal"},
         {"trf alibi --set delta=1,2", 2, "8 heads"},
         {"trf alibi --epsilon 0", 2, "--epsilon"},
@@ -93,7 +93,7 @@ static void errors_are_one_line(void **state)
         {"trf rope:64,longrope", 2, "from a checkpoint"},
         {"trf rope:64,yarn:factor=4", 2, "original=NUMBER"},
         {"trf rope:64,dynamic:factor=4", 2, "needs factor"},
-        {"trf rope:64 --set base=2", 2, "no parameter"},
+        {"trf rope:64 --set base=2", 2, "not a parameter"},
         {"trf runs/none", 1, "no such file"},
         {"trf folder", 1, "folder"},
         {"trf trained --heads 4", 2, "--heads 4: is of formulas and presets"},
@@ -510,8 +510,7 @@ static void certificates(void **state)
     }
     free(text);
     expect("trf alibi --certificate none/proved", 1, "none/proved");
-    expect("trf alibi --heads 1 --certificate proved", 1,
-           "proved: is there already (expected another --certificate FILE, or --force)");
+    expect("trf alibi --heads 1 --certificate proved", 1, "proved: exists (expected another --certificate FILE, or --force)");
     expect("trf alibi --heads 1 --certificate proved --force", 0, "converges");
     expect("trf alibi --heads 1 --certificate both/trf.csv -o both", 1,
            "--certificate both/trf.csv: is a file of the results in both");
@@ -537,7 +536,7 @@ static void formulas_from_a_table(void **state)
     write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
     expect("trf @forms.csv", 0, "-p*t, p=0.5");
     expect("trf @forms.csv --set q=3", 2,
-           "--set: \"q=3\" is for no parameter of the formulas given (expected NAME=VALUE, NAME of p)");
+           "--set: \"q=3\" is not a parameter of the formulas given (expected NAME=VALUE, NAME of p)");
     write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
     expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
     write_text("forms.csv", "formula,p\n-p*t,\n");

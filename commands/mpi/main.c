@@ -39,7 +39,7 @@ static int open_job(struct ranks *here, struct error *e)
     if (rc != MPI_SUCCESS)
         return failed(rc, e);
     if (given < MPI_THREAD_SERIALIZED)
-        return fail(e, "this MPI takes calls from one thread alone (expected MPI_THREAD_SERIALIZED)");
+        return fail(e, "this MPI takes calls from only one thread (expected MPI_THREAD_SERIALIZED)");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if ((rc = MPI_Comm_rank(MPI_COMM_WORLD, &here->rank)) != MPI_SUCCESS ||
         (rc = MPI_Comm_size(MPI_COMM_WORLD, &here->count)) != MPI_SUCCESS ||

@@ -60,15 +60,15 @@ static json_t *scalar(const struct gguf_model *m, const struct gguf_pair *p, str
             value = gguf_integer(p, 0, &whole) == 0 ? json_integer(whole) : json_real(first);
     }
     if (!value)
-        fail(e, "%s: %.*s is no value that can be used (expected a finite number, true or false, or text in UTF-8)", path_of(m),
-             (int)p->key.size, p->key.text);
+        fail(e, "%s: %.*s is not a value that can be used (expected a finite number, true or false, or text in UTF-8)",
+             path_of(m), (int)p->key.size, p->key.text);
     return value;
 }
 
 static int set(const struct gguf_model *m, json_t *config, const char *key, json_t *value, struct error *e)
 {
     return json_object_set_new(config, key, value)
-               ? fail(e, "%s: %s cannot be set (out of memory, or no number)", path_of(m), key)
+               ? fail(e, "%s: %s cannot be set (out of memory, or not a number)", path_of(m), key)
                : 0;
 }
 
@@ -85,7 +85,7 @@ static int number(const struct gguf_model *m, const char *key, double fallback, 
     int is_number = json_is_number(value);
     *out = is_number ? json_number_value(value) : 0;
     json_decref(value);
-    return is_number ? 0 : fail(e, "%s: %s.%s is no number", path_of(m), m->architecture->name, key);
+    return is_number ? 0 : fail(e, "%s: %s.%s is not a number", path_of(m), m->architecture->name, key);
 }
 
 static int whole(const struct gguf_model *m, const char *key, int64_t fallback, int64_t *out, struct error *e)

@@ -165,7 +165,7 @@ static int take_name(struct cursor *c, struct gguf_tensor *t)
     for (size_t i = 0; i < t->name.size; i++) {
         unsigned char character = (unsigned char)t->name.text[i];
         if (character <= ' ' || character == '/' || character == '\\' || character == 0x7f)
-            return fail(c->e, "%s: '%.*s' is no name of a tensor (expected one without blanks and slashes)", c->path,
+            return fail(c->e, "%s: '%.*s' is not the name of a tensor (expected one without blanks and slashes)", c->path,
                         shown(t->name), t->name.text);
     }
     return t->name.size ? 0 : fail(c->e, "%s: a tensor has no name", c->path);
@@ -236,7 +236,7 @@ static int place(struct cursor *c, struct gguf *g, size_t alignment)
     for (size_t i = 0; i < g->tensor_count; i++) {
         struct gguf_tensor *t = &g->tensors[i];
         if (t->offset != at)
-            return fail(c->e, "%s: the data of tensor %.*s lie at offset %zu (expected %zu, behind those before it)", c->path,
+            return fail(c->e, "%s: the data of tensor %.*s lie at offset %zu (expected %zu, after those before it)", c->path,
                         shown(t->name), t->name.text, t->offset, at);
         if (data_bytes(c, t, &bytes))
             return -1;
@@ -249,7 +249,7 @@ static int place(struct cursor *c, struct gguf *g, size_t alignment)
             return fail(c->e, "%s: has more bytes than can be counted", c->path);
     }
     if (c->size - begin > at)
-        return fail(c->e, "%s: %zu bytes lie behind the last tensor (expected none)", c->path, c->size - begin - end);
+        return fail(c->e, "%s: %zu bytes follow the last tensor (expected none)", c->path, c->size - begin - end);
     return 0;
 }
 

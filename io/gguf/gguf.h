@@ -37,7 +37,7 @@ struct gguf_pair {
     struct gguf_text key;
     enum gguf_type type; /* of the value, of an array of its elements */
     int is_array;
-    uint64_t count; /* elements; 1 when it is no array */
+    uint64_t count; /* elements; 1 when it is not an array */
     const unsigned char *value; /* of the first; the file holds them all */
 };
 

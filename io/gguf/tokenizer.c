@@ -130,7 +130,7 @@ static const struct gguf_pair *texts(const struct gguf *g, const char *key, stru
     const struct gguf_pair *p = gguf_find(g, key);
     if (p && p->is_array && p->type == GGUF_STRING)
         return p;
-    fail(e, "%s is missing, or no list of texts", key);
+    fail(e, "%s is missing, or is not a list of strings", key);
     return NULL;
 }
 
@@ -341,7 +341,7 @@ static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *ma
     for (uint64_t i = 0; more == 0 && normal && i < normal->count; i++) {
         int64_t byte;
         if (gguf_integer(normal, i, &byte) || byte < -128 || byte > 255)
-            return fail(e, "tokenizer.ggml.precompiled_charsmap is no list of bytes");
+            return fail(e, "tokenizer.ggml.precompiled_charsmap is not a list of bytes");
         if (buffer_add(map, &(char){(char)byte}, 1, e))
             return -1;
     }
@@ -430,9 +430,8 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int w
             return 0;
         if (gguf_is_pieces(g))
             fail(&inner,
-                 "tokenizer.ggml.model '%.*s' is a model of SentencePiece, which is read from here alone (give the GGUF file "
-                 "where "
-                 "text is read, or put the model's tokenizer.json or tokenizer.model into the folder)",
+                 "tokenizer.ggml.model '%.*s' is a SentencePiece model, which only the GGUF file holds (give that file "
+                 "where text is read, or put the model's tokenizer.json or tokenizer.model into the folder)",
                  (int)model.size, model.text);
         else if (!gguf_is(model, "gpt2"))
             fail(&inner,

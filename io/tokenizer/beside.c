@@ -81,7 +81,7 @@ static json_t *decoder_of(json_t *added, const json_t *settings, const char *pat
         const int special = is_named(settings, text);
         char key[32];
         if (!json_is_integer(id) || json_integer_value(id) < 0) {
-            fail(e, "%s: the id of '%.60s' is no whole number", path, text);
+            fail(e, "%s: the id of '%.60s' is not a whole number", path, text);
             json_decref(decoder);
             return NULL;
         }
@@ -196,7 +196,7 @@ static int add_decoder(struct tokenizer *t, json_t *decoder, struct error *e)
     size_t count = 0;
     int result = 0;
     if (!json_is_object(decoder))
-        return fail(e, "added_tokens_decoder is no object");
+        return fail(e, "added_tokens_decoder is not an object");
     struct numbered *list = calloc(json_object_size(decoder) + 1, sizeof *list);
     if (!list)
         return fail_memory(e, (double)json_object_size(decoder) * sizeof *list, "added tokens");

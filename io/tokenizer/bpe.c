@@ -119,7 +119,7 @@ static int32_t find_part(const struct bpe *b, struct span part, struct error *e)
 {
     int32_t id = map_find(&b->vocabulary, part.text, part.size);
     if (id == MAP_ABSENT)
-        fail(e, "merge %zu needs '%.*s', which is no token", b->merge_count + 1, shown(part), part.text);
+        fail(e, "merge %zu needs '%.*s', which is not a token", b->merge_count + 1, shown(part), part.text);
     return id;
 }
 
@@ -295,7 +295,7 @@ static int flush_unknown(const struct bpe *b, struct unknown *u, struct error *e
     return waiting ? add_symbol(b->tables, b->unknown, e) : 0;
 }
 
-/* A character that is no token: by its bytes, as an unknown one, or not at all. */
+/* A character that is not a token: by its bytes, as an unknown one, or not at all. */
 static int add_unknown(const struct bpe *b, struct unknown *u, const char *text, size_t size, struct error *e)
 {
     struct bpe_tables *t = b->tables;
@@ -308,7 +308,7 @@ static int add_unknown(const struct bpe *b, struct unknown *u, const char *text,
     if (bytes || b->unknown == BPE_NONE)
         return 0;
     if (b->unknown == BPE_MISSING)
-        return fail(e, "the text holds '%.*s', for which there is no token, and the unknown token is none either", (int)size,
+        return fail(e, "the text holds '%.*s', which no token matches, and the unknown token is not in the vocabulary", (int)size,
                     text);
     if (u->waiting && !b->fuse_unknown && flush_unknown(b, u, e))
         return -1;

@@ -35,8 +35,8 @@ static const struct range {
     {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-/* Marks that came later; what else lies in these ranges is no mark. Found by comparing its StripAccents with the marks of Unicode
- * 17. */
+/* Marks that came later; what else lies in these ranges is not a mark. Found by comparing its StripAccents with the marks of
+ * Unicode 17. */
 static const struct range later_marks[] = {
     {0x5C8, 0x5C9},     {0x7FD, 0x7FD},     {0x897, 0x8D3},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},     {0xB53, 0xB55},
     {0xC04, 0xC3C},     {0xCF3, 0xD00},     {0xD3B, 0xD3C},     {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},

@@ -208,7 +208,7 @@ static int translate_interval(struct translation *t)
     if (p == t->end || *p != '}' || p == t->at + 1 || (comma && p == t->at + 2))
         return copy(t, 1); /* a brace like any other character */
     if (p + 1 < t->end && (p[1] == '+' || (p[1] == '?' && !comma)))
-        return refuse(t, "+ or ? behind {...}");
+        return refuse(t, "+ or ? after {...}");
     if (comma == t->at + 1) {
         t->at++;
         if (put(t, "{0"))

@@ -159,7 +159,7 @@ int pieces_parse(struct pieces *p, struct span file, struct error *e)
         if (f.number > 5)
             continue;
         if (f.wire != WIRE_BYTES)
-            return fail(e, "is no SentencePiece model: field %u has the wire type %d", f.number, (int)f.wire);
+            return fail(e, "is not a SentencePiece model: field %u has the wire type %d", f.number, (int)f.wire);
         if (f.number == 1)
             result = read_piece(p, f.bytes, e);
         else if (f.number == 2)
@@ -170,6 +170,6 @@ int pieces_parse(struct pieces *p, struct span file, struct error *e)
     if (result)
         return -1;
     if (more < 0 || p->count == 0)
-        return fail(e, "is no SentencePiece model: %s", more < 0 ? "a field is broken, or breaks off" : "it holds no tokens");
+        return fail(e, "is not a SentencePiece model: %s", more < 0 ? "a field is broken, or breaks off" : "it holds no tokens");
     return check_model(model, p, e);
 }

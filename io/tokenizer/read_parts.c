@@ -57,7 +57,7 @@ int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t co
     size_t i;
     json_t *object;
     if (!json_is_array(list))
-        return fail(e, "a sequence of %ss is no list", kind);
+        return fail(e, "a sequence of %ss is not a list", kind);
     json_array_foreach(list, i, object) if (read_part(t, readers, count, kind, object, depth + 1, e)) return -1;
     return 0;
 }

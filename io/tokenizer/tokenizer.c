@@ -68,12 +68,12 @@ static int read_vocabulary(struct tokenizer *t, json_t *vocabulary, struct error
 {
     void *at;
     if (!json_is_object(vocabulary))
-        return fail(e, "the vocabulary is no object");
+        return fail(e, "the vocabulary is not an object");
     for (at = json_object_iter(vocabulary); at; at = json_object_iter_next(vocabulary, at)) {
         const char *token = json_object_iter_key(at);
         const json_t *id = json_object_iter_value(at);
         if (!json_is_integer(id))
-            return fail(e, "the id of token '%.60s' is no whole number", token);
+            return fail(e, "the id of token '%.60s' is not a whole number", token);
         if (bpe_add_token(&t->bpe, (struct span){token, strlen(token)}, json_integer_value(id), e))
             return -1;
     }
@@ -154,7 +154,7 @@ static int read_unigram(struct tokenizer *t, const json_t *model, struct error *
     struct unigram *u = &t->unigram;
     double least = HUGE_VAL;
     if (!json_is_array(vocabulary))
-        return fail(e, "the vocabulary of Unigram is no list");
+        return fail(e, "the vocabulary of Unigram is not a list");
     if (bpe_reserve(&t->bpe, count, 8 * count, e) || unigram_start(u, count, 8 * count, e) ||
         member_flag(model, "byte_fallback", 0, &u->byte_fallback, e))
         return -1;
@@ -171,7 +171,7 @@ static int read_unigram(struct tokenizer *t, const json_t *model, struct error *
     }
     u->unknown_score = least - 10;
     if (unknown && (!json_is_integer(unknown) || json_integer_value(unknown) < 0 || (size_t)json_integer_value(unknown) >= count))
-        return fail(e, "unk_id is no token (expected 0 to %zu)", count - 1);
+        return fail(e, "unk_id is not a token (expected 0 to %zu)", count - 1);
     u->unknown = unknown ? (int32_t)json_integer_value(unknown) : UNIGRAM_NONE;
     return 0;
 }
@@ -194,7 +194,7 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const struct table
                                : read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
         return -1;
     if (unknown && !json_is_string(unknown))
-        return fail(e, "unk_token is no text");
+        return fail(e, "unk_token is not text");
     if (unknown) {
         b->unknown = map_find(&b->vocabulary, json_string_value(unknown), json_string_length(unknown));
         b->unknown = b->unknown == MAP_ABSENT ? BPE_MISSING : b->unknown;
@@ -267,7 +267,7 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct 
         ((part = member(root, "post_processor")) && read_post_processor(t, part, 0, e)))
         return -1;
     if (added && !json_is_array(added))
-        return fail(e, "added_tokens is no list");
+        return fail(e, "added_tokens is not a list");
     next = (int64_t)t->bpe.vocabulary.count;
     json_array_foreach(added, i, part) if (read_added(t, part, &next, e)) return -1;
     t->next_added = next;
@@ -443,7 +443,7 @@ static int tells_tiktoken(struct source model, struct error *e)
     if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' || rank == token + 1 || rank >= model.size ||
         model.text[rank] != '\n')
         return 0;
-    return fail(e, "is no SentencePiece model: it is a vocabulary of tiktoken, which does not say how text is split (expected "
+    return fail(e, "is not a SentencePiece model: it is a vocabulary of tiktoken, which does not say how text is split (expected "
                    "tokenizer.json beside it, as save_pretrained of transformers writes it, or --tokens FILE)");
 }
 

@@ -157,7 +157,7 @@ static int offer_tokens(const struct unigram *u, struct span text, size_t at, si
         return 0;
     double score = add(u, from->score, u->unknown_score);
     if (u->unknown == UNIGRAM_NONE && (from[size].size == 0 || score > from[size].score))
-        return fail(e, "the text holds '%.*s', for which there is no token, and there is no unknown token", (int)size,
+        return fail(e, "the text holds '%.*s', which no token matches, and no unknown token is defined", (int)size,
                     text.text + at);
     offer(from + size, score, u->unknown, size);
     return 0;

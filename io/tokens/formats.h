@@ -21,7 +21,7 @@ struct stored_tokens {
 
 /* An integer of `s->element_bytes` as a token id; -1 if it is none, its decimal form in `text`. */
 int32_t stored_id(const unsigned char *p, const struct stored_tokens *s, char text[32]);
-/* The message for an element that is no token id. Always -1. */
+/* The message for an element that is not a token id. Always -1. */
 int stored_fail(const char *file, const struct stored_tokens *s, size_t index, const char *text, struct error *e);
 
 /* Appends all elements, rows in order; bytes missing or left over are an error. */

@@ -179,7 +179,7 @@ static int find_dataset(FILE *out, void *context, struct error *e)
     if (dataset < 0 || H5Iget_type(dataset) != H5I_DATASET)
         return fail(e, "%s: has no dataset at %s", r->file->path, f->name);
     if (!is_integers(dataset))
-        return fail(e, "%s: %s is no dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
+        return fail(e, "%s: %s is not a dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
     if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e) || check_ratio(r, dataset))
         return -1;
     /* whole chunks at a time, or each would be unpacked again and again */

@@ -68,7 +68,7 @@ static int add_size(struct index *x, uint64_t size, struct error *e)
 
 static int bad_place(struct index *x, const char *what, uint64_t sequence, uint64_t found, uint64_t expected, struct error *e)
 {
-    return fail(e, "%s: %s of sequence %llu is %lld (expected %llu: sequences one behind the other)", input_name(x->in), what,
+    return fail(e, "%s: %s of sequence %llu is %lld (expected %llu: sequences one after the other)", input_name(x->in), what,
                 (unsigned long long)sequence, (long long)found, (unsigned long long)expected);
 }
 
@@ -88,7 +88,7 @@ static int check_documents(struct index *x, struct error *e)
     }
     if (input_read(x->in, &more, 1, &got, e))
         return -1;
-    return got == 0 ? 0 : fail(e, "%s: bytes lie behind the last document (expected the end)", input_name(x->in));
+    return got == 0 ? 0 : fail(e, "%s: bytes follow the last document (expected the end)", input_name(x->in));
 }
 
 static int read_mmididx(struct index *x, struct error *e)
@@ -160,7 +160,7 @@ int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, st
     else if (memcmp(magic, mmididx, sizeof mmididx) == 0)
         result = read_mmididx(&x, e);
     else
-        fail(e, "%s: is no index of tokens (expected it to begin with MMIDIDX or TNTIDX)", input_name(index));
+        fail(e, "%s: is not an index of tokens (expected it to begin with MMIDIDX or TNTIDX)", input_name(index));
     free(x.sizes.id);
     if (result)
         return -1;

@@ -18,7 +18,7 @@ int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in, s
     uint32_t magic = word(header), version = word(header + 4), count = word(header + 8);
     int wide = magic == MAGIC_U32;
     if (magic != MAGIC_U16 && !wide)
-        return fail(e, "%s: is no token file of llm.c (its first number is %u)", input_name(in), magic);
+        return fail(e, "%s: is not a token file of llm.c (its first number is %u)", input_name(in), magic);
     if (version != (wide ? VERSION_U32 : VERSION_U16))
         return fail(e, "%s: has version %u (expected %d)", input_name(in), version, wide ? VERSION_U32 : VERSION_U16);
     if (count > INT32_MAX)

@@ -56,7 +56,7 @@ static int read_quoted(struct cursor *c, char *out, size_t size, struct error *e
     return 0;
 }
 
-/* '<i4' and its like. What is no integer is refused by name. */
+/* '<i4' and its like. What is not an integer is refused by name. */
 static int read_descr(struct cursor *c, struct error *e)
 {
     skip_space(c);
@@ -158,7 +158,7 @@ static int parse_header(struct stored_tokens *npy, const char *text, const char 
     }
     skip_space(&c);
     if (*c.at)
-        return bad_header(&c, "nothing behind }", e);
+        return bad_header(&c, "nothing after }", e);
     for (int i = 0; i < 3; i++)
         if (!seen[i])
             return fail(e, "%s: the .npy header has no %s", file, entries[i].key);
@@ -174,7 +174,7 @@ static int read_header(struct stored_tokens *npy, struct input *in, struct error
     if (stored_header(in, start, sizeof start, e))
         return -1;
     if (memcmp(start, "\x93NUMPY", 6))
-        return fail(e, "%s: is no .npy file (expected it to begin with \\x93NUMPY)", input_name(in));
+        return fail(e, "%s: is not a .npy file (expected it to begin with \\x93NUMPY)", input_name(in));
     if (start[6] < 1 || start[6] > 3)
         return fail(e, "%s: has .npy version %d.%d (expected 1, 2 or 3)", input_name(in), start[6], start[7]);
     if (stored_header(in, length, start[6] == 1 ? 2 : 4, e))

@@ -60,7 +60,7 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
     const char *other = input_other(start, got);
     if (other)
         return fail(e, "%s: is %s", input_name(in), other);
-    return fail(e, "%s: is no token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)",
+    return fail(e, "%s: is not a token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)",
                 input_name(in));
 }
 

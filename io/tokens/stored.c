@@ -63,9 +63,8 @@ static int append_elements(struct ids *a, const struct stored_tokens *s, struct 
     size_t got;
     if (input_read(in, piece, 1, &got, e))
         return -1;
-    return got == 0
-               ? 0
-               : fail(e, "%s: bytes lie behind the last element (expected %zu elements and the end)", input_name(in), s->count);
+    return got == 0 ? 0
+                    : fail(e, "%s: bytes follow the last element (expected %zu elements and the end)", input_name(in), s->count);
 }
 
 /* Column after column to row after row, of the last `count` ids. */

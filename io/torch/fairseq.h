@@ -11,7 +11,7 @@
 int fairseq_recognize(const struct torch_file *f);
 
 /* Adds the tensors of `model` under their names. *own: the fields of cfg["model"], with "model_type": "fairseq_transformer_lm"; a
- * field that is no number, text, list or dict becomes text that names what it is. A file without cfg["model"] is refused: the
+ * field that is not a number, text, list or dict becomes text that names what it is. A file without cfg["model"] is refused: the
  * encoding leaves nothing in the weights. Caller closes *own. */
 int fairseq_read(struct tensors *t, const struct mapped *file, const struct torch_file *f, struct config **own,
                  struct error *e) MUST_USE;

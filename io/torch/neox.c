@@ -150,7 +150,7 @@ static char *find_step(struct tensors *t, const char *folder, struct error *e)
             tag[--size] = '\0';
         if (size == 0 || strlen(tag) != size || strchr(tag, '/') || strchr(tag, '\\') || strcmp(tag, ".") == 0 ||
             strstr(tag, ".."))
-            fail(e, "%s: '%.200s' is no name of a folder beside it (expected one such as global_step1000)", latest, tag);
+            fail(e, "%s: '%.200s' is not the name of a folder beside it (expected one such as global_step1000)", latest, tag);
         else
             step = join_path(folder, tag, e);
     }

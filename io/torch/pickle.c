@@ -76,7 +76,7 @@ struct machine {
 
 static int broken(const struct machine *m, const char *what)
 {
-    return fail(m->e, "%s: %s is damaged or no state dict's: %s (byte %zu)", m->path, m->what, what, m->opcode_at);
+    return fail(m->e, "%s: %s is damaged, or is not that of a state dict: %s (byte %zu)", m->path, m->what, what, m->opcode_at);
 }
 
 /* -- memory -- */
@@ -161,7 +161,7 @@ static int push(struct machine *m, struct pickle_value *v)
     if (!v)
         return -1;
     if (m->depth >= STACK_MAX)
-        return broken(m, "its stack grows beyond all need");
+        return broken(m, "its stack grows too large");
     struct pickle_value **grown = grow(m->stack, m->depth, &m->stack_capacity, m->e);
     if (!grown)
         return -1;
@@ -330,7 +330,7 @@ static const char *read_line(struct machine *m, uint32_t *length)
     }
     for (const unsigned char *p = start; p < end; p++)
         if (*p <= ' ' || *p > '~') {
-            broken(m, "the name of a global is no name");
+            broken(m, "the name of a global is not a name");
             return NULL;
         }
     *length = (uint32_t)(end - start);
@@ -393,7 +393,7 @@ static int set_items(struct machine *m, struct pickle_value **items, size_t coun
     if (!dict)
         return -1;
     if (dict->kind != PICKLE_DICT && !is_opaque(dict))
-        return broken(m, "it sets items of what is no dict");
+        return broken(m, "it sets items of what is not a dict");
     if (count % 2)
         return broken(m, "a dict has a key without a value");
     for (size_t i = 0; i < count && dict->kind == PICKLE_DICT; i++)
@@ -408,7 +408,7 @@ static int append_items(struct machine *m, struct pickle_value **items, size_t c
     if (!list)
         return -1;
     if (list->kind != PICKLE_LIST && !is_opaque(list))
-        return broken(m, "it appends to what is no list");
+        return broken(m, "it appends to what is not a list");
     for (size_t i = 0; i < count && list->kind == PICKLE_LIST; i++)
         if (add_item(m, list, items[i]))
             return -1;
@@ -438,11 +438,11 @@ static int make_ordered_dict(struct machine *m, const struct pickle_value *argum
     if (!dict)
         return -1;
     if (arguments->items.count > 1 || (pairs && pairs->kind != PICKLE_LIST))
-        return broken(m, "an OrderedDict is made of something else than pairs");
+        return broken(m, "an OrderedDict is made of something other than pairs");
     for (size_t i = 0; pairs && i < pairs->items.count; i++) {
         const struct pickle_value *pair = pairs->items.item[i];
         if ((pair->kind != PICKLE_LIST && pair->kind != PICKLE_TUPLE) || pair->items.count != 2)
-            return broken(m, "an OrderedDict is made of something else than pairs");
+            return broken(m, "an OrderedDict is made of something other than pairs");
         if (add_item(m, dict, pair->items.item[0]) || add_item(m, dict, pair->items.item[1]))
             return -1;
     }
@@ -456,9 +456,9 @@ static int make_object(struct machine *m)
     if (!callable)
         return -1;
     if (callable->kind != PICKLE_GLOBAL)
-        return broken(m, "it calls what is no global");
+        return broken(m, "it calls what is not a global");
     if (arguments->kind != PICKLE_TUPLE)
-        return broken(m, "it calls with arguments that are no tuple");
+        return broken(m, "it calls with arguments that are not a tuple");
     if (pickle_is_global(callable, "collections", "OrderedDict"))
         return make_ordered_dict(m, arguments);
     struct pickle_value *v = new_value(m, PICKLE_OBJECT);

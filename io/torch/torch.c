@@ -118,7 +118,7 @@ static int open_zip(struct torch_file *f, const unsigned char *bytes, size_t siz
                            sizeof known / sizeof *known, e))
         return -1;
     if (f->pickle.used != object->size)
-        return fail(e, "%s: %zu bytes lie behind the end of the pickle data.pkl", f->path, object->size - f->pickle.used);
+        return fail(e, "%s: %zu bytes follow the end of the pickle data.pkl", f->path, object->size - f->pickle.used);
     return 0;
 }
 
@@ -230,7 +230,7 @@ static int open_legacy(struct torch_file *f, const unsigned char *bytes, size_t 
     if (pickle_load_memory(&p, f->path, "the pickle of the protocol", bytes + at, size - at, NULL, 0, e))
         return -1;
     if (p.root->kind != PICKLE_INTEGER || p.root->integer != 1001) {
-        fail(e, "%s: is of another protocol than 1001", f->path);
+        fail(e, "%s: has a protocol other than 1001", f->path);
         goto end;
     }
     at += p.used;
@@ -259,7 +259,7 @@ static int open_legacy(struct torch_file *f, const unsigned char *bytes, size_t 
     for (size_t i = 0; i < p.root->items.count; i++)
         if (place_storage(f, p.root->items.item[i], bytes, size, &at, e))
             goto end;
-    result = at == size ? 0 : fail(e, "%s: %zu bytes lie behind its last storage (expected none)", f->path, size - at);
+    result = at == size ? 0 : fail(e, "%s: %zu bytes follow its last storage (expected none)", f->path, size - at);
 end:
     pickle_close(&p);
     return result;

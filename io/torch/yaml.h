@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 /* Parses `size` bytes. Of a key given twice in one mapping the last counts, as there. true, yes and on are true; a number with an
- * exponent but without a point (1e-5) is text; so are dates and numbers in base 60. Tags, anchors, keys that are no scalars and
+ * exponent but without a point (1e-5) is text; so are dates and numbers in base 60. Tags, anchors, keys that are not scalars and
  * deep nesting are refused. Caller calls json_decref. */
 json_t *yaml_load_memory(const char *path, const char *text, size_t size, struct error *e) MUST_USE;
 

@@ -66,11 +66,11 @@ static int find_directory(struct reader *r)
 {
     size_t directory_size = 0;
     if (r->size < END_RECORD || get32(r->bytes + r->size - END_RECORD) != 0x06054b50)
-        return fail(r->e, "%s: does not end as a zip archive does (it is cut off, or bytes lie behind its end)", r->path);
+        return fail(r->e, "%s: does not end as a zip archive does (it is cut off, or bytes follow its end)", r->path);
     size_t end = r->size - END_RECORD;
     const unsigned char *p = r->bytes + end;
     if (get16(p + 20))
-        return fail(r->e, "%s: states a comment of %u bytes behind its end (expected none)", r->path, get16(p + 20));
+        return fail(r->e, "%s: states a comment of %u bytes after its end (expected none)", r->path, get16(p + 20));
     int found = read_end64(r, end, &directory_size);
     if (found < 0)
         return -1;

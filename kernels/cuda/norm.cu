@@ -35,7 +35,7 @@ __device__ static float row_sum(float x, float *space)
 }
 
 /* f from the sum of squares (about the mean). A sum that is beyond float, of elements that are not, would make it 0 and the row
- * one of zeros: then it is no number, and the run says so. */
+ * one of zeros: then it is not a number, and the run says so. */
 __device__ static float factor_of(const struct norm_arguments &a, float squares, int width)
 {
     float f;

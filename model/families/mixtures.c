@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Layers of the next tokens stand behind the model's own in published files, and are no part of it. */
+/* Layers of the next tokens stand behind the model's own in published files, and are not part of it. */
 static int finish_glm4_moe(struct decoder *d, struct error *e)
 {
     long count;

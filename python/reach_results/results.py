@@ -44,7 +44,7 @@ class Field:
 
     name: str
     target: int
-    """Position of the target, from 1: segments are cut to so many tokens."""
+    """Position of the target, from 1: segments are cut to this many tokens."""
     layer: int
     """0: the embeddings; else the input of this block."""
     attributes: dict[str, Any]

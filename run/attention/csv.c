@@ -24,7 +24,7 @@ static const struct csv_column columns[] = {
         "their second half, by distance"),
     CSV_OPTIONAL(
         attention_csv_row, trf, "tokens",
-        "the same of the series of exp(bias): an upper end where it is no exact integer, inf where it diverges; empty: there "
+        "the same of the series of exp(bias): an upper end where it is not an exact integer, inf where it diverges; empty: there "
         "is no series"),
     CSV_OPTIONAL(attention_csv_row, trf_length, "tokens", "the same of its first L-1 terms; empty: there is no series"),
     CSV_COLUMN(attention_csv_row, verdict, "", "converges, diverges, undecided or not applicable"),
@@ -39,7 +39,7 @@ const struct csv_layout attention_csv = {
     .units =
         "layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share above 1 - "
         "epsilon of the attention (its mean over segments and the queries of their second half, by distance), of the series of "
-        "exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
+        "exp(bias), and of its first L-1 terms; trf: an upper end where it is not an exact integer",
     .columns = columns,
     .count = sizeof columns / sizeof *columns,
 };

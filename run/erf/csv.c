@@ -22,7 +22,7 @@ static const struct csv_column curve_columns[] = {
     CSV_COLUMN(curve_row, c, "", "sum of the shares from this position on"),
     CSV_COLUMN(curve_row, c_lo, "", "lower end of the 95 % bootstrap interval of c over segments"),
     CSV_COLUMN(curve_row, c_hi, "", "its upper end"),
-    CSV_COLUMN(curve_row, target, "tokens", "position of the target, from 1: segments are cut to so many tokens"),
+    CSV_COLUMN(curve_row, target, "tokens", "position of the target, from 1: segments are cut to this many tokens"),
     CSV_COLUMN(curve_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
     CSV_COLUMN(curve_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
 };

@@ -72,7 +72,7 @@ static int keep_measured(struct deal *d, const struct ranks_message *m, struct e
     if (take(b.norm, count * each * sizeof *b.norm, m, &at) != 0 || take(b.logprob, count * sizeof *b.logprob, m, &at) != 0 ||
         take(b.completeness, count * sizeof *b.completeness, m, &at) != 0 ||
         take(b.near_ties, count * sizeof *b.near_ties, m, &at) != 0 || at != m->bytes)
-        rc = fail(e, "rank %d sent %zu bytes for %zu segments (expected others)", m->from, m->bytes, count);
+        rc = fail(e, "rank %d sent %zu bytes for %zu segments (expected another size)", m->from, m->bytes, count);
     else
         rc = batch_keep(r, d->index, d->target, &b, (size_t)c.first, (int)count, e);
     batch_close(&b);

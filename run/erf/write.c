@@ -61,7 +61,7 @@ const struct erf_figure erf_figures[ERF_FIGURES] = {{"erf", always, figure_resul
                                                     {"attention", has_attention, figure_attention},
                                                     {"validation", has_validation, validate_draw}};
 enum { FILES = sizeof files / sizeof *files };
-_Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes so many");
+_Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes this many");
 
 static int is_there(const char *folder, const char *name, const char *end, struct error *e)
 {
@@ -118,11 +118,8 @@ static void tell_near_ties(const struct result *r, struct progress *p)
         size_t count = result_main(&r->models[i])->near_ties;
 
         if (count)
-            progress_warning(p,
-                             "%s: %zu %s of experts, of a token in a layer, %s on less than rounding moves, and could as well be "
-                             "%s (near_ties in erf.h5)",
-                             r->models[i].name, count, count == 1 ? "choice" : "choices", count == 1 ? "hangs" : "hang",
-                             count == 1 ? "another" : "others");
+            progress_warning(p, "%s: %zu expert %s of a token in a layer within rounding error of a tie (near_ties in erf.h5)",
+                             r->models[i].name, count, count == 1 ? "choice" : "choices");
     }
 }
 

@@ -91,7 +91,7 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
         return RUN_USAGE;
     }
     if (o->of != FIT_C && !is_csv_path(o->argument)) {
-        fail(e, "--of: %s is no curve.csv (expected one of `reach erf`: biases are fitted as they are)", o->argument);
+        fail(e, "--of: %s is not a curve.csv (expected one of `reach erf`: biases are fitted as they are)", o->argument);
         return RUN_USAGE;
     }
     if (is_csv_path(o->argument) && (o->formulas.sets.count || o->formulas.heads != HEADS_DEFAULT || o->formulas.press)) {

@@ -16,7 +16,8 @@ static int check_number(const struct shard *s, struct error *e)
     const struct result *r = &s->heads;
 
     if (!r->shards)
-        return fail(e, "%s: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)",
+        return fail(e,
+                    "%s: is not a shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)",
                     s->path);
     if (result_check_attributes(r, s->path, e) != 0)
         return -1;

@@ -83,7 +83,7 @@ static const struct plot_figure figures[] = {
     {"fit", has_fits, plot_fit, 0, LENGTH_NONE},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
-_Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes so many");
+_Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes this many");
 
 /* Every name of --figure must be one that there is. */
 static int check_names(const struct plot_run *r, const char *names, struct error *e)

@@ -69,10 +69,11 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return -1;
     if (report.kind == REPORT_TABLE) {
         report_close(&report);
-        return fail(e,
-                    "%s: is no table of reach that can be drawn (expected curve.csv, summary.csv, attention.csv, validation.csv, "
-                    "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
-                    path);
+        return fail(
+            e,
+            "%s: is not a table of reach that can be drawn (expected curve.csv, summary.csv, attention.csv, validation.csv, "
+            "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
+            path);
     }
     return add_report(r, &report, 0, e);
 }

@@ -30,7 +30,7 @@ static int check_named(const struct plot_run *r, struct error *e)
         return fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
                     first->report.path);
     if (plot_table(r, REPORT_TARGETS, 0) && !plot_table(r, REPORT_PERPLEXITY, 0))
-        return fail(e, "%s: has single targets alone (expected ppl.csv of the same run beside it)",
+        return fail(e, "%s: holds only single targets (expected ppl.csv of the same run beside it)",
                     plot_table(r, REPORT_TARGETS, 0)->path);
     return 0;
 }

@@ -47,7 +47,7 @@ static const struct csv_column gain_columns[] = {
     CSV_OPTIONAL(gain_row, rest_lo, "nats", "lower end of its 95 % interval"),
     CSV_OPTIONAL(gain_row, rest_hi, "nats", "its upper end"),
     CSV_COLUMN(gain_row, within, "nats",
-               "--gain-within: a context is enough for a target if its NLL is at most so much above that at the longest"),
+               "--gain-within: a context is enough for a target if its NLL exceeds that at the longest by at most this"),
     CSV_COLUMN(gain_row, needed, "", "share of the targets for which this is the shortest context that is enough"),
     CSV_COLUMN(gain_row, enough, "", "share of the targets for which this context or a shorter one is enough"),
     CSV_COLUMN(gain_row, needed_q10, "tokens", "the least context with enough of at least 0.1; alike in all rows of a model"),

@@ -22,7 +22,7 @@ int ppl_tokens_open(struct ppl_run *r, struct error *e)
     if (!path)
         return 0;
     if (!r->options->force && access(path, F_OK) == 0)
-        return fail(e, "%s: is there already (expected another --per-token FILE, or --force)", path);
+        return fail(e, "%s: exists (expected another --per-token FILE, or --force)", path);
     note = ppl_note(r);
     if (!note)
         return fail(e, "%s: out of memory", path);

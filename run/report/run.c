@@ -33,7 +33,7 @@ int report_run(struct report_run *r, struct error *e)
     int rc = 0;
 
     if (!is_page(o->path)) {
-        fail(e, "-o: \"%s\" is no page (expected a file whose name ends in .html)", o->path);
+        fail(e, "-o: \"%s\" is not a page (expected a file whose name ends in .html)", o->path);
         return RUN_USAGE;
     }
     if (!o->force && access(o->path, F_OK) == 0)

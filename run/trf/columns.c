@@ -4,7 +4,7 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(trf_row, formula, "", "the argument: its NAME, the formula as it was written, or a checkpoint's name"),
     CSV_COLUMN(trf_row, head, "", "from 1; `all`: heads that are alike, or of a checkpoint the mean of their normalized kernels"),
     CSV_COLUMN(trf_row, length, "", "tokens that the sum is over; `inf`: the series itself"),
-    CSV_COLUMN(trf_row, layers, "", "depth: the field is that across so many layers; 1: of one layer"),
+    CSV_COLUMN(trf_row, layers, "", "depth: the number of layers that the field spans"),
     CSV_COLUMN(trf_row, epsilon, "", "share of the mass that may lie beyond the field, as it was written"),
     CSV_COLUMN(trf_row, verdict, "", "converges, diverges, undecided, or not applicable"),
     CSV_ROUNDED(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty where there is no series"),

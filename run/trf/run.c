@@ -15,7 +15,7 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
 
     status = trf_read(r, e);
     if (status == RUN_DONE && o->certificate && !o->force && access(o->certificate, F_OK) == 0) {
-        fail(e, "%s: is there already (expected another --certificate FILE, or --force)", o->certificate);
+        fail(e, "%s: exists (expected another --certificate FILE, or --force)", o->certificate);
         return RUN_FAILED;
     }
     if (status == RUN_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)

@@ -14,7 +14,7 @@ struct journal_losses;
 struct result;
 
 enum validation_kind {
-    VALIDATION_TRUNCATED, /* the last inputs alone are read */
+    VALIDATION_TRUNCATED, /* only the last inputs are read */
     VALIDATION_REPLACED, /* all before them are those of another segment */
     VALIDATION_SINGLE, /* one input is that of another segment */
     VALIDATION_KINDS

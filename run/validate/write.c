@@ -16,7 +16,7 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(validation_csv_row, model, "", "name of the model"),
     CSV_COLUMN(
         validation_csv_row, change, "",
-        "truncated: the last inputs alone are read; replaced: all before them are those of another segment; single: one input "
+        "truncated: only the last inputs are read; replaced: all before them are those of another segment; single: one input "
         "is that of another segment"),
     CSV_COLUMN(validation_csv_row, tokens, "tokens",
                "inputs that stay, the last ones; of single: the nearest of its octave, counted from the target, which is 0"),
@@ -34,11 +34,11 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(
         validation_csv_row, enough, "tokens",
         "inputs, of those tried or all, from which on others in place of the rest move the loss no more: size of replaced; "
-        "alike in all rows of a model, and so are the columns behind it"),
+        "alike in all rows of a model, and so are the columns after it"),
     CSV_OPTIONAL(validation_csv_row, enough_lo, "tokens", "by the lower ends of the intervals of size; empty for a single test"),
     CSV_OPTIONAL(validation_csv_row, enough_hi, "tokens", "by their upper ends"),
     CSV_COLUMN(validation_csv_row, enough_gradient, "",
-               "share of the gradient of so many inputs: the q of an ERF(q) of that size"),
+               "share of the gradient of this many inputs: the q of an ERF(q) of that size"),
     CSV_OPTIONAL(validation_csv_row, correlation, "",
                  "rank correlation of norm and size of the change over the inputs that are replaced one at a time, mean over the "
                  "tests; empty "

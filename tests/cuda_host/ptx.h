@@ -19,7 +19,7 @@ T ptx_integer(double x)
                  past = ldexp(1, 8 * (int)sizeof(T) - (T(-1) < T(0)));
     return x != x ? 0 : x <= least ? (T)least : x >= past ? (T) ~(T)least : (T)x;
 }
-/* Ends the program: an address that is no multiple of what is read or written there. */
+/* Ends the program: an address that is not a multiple of what is read or written there. */
 [[noreturn]] void ptx_misaligned(uint64_t address, unsigned bytes);
 static inline float ptx_flush(float x)
 {

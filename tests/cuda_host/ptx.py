@@ -224,7 +224,7 @@ class Kernel:
         return self.put(operands[0], 'b%d' % bits, '%s | (uint%d_t)%s << %d' % (self.value(low, half), bits, self.value(high, half), bits // 2))
 
     def special(self, opcode, o):
-        """What is no expression of its operands; None: not among these."""
+        """What is not an expression of its operands; None: not among these."""
         if opcode in ('bra', 'bra.uni'):
             return 'goto %s;' % o[0][1:]
         if opcode in ('ret', 'exit'):
@@ -248,7 +248,7 @@ class Kernel:
             return self.put(o[0], 'b32', '(uint32_t)atomicCAS((int *)(%s), %s, %s)' % (self.address(o[1], 'global'), self.value(o[2], 's32'), self.value(o[3], 's32')))
         if opcode == 'bfi.b32':  # bits of the first into the second
             if not (o[3].isdigit() and o[4].isdigit() and int(o[3]) + int(o[4]) <= 32):
-                raise Unknown('bfi with places that are no constants')
+                raise Unknown('bfi with places that are not constants')
             mask = (1 << int(o[4])) - 1 << int(o[3])
             return self.put(o[0], 'b32', '(%s << %s & %#xu) | (%s & %#xu)' % (self.value(o[1], 'b32'), o[3], mask, self.value(o[2], 'b32'), ~mask & 0xffffffff))
         product = {'mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32': 'host_mma_bf16', 'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32': 'host_mma_tf32'}.get(opcode)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parses the input and gives every parameter a value; NULL if it is no formula. */
+/* Parses the input and gives every parameter a value; NULL if it is not a formula. */
 static struct formula *parse(const uint8_t *data, size_t size)
 {
     struct formula_error e = {0};

@@ -5,7 +5,7 @@
 set -u
 folder=$1 target=$2 here=$(dirname "$0")
 bytes=$(sed -n "s/^TARGET($target, *\([0-9]*\))/\1/p" "$here/targets.h")
-[ -n "$bytes" ] || { echo "$target is no target of tests/fuzz/targets.h" >&2; exit 1; }
+[ -n "$bytes" ] || { echo "$target is not a target of tests/fuzz/targets.h" >&2; exit 1; }
 fixed= place=
 if [ -n "${RUNS:-}" ]; then
     rm -rf "$folder/corpus/$target"

@@ -107,7 +107,7 @@ def asked_names(family):
                 model(input_ids=torch.arange(8)[None])
         finally:
             PreTrainedConfig.__getattribute__ = original
-    # what is no key: methods and constants of the class, and what it keeps for itself
+    # what is not a key: methods and constants of the class, and what it keeps for itself
     return {name for name in asked if not name.startswith("_") and name not in dir(PreTrainedConfig) and not is_computed(cls, name)}
 
 

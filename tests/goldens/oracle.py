@@ -78,7 +78,7 @@ PRESETS = {
     "divergent_b": divergent_b,
 }
 
-# Formulas that are no preset, written out here a second time by hand.
+# Formulas that are not presets, written out here a second time by hand.
 WRITTEN = {
     "-ln(1+t)": lambda t, h, H: -torch.log1p(t) + 0 * h,
     "-ln(1+t)/h": lambda t, h, H: -torch.log1p(t) / h,

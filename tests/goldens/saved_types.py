@@ -78,7 +78,7 @@ def write_folder(name, arguments, stored, folder, in_memory, rng):
 
 
 def text_part(name, folder, state):
-    """Of a checkpoint with several models the folder of the language model alone, for the oracle, and its weights."""
+    """Of a checkpoint with several models the folder of only the language model, for the oracle, and its weights."""
     if name != "gemma3":
         return folder, state
     inner = os.path.join(folder, "text")

@@ -20,7 +20,7 @@
 enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16, HEAD_MOST = 256 + PANEL };
 _Static_assert(KEYS % PANEL == 0, "key blocks are whole panels");
 _Static_assert(QUERIES % GROUP == 0 && KEYS % GROUP == 0, "blocks are whole groups");
-_Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole panel behind their end");
+_Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole panel past their end");
 
 /* The small fixed arrays of a task, at the front of its scratch. */
 struct workspace {

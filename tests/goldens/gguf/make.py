@@ -433,7 +433,7 @@ def make_tokenizer(pre, case, splitter=None, ids=False, bos=None, add_bos=None, 
         added.update(lstrip=False, rstrip=False, single_word=False, normalized=False)
         tokens[added["id"]], kinds[added["id"]] = added["content"], 3 if added["special"] else 4
     merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in described["model"]["merges"]]
-    if case == "gpt2":                        # a line that tells the version is no merge
+    if case == "gpt2":                        # a line that tells the version is not a merge
         merges = [merge for merge in merges if not merge.startswith("#version")]
     folder = os.path.join(HERE, "tokenizer")
     os.makedirs(folder, exist_ok=True)
