@@ -134,7 +134,7 @@ ANALYZE_SRC  := $(wildcard analyze/*.c analyze/series/*.c analyze/series/*/*.c)
 MODEL_SRC    := $(wildcard model/*.c model/families/*.c)
 PLOTS_SRC    := $(wildcard plots/*.c)
 PAGE_SRC     := $(wildcard page/*.c)
-KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)
+KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c kernels/sets/*.c)
 REF_SRC      := $(wildcard kernels/reference/*.c)
 # compiled once for each instruction set, VECTOR_ISA naming it; see kernels/cpu/vector/README.md
 VECTOR_SRC   := $(wildcard kernels/cpu/vector/*.c)

@@ -4,7 +4,7 @@
 
 #include "commands/table.h"
 #include "commands/verb.h"
-#include "io/result.h"
+#include "io/results/result.h"
 #include "run/erf/options.h"
 #include "run/precision.h"
 

@@ -2,7 +2,7 @@
 #include "commands/erf_values.h"
 
 #include "commands/options.h"
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "run/erf/options.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SIGBUS: bytes of a mapped file that cannot be read. Only what may be called in a signal handler is called. */
 #include "commands/fault.h"
 
-#include "io/atomic.h"
 #include "io/glyph.h"
+#include "io/system/atomic.h"
 
 #include <fcntl.h>
 #include <signal.h>

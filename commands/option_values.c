@@ -1,7 +1,7 @@
 /* Values of options: read into their fields, and written as they are given. */
 #include "commands/options.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "commands/terminal.h"
 
 #include "commands/screen.h"
-#include "io/memory.h"
+#include "io/system/memory.h"
 #include "run/interrupt.h"
 #include "version.h"
 

@@ -2,7 +2,7 @@
 #include "commands/commands.h"
 #include "commands/rows.h"
 #include "commands/verb.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "run/tokenize.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Inputs of layers between forward and reverse, where they do not stay in their buffers: on disk as they are, or rounded to bf16
  * in memory or on disk. They pass through the host in pieces, by the set's own read and write, which are exact. */
 #include "io/element.h"
-#include "io/spill.h"
+#include "io/system/spill.h"
 #include "model/engine_parts.h"
 
 #include <stdlib.h>

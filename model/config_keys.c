@@ -1,6 +1,6 @@
 #include "model/config_keys.h"
 
-#include "io/quantised.h"
+#include "io/tensors/quantised.h"
 
 #include <stdio.h>
 #include <stdlib.h>

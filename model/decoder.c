@@ -1,9 +1,9 @@
 /* Opening a checkpoint: config.json says the family, the family's reader fills the decoder. */
 #include "model/decoder.h"
 
-#include "io/adapter.h"
-#include "io/checkpoint.h"
-#include "io/quantised.h"
+#include "io/adapters/adapter.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/tensors/quantised.h"
 #include "model/catalogue.h"
 #include "model/config_keys.h"
 #include "model/layout.h"

@@ -6,8 +6,8 @@
 
 #include "analyze/formula.h"
 #include "io/error.h"
-#include "io/json.h"
-#include "io/tensors.h"
+#include "io/formats/json.h"
+#include "io/tensors/tensors.h"
 #include "kernels/ops.h"
 
 #include <stdint.h>
@@ -152,7 +152,7 @@ struct decoder {
 /* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are
  * named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
-/* The same with an adapter merged onto it (io/adapter.h); NULL: none. */
+/* The same with an adapter merged onto it (io/adapters/adapter.h); NULL: none. */
 struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 

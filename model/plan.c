@@ -1,7 +1,7 @@
 /* The memory plan: sizes of everything before anything is allocated, and the choice between storing and recomputing. */
 #include "model/engine_parts.h"
 
-#include "io/memory.h"
+#include "io/system/memory.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "page/explain.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "page/escape.h"
 #include "page/show.h"
 

@@ -1,7 +1,7 @@
 #include "plots/density.h"
 
-#include "io/atomic.h"
-#include "io/file.h"
+#include "io/system/atomic.h"
+#include "io/system/file.h"
 
 #include <math.h>
 #include <stdint.h>

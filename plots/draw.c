@@ -2,8 +2,8 @@
  * message. */
 #include "plots/draw.h"
 
-#include "io/atomic.h"
 #include "io/error.h"
+#include "io/system/atomic.h"
 
 #include <errno.h>
 #include <fcntl.h>

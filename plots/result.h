@@ -3,7 +3,7 @@
 #ifndef REACH_PLOTS_RESULT_H
 #define REACH_PLOTS_RESULT_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "plots/style.h"
 
 /* The main curves: see figure_erf. */

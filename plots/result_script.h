@@ -2,7 +2,7 @@
 #ifndef REACH_PLOTS_RESULT_SCRIPT_H
 #define REACH_PLOTS_RESULT_SCRIPT_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "plots/script.h"
 
 /* script_make, the comment lines being the result's version and command. */

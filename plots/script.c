@@ -1,7 +1,7 @@
 /* A script: what can be edited first, then the data, then what draws them. */
 #include "plots/script.h"
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "plots/density.h"
 #include "plots/draw.h"
 

@@ -1,8 +1,8 @@
 #include "run/convert.h"
 
-#include "io/atomic.h"
-#include "io/checkpoint.h"
-#include "io/file.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/system/atomic.h"
+#include "io/system/file.h"
 #include "io/tokenizer/tokenizer.h"
 #include "run/models.h"
 

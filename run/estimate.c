@@ -1,6 +1,6 @@
 #include "run/estimate.h"
 
-#include "io/spill.h"
+#include "io/system/spill.h"
 #include "run/kernels.h"
 
 #include <stdio.h>

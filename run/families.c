@@ -1,6 +1,6 @@
 #include "run/families.h"
 
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "model/catalogue.h"
 
 #include <stdio.h>

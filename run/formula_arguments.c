@@ -1,7 +1,7 @@
 /* FORMULA, PRESET and MODEL arguments. */
 #include "run/formula_arguments.h"
 
-#include "io/hub.h"
+#include "io/checkpoint/hub.h"
 #include "run/models.h"
 
 #include <ctype.h>

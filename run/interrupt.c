@@ -1,7 +1,7 @@
 /* Signals of a long run. */
 #include "run/interrupt.h"
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "plots/draw.h"
 
 #include <pthread.h>

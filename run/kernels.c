@@ -1,6 +1,6 @@
 #include "run/kernels.h"
 
-#include "io/memory.h"
+#include "io/system/memory.h"
 
 /* oneDNN writes its code into memory that it does not check for, and where it cannot raises what ends the program. Under
  * `ulimit -v` or -d it takes up to some 30 MB by its first product. */

@@ -1,8 +1,8 @@
 /* MODEL arguments: their names, and where they lie. */
 #include "run/models.h"
 
-#include "io/checkpoint.h"
-#include "io/hub.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/hub.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Models that are opened, checked and changed for a run. */
 #include "run/models.h"
 
-#include "io/checkpoint.h"
-#include "io/verify.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/verify.h"
 #include "model/rope.h"
 
 #include <stdio.h>

@@ -21,9 +21,9 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
 int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e) MUST_USE;
 void model_arguments_free(struct model_argument *models, int count);
 
-/* Where a model lies: MODEL if that exists, else the snapshot of ORG/NAME[@REVISION] in the local cache (io/hub.h), which is
- * told; hf: before a name asks for the cache. A folder that stands for a file in it (checkpoint_in_folder) becomes that. NULL on
- * failure; caller frees. */
+/* Where a model lies: MODEL if that exists, else the snapshot of ORG/NAME[@REVISION] in the local cache (io/checkpoint/hub.h),
+ * which is told; hf: before a name asks for the cache. A folder that stands for a file in it (checkpoint_in_folder) becomes that.
+ * NULL on failure; caller frees. */
 char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
 /* The same of a folder, as that of an adapter, in which no file stands for it. */
 char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_USE;
@@ -35,8 +35,8 @@ struct decoder *model_open(const char *path, const char *adapter, int strict, st
 /* XXH3-128 of the tensors' digest and the text of the config, and of that of the adapter, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
-/* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the
- * caller frees it. */
+/* Reads the whole checkpoint and checks it (io/checkpoint/verify.h); *line is what was found, with the digest, which model_digest
+ * gives; the caller frees it. */
 int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
 /* 0, or -1 when the device or type is not here, or they do not go together. */

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_OUTPUTS_H
 #define REACH_RUN_OUTPUTS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* In the order of doc/outputs.md. */
 extern const struct csv_layout *const outputs[];

@@ -1,6 +1,6 @@
 #include "run/ranks.h"
 
-#include "io/memory.h"
+#include "io/system/memory.h"
 #include "kernels/ops.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_REPORT_H
 #define REACH_RUN_REPORT_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 enum report_kind {
     REPORT_ERF, /* erf.h5; any file whose name does not end in .csv is taken for one */

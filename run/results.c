@@ -1,7 +1,7 @@
 /* Result folders of verbs that write once. */
 #include "run/results.h"
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "plots/figure.h"
 #include "run/interrupt.h"
 

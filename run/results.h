@@ -3,7 +3,7 @@
 #ifndef REACH_RUN_RESULTS_H
 #define REACH_RUN_RESULTS_H
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "run/progress.h"
 
 struct results {

@@ -3,7 +3,7 @@
 #define REACH_RUN_TEXT_H
 
 #include "io/text_list.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "io/tokenizer/texts.h"
 #include "io/tokenizer/tokenizer.h"
 #include "model/decoder.h"

@@ -2,7 +2,7 @@
 #ifndef REACH_TESTS_EXPECTED_H
 #define REACH_TESTS_EXPECTED_H
 
-#include "io/tensors.h"
+#include "io/tensors/tensors.h"
 
 /* Names, types, shapes and bytes of all tensors against the file PATH: {name: [type, shape, bytes in hex, row after row]}. */
 void expect_tensors(struct tensors *t, const char *path);

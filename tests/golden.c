@@ -1,7 +1,7 @@
 #include "tests/golden.h"
 
-#include "io/csv.h"
-#include "io/tokens.h"
+#include "io/formats/csv.h"
+#include "io/tokens/tokens.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,29 +1,45 @@
 #!/bin/sh
-# Compares the includes of all sources with the table "Rooms" of doc/architecture.md: a room (a folder at the top) may include its own files and what its row names,
-# rooms or single files. Headers may not include each other in a circle. A line for each include that is not permitted, with file and line; exit 1 if there is one.
+# Compares the includes of all sources with the table "Rooms" of doc/architecture.md. A room is a folder that has
+# a row; where a folder below one at the top has a row, all of its folders below need one (io, run, analyze, kernels).
+# A file may include its own room, what its room's row names, and what the rows of the folders above it name of other
+# folders at the top. A row names rooms or single files: `io` stands for all below io/ in a row of another folder at
+# the top, and for the files that lie in io/ itself in a row below io/. The rows themselves may not go in a circle,
+# nor may headers include each other in one. A line for each include that is not permitted, with file and line; exit 1
+# if there is one.
 #
 #   tests/layers.sh [ROOT]             ROOT: default the working folder
-#   tests/layers.sh --circles [ROOT]   also lists pairs of files in one room that include each other's headers (a.c b.h, and b.c a.h)
+#   tests/layers.sh --circles [ROOT]   also lists pairs of files in one room that include each other's headers
+#                                      (a.c b.h, and b.c a.h)
 pairs=0
 [ "${1:-}" != --circles ] || { pairs=1; shift; }
 cd "${1:-.}" || exit 1
-[ -f doc/architecture.md ] || { echo 'layers: doc/architecture.md is not here (expected the folder of the project)' >&2; exit 1; }
-find . -name '.?*' -prune -o -path ./build -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) -print | sed 's,^\./,,' | LC_ALL=C sort |
+[ -f doc/architecture.md ] ||
+    { echo 'layers: doc/architecture.md is not here (expected the folder of the project)' >&2; exit 1; }
+find . -name '.?*' -prune -o -path ./build -prune -o \
+    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) -print | sed 's,^\./,,' | LC_ALL=C sort |
     awk -v pairs="$pairs" '
-function room_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : "" }
+function folder_of(path) { return match(path, /\/[^\/]*$/) ? substr(path, 1, RSTART - 1) : "" }
+function top_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }
 function without_end(path) { sub(/\.[a-z]+$/, "", path); return path }
 function complain(text) { print text; failed = 1 }
+
+# the room that a file is in: its folder, or above it the nearest that has a row
+function room_of(path,    folder) {
+    for (folder = folder_of(path); folder != "" && !(folder in permitted); folder = folder_of(folder))
+        ;
+    return folder
+}
 
 # the table
 function read_rooms(    line, cells, items, n, i, item, inside, name) {
     while ((getline line < "doc/architecture.md") > 0) {
         if (line ~ /^## /)
             inside = line ~ /^## Rooms/
-        if (!inside || line !~ /^\| `[a-z_]+\/` \|/)
+        if (!inside || line !~ /^\| `[a-z_\/]+\/` \|/)
             continue
         split(line, cells, "|")
         name = cells[2]
-        gsub(/[ `\/]/, "", name)
+        gsub(/[ `]|\/ *` *$/, "", name)
         permitted[name] = cells[4]
         gsub(/`|^ +| +$/, "", permitted[name])
         n = split(permitted[name], items, /, */)
@@ -31,28 +47,60 @@ function read_rooms(    line, cells, items, n, i, item, inside, name) {
             item = items[i]
             sub(/\/$/, "", item)
             may[name, item] = 1
+            names[name] = names[name] " " item
         }
-        rooms++
+        divided[top_of(name)] += name ~ /\//
+        rows[++row_count] = name
     }
-    if (!rooms)
+    if (!row_count)
         complain("doc/architecture.md: has no table of rooms (expected one below \"## Rooms\")")
 }
 
-function check(file, line, target,    from, to) {
-    from = room_of(file)
+# whether what the row of `room`, which `from` is or lies in, names lets a file of `from` include `target`
+function row_permits(room, from, target,    to) {
     to = room_of(target)
-    if (to == "" || from == "")
-        return # of the same folder, or made by the Makefile
-    if (!(from in permitted)) {
-        if (!(from in told))
-            complain(file ": lies in " from "/, which the table Rooms of doc/architecture.md does not have")
-        told[from] = 1
-    } else if (from != to && !((from, "everything") in may) && !((from, to) in may) && !((from, target) in may)) {
-        complain(file ":" line ": includes " target " (" from "/ may include: " permitted[from] ")")
-    }
+    if ((room, "everything") in may)
+        return 1
+    if (top_of(from) != top_of(target))
+        return ((room, target) in may) || ((room, to) in may) || ((room, top_of(target)) in may)
+    return room == from && (((room, target) in may) || ((room, to) in may))
 }
 
-# headers in a circle, by depth first; `state` 1: on the way, 2: done
+function check(file, line, target,    from, folder) {
+    if (file !~ /\// || target !~ /\//)
+        return # of the same folder, or made by the Makefile
+    from = room_of(file)
+    folder = folder_of(file)
+    if (from == "" || (divided[top_of(file)] && folder != from)) {
+        if (!(folder in told))
+            complain(file ": lies in " folder "/, which the table Rooms of doc/architecture.md does not have")
+        told[folder] = 1
+        return
+    }
+    if (from == room_of(target) || (from == top_of(file) && from == top_of(target) && !divided[from]))
+        return
+    for (folder = from; folder != ""; folder = folder_of(folder))
+        if ((folder in permitted) && row_permits(folder, from, target))
+            return
+    complain(file ":" line ": includes " target " (" from " may include: " permitted[from] ")")
+}
+
+# rows in a circle, and headers; by depth first, `state` 1: on the way, 2: done
+function walk_rows(room, way,    n, i, list, next_room) {
+    room_state[room] = 1
+    n = split(names[room], list, " ")
+    for (i = 1; i <= n; i++) {
+        next_room = (list[i] in permitted) ? list[i] : room_of(list[i])
+        if (next_room == "")
+            continue
+        if (room_state[next_room] == 1)
+            complain("doc/architecture.md: a circle of rooms:" way " " next_room)
+        else if (!room_state[next_room])
+            walk_rows(next_room, way " " next_room)
+    }
+    room_state[room] = 2
+}
+
 function walk(header, way,    n, i, list) {
     state[header] = 1
     n = split(includes[header], list, " ")
@@ -65,7 +113,12 @@ function walk(header, way,    n, i, list) {
     state[header] = 2
 }
 
-BEGIN { read_rooms() }
+BEGIN {
+    read_rooms()
+    for (row = 1; row <= row_count; row++)
+        if (!room_state[rows[row]])
+            walk_rows(rows[row], " " rows[row])
+}
 {
     file = $0
     for (line = 1; (getline text < file) > 0; line++) {

@@ -1,6 +1,6 @@
 #include "tests/measured.h"
 
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "model/engine.h"
 #include "tests/compare.h"
 #include "tests/golden.h"

@@ -2,8 +2,8 @@
 #ifndef REACH_TESTS_RESULTS_H
 #define REACH_TESTS_RESULTS_H
 
-#include "io/csv.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
 
 /* Tables and results are the caller's to free. */
 struct csv_table read_table(const char *path);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/fit.h"
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>

@@ -1,6 +1,6 @@
 /* Perplexity's statistics: by hand on small numbers, Student's t against mpmath (tests/goldens/ppl), invariances. */
 #include "analyze/perplexity.h"
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* doc/families.md has what `reach families` lists. `t-commands-families --write` writes it so. */
-#include "io/file.h"
+#include "io/system/file.h"
 #include "tests/program.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* A mapped file that becomes shorter: one line that names it, and no crash. */
 #include "commands/fault.h"
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

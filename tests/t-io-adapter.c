@@ -1,6 +1,6 @@
-/* io/adapter.c: what is added to what, in exact numbers; everything that is refused. */
-#include "io/adapter.h"
-#include "io/checkpoint.h"
+/* io/adapters/adapter.c: what is added to what, in exact numbers; everything that is refused. */
+#include "io/adapters/adapter.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Files are there whole or not at all; folders and their lock. */
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Opening and writing checkpoints: what a file is, its bytes say; what was converted is the same model to the last bit. */
 #include "run/models.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "model/decoder.h"
 #include "model/engine.h"
 #include "tests/expected.h"

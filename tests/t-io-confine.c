@@ -1,5 +1,5 @@
 /* Work in a process of its own: what comes back, and every way in which it can end. */
-#include "io/confine.h"
+#include "io/system/confine.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

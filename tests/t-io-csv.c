@@ -1,5 +1,5 @@
 /* CSV: numbers read back to the same bits, quoting, and what must be refused. */
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

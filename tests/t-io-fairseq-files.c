@@ -1,5 +1,5 @@
 /* fairseq's files: weights, the arguments of the run as the config, and everything else left alone. */
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 #include "tests/stored_zip.h"

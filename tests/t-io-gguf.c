@@ -1,10 +1,10 @@
 /* GGUF files against what the gguf Python package and transformers make of the same (tests/goldens/gguf/make.py), and files that
  * must be refused. */
 #include "io/blocks.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "io/gguf/gguf.h"
 #include "io/tokenizer/tokenizer.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "model/decoder.h"
 #include "tests/expected.h"
 #include "tests/measured.h"

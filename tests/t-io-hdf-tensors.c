@@ -1,6 +1,6 @@
 /* Checkpoints in HDF5: h5py's, our own, and files that lead elsewhere or lie. */
-#include "io/checkpoint.h"
-#include "io/store.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/tensors/store.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 

@@ -1,6 +1,6 @@
 /* How datasets of HDF5 may be stored, and what is refused before any of it is read. */
-#include "io/hdf.h"
-#include "io/tensors.h"
+#include "io/formats/hdf.h"
+#include "io/tensors/tensors.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* io/hub.c on caches as Hugging Face's tools lay them out, and on damaged ones; folders that stand for a file. */
-#include "io/checkpoint.h"
-#include "io/hub.h"
+/* io/checkpoint/hub.c on caches as Hugging Face's tools lay them out, and on damaged ones; folders that stand for a file. */
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/hub.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

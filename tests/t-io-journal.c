@@ -1,5 +1,5 @@
 /* The journal survives a kill at any byte, and goes on only under the same settings. */
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* config.json: typed getters, the memory of what was read, and files that must be refused. */
-#include "io/json.h"
+#include "io/formats/json.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* llm.c's GPT-2 against the same tensors under Hugging Face's names, and headers that lie. */
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 

@@ -1,5 +1,5 @@
 /* What control groups leave, on files as the kernel writes them. */
-#include "io/memory_groups.h"
+#include "io/system/memory_groups.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What the system says of its memory, and refusals of what is more. */
-#include "io/confine.h"
-#include "io/memory.h"
+#include "io/system/confine.h"
+#include "io/system/memory.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* GPT-NeoX directories: layers, the form without a pipeline, model-parallel ranks joined, settings, and what is missing or lies.
  */
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 

@@ -1,5 +1,5 @@
 /* .npy files of every integer type, and those that must be refused. */
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

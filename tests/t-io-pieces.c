@@ -2,7 +2,7 @@
  * `tokenizers` libraries find; the ties of Unigram; files that must be refused. Goldens and the script that makes them:
  * tests/goldens/tokenizer/pieces. */
 #include "io/tokenizer/parts.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Checkpoints with scales beside their matrices against what bitsandbytes and transformers make of them
  * (tests/goldens/quantised/make.py), and files that must be refused. */
-#include "io/checkpoint.h"
-#include "io/quantised.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/verify.h"
 #include "io/scaled.h"
-#include "io/verify.h"
+#include "io/tensors/quantised.h"
 #include "model/decoder.h"
 #include "tests/measured.h"
 #include "tests/scratch.h"

@@ -1,6 +1,6 @@
 /* erf.h5: written and read back, the same bytes each time, and files that must be refused. */
-#include "io/atomic.h"
-#include "io/result.h"
+#include "io/results/result.h"
+#include "io/system/atomic.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

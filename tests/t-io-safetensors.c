@@ -1,5 +1,5 @@
 /* safetensors: what must be read, and every broken file that must be refused with the right words. */
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Files without a name: what is written comes back, nothing is seen of them, and a place that cannot hold them is told. */
-#include "io/spill.h"
+#include "io/system/spill.h"
 #include "tests/scratch.h"
 
 #include <setjmp.h>

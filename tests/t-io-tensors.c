@@ -1,5 +1,5 @@
 /* The store of tensors: elements through any strides, shapes, memory of its own, names. */
-#include "io/store.h"
+#include "io/tensors/store.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

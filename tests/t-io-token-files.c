@@ -1,7 +1,7 @@
 /* Token files other than .npy: indexed data sets, llm.c's, HDF5; how they are told apart; writing. Goldens: tests/goldens/tokens.
  */
-#include "io/tokens.h"
 #include "io/tokens/formats.h"
+#include "io/tokens/tokens.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

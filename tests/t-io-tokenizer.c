@@ -2,7 +2,7 @@
  * Goldens and the script that makes them: tests/goldens/tokenizer. */
 #include "io/tokenizer/text.h"
 #include "io/tokenizer/tokenizer.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

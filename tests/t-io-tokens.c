@@ -1,6 +1,6 @@
 /* Text and gzip to tokens, and the cutting rule of segments. */
-#include "io/tokens.h"
-#include "io/input.h"
+#include "io/tokens/tokens.h"
+#include "io/system/input.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

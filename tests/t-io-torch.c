@@ -1,6 +1,6 @@
 /* Files of torch.save, in both forms, against PyTorch's own tensors (tests/goldens/torch/make.py); broken and hostile ones. */
 #include "io/torch/torch.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 #include "tests/stored_zip.h"

@@ -1,6 +1,6 @@
 /* Damage that opening a checkpoint leaves unseen, and tensors_verify finds. */
-#include "io/checkpoint.h"
-#include "io/verify.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/checkpoint/verify.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Files that are written to while they are used: found out, whatever becomes of their times and names. */
-#include "io/checkpoint.h"
-#include "io/file.h"
-#include "io/input.h"
-#include "io/watch.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/system/file.h"
+#include "io/system/input.h"
+#include "io/system/watch.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 

@@ -1,8 +1,8 @@
 /* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every family against its golden log p,
  * and what must not matter: batch, weights by layer, pieces of a stream. */
 #include "analyze/perplexity.h"
-#include "io/csv.h"
-#include "io/tokens.h"
+#include "io/formats/csv.h"
+#include "io/tokens/tokens.h"
 #include "model/score.h"
 #include "tests/golden.h"
 

@@ -1,6 +1,6 @@
 /* Signals: what is half written is removed, and no thread that computes runs a handler. */
 #include "run/interrupt.h"
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>

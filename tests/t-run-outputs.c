@@ -1,5 +1,5 @@
 /* doc/outputs.md says of every CSV file what its table of columns says. `t-run-outputs --write` writes it so. */
-#include "io/file.h"
+#include "io/system/file.h"
 #include "run/outputs.h"
 
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/tiny.h"

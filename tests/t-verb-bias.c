@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/formula.h"
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/scratch.h"

@@ -1,7 +1,7 @@
 /* `reach convert` as a user meets it: exit status, messages, the tokenizer that goes along. */
 #include "commands/commands.h"
 #include "commands/verb.h"
-#include "io/checkpoint.h"
+#include "io/checkpoint/checkpoint.h"
 #include "model/engine.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/curve.h"
-#include "io/result.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/tiny.h"
 

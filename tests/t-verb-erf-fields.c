@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/csv.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/tiny.h"
@@ -479,8 +479,8 @@ static size_t number_at(const unsigned char *bytes, size_t offset)
     return (size_t)value;
 }
 
-/* See io/journal.c: the header says where the records of segments begin, and how long its settings are, behind which and their
- * checksum the records of attention stand. */
+/* See io/results/journal.c: the header says where the records of segments begin, and how long its settings are, behind which and
+ * their checksum the records of attention stand. */
 enum { HEADER = 64, BEGIN_AT = 48, SETTINGS_AT = 56 };
 
 /* Segments that the journal holds; those of attention in its first record of that; 0 without a journal. */

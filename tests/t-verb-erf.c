@@ -6,8 +6,8 @@
 
 #include "analyze/curve.h"
 #include "commands/erf.h"
-#include "io/csv.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/scratch.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/scratch.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/file.h"
+#include "io/system/file.h"
 #include "tests/expected.h"
 #include "tests/program.h"
 #include "tests/scratch.h"

@@ -8,7 +8,7 @@
 #include "run/merge/command.h"
 #include "run/results.h"
 #include "io/element.h"
-#include "io/result.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/tiny.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "commands/ppl.h"
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "plots/ppl.h"
 #include "tests/golden.h"
 #include "tests/program.h"

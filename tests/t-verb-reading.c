@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/csv.h"
-#include "io/result.h"
-#include "io/tokens.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
+#include "io/tokens/tokens.h"
 #include "tests/compare.h"
 #include "tests/golden.h"
 #include "tests/program.h"

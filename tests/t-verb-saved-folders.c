@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/result.h"
-#include "io/tokens.h"
+#include "io/results/result.h"
+#include "io/tokens/tokens.h"
 #include "tests/compare.h"
 #include "tests/golden.h"
 #include "tests/program.h"

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "io/tokenizer/text.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"

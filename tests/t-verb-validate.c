@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "analyze/validation.h"
-#include "io/csv.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/tiny.h"

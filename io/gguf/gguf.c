@@ -1,7 +1,7 @@
 #include "io/gguf/gguf.h"
 
 #include "io/half.h"
-#include "io/memory.h"
+#include "io/system/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

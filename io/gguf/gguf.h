@@ -5,7 +5,7 @@
 #ifndef REACH_IO_GGUF_GGUF_H
 #define REACH_IO_GGUF_GGUF_H
 
-#include "io/tensors.h"
+#include "io/tensors/tensors.h"
 
 #define GGUF_MAGIC "GGUF"
 

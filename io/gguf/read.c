@@ -1,7 +1,7 @@
 #include "io/gguf/read.h"
 
-#include "io/file.h"
 #include "io/gguf/architecture.h"
+#include "io/system/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

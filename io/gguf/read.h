@@ -2,8 +2,8 @@
 #ifndef REACH_IO_GGUF_READ_H
 #define REACH_IO_GGUF_READ_H
 
-#include "io/json.h"
-#include "io/store.h"
+#include "io/formats/json.h"
+#include "io/tensors/store.h"
 
 /* Adds the tensors under the names and in the layouts of the library whose families are read, those of the other shards with
  * them. Quantised ones stay as they are in the file; rows that lie in another order there are copied. *own: the model as a

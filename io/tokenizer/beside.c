@@ -3,7 +3,7 @@
  * tokenization_utils_tokenizers.py. */
 #include "io/tokenizer/parts.h"
 
-#include "io/json.h"
+#include "io/formats/json.h"
 
 #include <errno.h>
 #include <stdio.h>

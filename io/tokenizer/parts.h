@@ -1,4 +1,4 @@
-/* What a tokenizer is made of, for its readers. Private to io/tokenizer/ and io/gguf/tokenizer.c. */
+/* What a tokenizer is made of, for its readers. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_PARTS_H
 #define REACH_IO_TOKENIZER_PARTS_H
 

@@ -1,11 +1,11 @@
 #include "io/tokenizer/parts.h"
 
 #include "io/element.h"
-#include "io/file.h"
-#include "io/gguf/tokenizer.h"
-#include "io/json.h"
-#include "io/store.h"
-#include "io/watch.h"
+#include "io/formats/json.h"
+#include "io/system/file.h"
+#include "io/system/watch.h"
+#include "io/tensors/store.h"
+#include "io/tokenizer/gguf.h"
 
 #include <math.h>
 #include <stdio.h>

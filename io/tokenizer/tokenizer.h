@@ -9,7 +9,7 @@
 #define REACH_IO_TOKENIZER_TOKENIZER_H
 
 #include "io/error.h"
-#include "io/ids.h"
+#include "io/tokenizer/ids.h"
 
 #include <stddef.h>
 

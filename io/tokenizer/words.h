@@ -2,7 +2,7 @@
 #ifndef REACH_IO_TOKENIZER_WORDS_H
 #define REACH_IO_TOKENIZER_WORDS_H
 
-#include "io/ids.h"
+#include "io/tokenizer/ids.h"
 #include "io/tokenizer/text.h"
 
 #include <string.h>

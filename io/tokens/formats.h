@@ -4,9 +4,9 @@
 #define REACH_IO_TOKENS_FORMATS_H
 
 #include "io/error.h"
-#include "io/ids.h"
-#include "io/input.h"
-#include "io/tokens.h"
+#include "io/system/input.h"
+#include "io/tokenizer/ids.h"
+#include "io/tokens/tokens.h"
 
 #include <stddef.h>
 

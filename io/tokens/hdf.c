@@ -1,10 +1,10 @@
-/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/hdf.h says why), so what it leaves open ends
- * with it. */
+/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/formats/hdf.h says why), so what it leaves open
+ * ends with it. */
 #include "io/tokens/formats.h"
 
-#include "io/confine.h"
 #include "io/element.h"
-#include "io/hdf.h"
+#include "io/formats/hdf.h"
+#include "io/system/confine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static size_t rows_of_chunk(hid_t dataset)
     return chunked && chunk[0] ? (size_t)chunk[0] : 1;
 }
 
-/* As of gzip (io/input.h): of what is packed so far, a small file could fill memory. */
+/* As of gzip (io/system/input.h): of what is packed so far, a small file could fill memory. */
 static int check_ratio(const struct reader *r, hid_t dataset)
 {
     const struct stored_tokens *s = &r->found.tokens;

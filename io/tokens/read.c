@@ -1,7 +1,7 @@
 /* Token files of every format, told apart by what is in them. */
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 
-#include "io/ids.h"
+#include "io/tokenizer/ids.h"
 #include "io/tokens/formats.h"
 
 #include <stdio.h>

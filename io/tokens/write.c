@@ -1,9 +1,9 @@
 /* A stream of token ids to a file: .npy, or HDF5 with one dataset `tokens`. */
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 
-#include "io/atomic.h"
-#include "io/file.h"
-#include "io/hdf.h"
+#include "io/formats/hdf.h"
+#include "io/system/atomic.h"
+#include "io/system/file.h"
 
 #include <hdf5.h>
 #include <stdio.h>

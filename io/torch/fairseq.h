@@ -4,7 +4,7 @@
 #ifndef REACH_IO_TORCH_FAIRSEQ_H
 #define REACH_IO_TORCH_FAIRSEQ_H
 
-#include "io/json.h"
+#include "io/formats/json.h"
 #include "io/torch/torch.h"
 
 /* 1 if the file's object is fairseq's: model beside cfg or args and what the trainer keeps. */

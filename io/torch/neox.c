@@ -1,6 +1,6 @@
 #include "io/torch/neox.h"
 
-#include "io/file.h"
+#include "io/system/file.h"
 #include "io/torch/neox_merge.h"
 #include "io/torch/torch.h"
 #include "io/torch/yaml.h"

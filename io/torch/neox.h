@@ -9,8 +9,8 @@
 #ifndef REACH_IO_TORCH_NEOX_H
 #define REACH_IO_TORCH_NEOX_H
 
-#include "io/json.h"
-#include "io/store.h"
+#include "io/formats/json.h"
+#include "io/tensors/store.h"
 
 /* 1 if the folder is such a directory, or the folder TAG in one. */
 int neox_recognize(const char *folder);

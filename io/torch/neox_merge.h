@@ -2,8 +2,8 @@
 #ifndef REACH_IO_TORCH_NEOX_MERGE_H
 #define REACH_IO_TORCH_NEOX_MERGE_H
 
-#include "io/json.h"
-#include "io/store.h"
+#include "io/formats/json.h"
+#include "io/tensors/store.h"
 
 /* What of the settings decides how tensors are joined. */
 struct neox_settings {

@@ -6,7 +6,7 @@
 #ifndef REACH_IO_TORCH_TORCH_H
 #define REACH_IO_TORCH_TORCH_H
 
-#include "io/store.h"
+#include "io/tensors/store.h"
 #include "io/torch/pickle.h"
 #include "io/torch/zip.h"
 

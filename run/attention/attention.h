@@ -3,7 +3,7 @@
 #ifndef REACH_RUN_ATTENTION_ATTENTION_H
 #define REACH_RUN_ATTENTION_ATTENTION_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "model/decoder.h"
 
 struct erf_run;

@@ -1,5 +1,5 @@
 /* The measuring of attention, segment by segment. */
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "model/mass.h"
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"

@@ -1,6 +1,6 @@
 /* The attention of all segments as exact sums, and what is made of them. */
 #include "analyze/attribution.h"
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "run/attention/attention.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_BIAS_COLUMNS_H
 #define REACH_RUN_BIAS_COLUMNS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* Of bias.csv; 0 where a column may be empty. */
 struct bias_row {

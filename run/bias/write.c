@@ -1,7 +1,7 @@
 /* Results of `reach bias` on disk: bias.csv and the figures. */
 #include "run/bias/bias.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "plots/matrix.h"
 #include "run/bias/columns.h"
 #include "run/results.h"

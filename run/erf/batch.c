@@ -1,6 +1,6 @@
 #include "run/erf/batch.h"
 
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "run/erf/reduce.h"
 
 #include <stdlib.h>

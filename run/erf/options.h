@@ -3,7 +3,7 @@
 #define REACH_RUN_ERF_OPTIONS_H
 
 #include "io/text_list.h"
-#include "io/tokens.h"
+#include "io/tokens/tokens.h"
 #include "model/attribution.h"
 #include "run/shared_options.h"
 

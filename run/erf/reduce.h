@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_ERF_REDUCE_H
 #define REACH_RUN_ERF_REDUCE_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 
 /* Fills status and summary of `count` fields of a model, by the thresholds and so on of its result, from their norms, which are
  * rounded as they will be stored; sets `wide` where float does not hold them. 0, -1, or ERF_UNUSABLE when every segment of one is

@@ -1,6 +1,6 @@
 /* The journal of a run: begun, or gone on with. */
 #include "io/element.h"
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
 #include "run/validate/validate.h"

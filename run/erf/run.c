@@ -1,7 +1,7 @@
 #include "run/erf/run.h"
 
-#include "io/atomic.h"
-#include "io/journal.h"
+#include "io/results/journal.h"
+#include "io/system/atomic.h"
 #include "plots/figure.h"
 #include "run/attention/attention.h"
 #include "run/erf/deal.h"

@@ -2,8 +2,8 @@
 #ifndef REACH_RUN_ERF_RUN_H
 #define REACH_RUN_ERF_RUN_H
 
-#include "io/result.h"
-#include "io/tokens.h"
+#include "io/results/result.h"
+#include "io/tokens/tokens.h"
 #include "kernels/ops.h"
 #include "model/decoder.h"
 #include "run/erf/options.h"

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_ERF_WRITE_H
 #define REACH_RUN_ERF_WRITE_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "plots/style.h"
 #include "run/progress.h"
 

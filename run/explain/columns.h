@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_EXPLAIN_COLUMNS_H
 #define REACH_RUN_EXPLAIN_COLUMNS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 struct explain_row {
     const char *model;

@@ -1,7 +1,7 @@
 /* A segment of a result of `reach erf`. */
 #include "run/explain/explain.h"
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "run/erf/options.h"
 #include "run/report.h"
 

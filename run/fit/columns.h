@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_FIT_COLUMNS_H
 #define REACH_RUN_FIT_COLUMNS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* Of fit.csv. */
 struct fit_row {

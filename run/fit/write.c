@@ -1,7 +1,7 @@
 /* Results of `reach fit` on disk: fit.csv and the figure. */
 #include "run/fit/fit.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "plots/matrix.h"
 #include "run/fit/columns.h"
 #include "run/results.h"

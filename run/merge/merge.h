@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_MERGE_MERGE_H
 #define REACH_RUN_MERGE_MERGE_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "io/text_list.h"
 #include "run/progress.h"
 

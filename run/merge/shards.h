@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_MERGE_SHARDS_H
 #define REACH_RUN_MERGE_SHARDS_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "io/text_list.h"
 
 /* One folder that is to be merged. */

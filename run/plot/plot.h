@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_PLOT_PLOT_H
 #define REACH_RUN_PLOT_PLOT_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "plots/figure.h"
 #include "run/plot/options.h"
 #include "run/progress.h"

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_PPL_COLUMNS_H
 #define REACH_RUN_PPL_COLUMNS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* Of ppl.csv; 0 or NaN where a column may be empty. */
 struct ppl_row {

@@ -3,8 +3,8 @@
 #define REACH_RUN_PPL_PPL_H
 
 #include "analyze/perplexity.h"
-#include "io/atomic.h"
-#include "io/tokens.h"
+#include "io/system/atomic.h"
+#include "io/tokens/tokens.h"
 #include "kernels/ops.h"
 #include "model/engine.h"
 #include "run/models.h"

@@ -1,6 +1,6 @@
 #include "run/report/run.h"
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "run/status.h"
 
 #include <stdlib.h>

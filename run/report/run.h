@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_REPORT_RUN_H
 #define REACH_RUN_REPORT_RUN_H
 
-#include "io/result.h"
+#include "io/results/result.h"
 #include "run/progress.h"
 #include "run/report.h"
 #include "run/report/options.h"

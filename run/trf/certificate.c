@@ -1,7 +1,7 @@
 /* What was proved, in numbers, for tests/certificate.py or any other checker: doc/certificate.md. */
 #include "run/trf/trf.h"
 
-#include "io/atomic.h"
+#include "io/system/atomic.h"
 #include "version.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_TRF_COLUMNS_H
 #define REACH_RUN_TRF_COLUMNS_H
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 /* Of trf.csv; NULL or 0 where a column may be empty. */
 struct trf_row {

@@ -1,7 +1,7 @@
 /* The arguments of `reach trf`: formulas, presets and models, and tables of formulas with parameters, @FILE. */
 #include "run/trf/trf.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "run/trf/columns.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 
 #include <stdlib.h>
 #include <time.h>

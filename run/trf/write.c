@@ -1,7 +1,7 @@
 /* Results of `reach trf` on disk: trf.csv and the figure. */
 #include "run/trf/trf.h"
 
-#include "io/csv.h"
+#include "io/formats/csv.h"
 #include "run/results.h"
 #include "run/trf/columns.h"
 #include "version.h"

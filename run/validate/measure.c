@@ -1,6 +1,6 @@
 /* The losses of `reach erf --validate`: an engine for each number of inputs that are read alone, and one for all that read as
  * many as there are. */
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "model/score.h"
 #include "run/erf/parts.h"
 #include "run/interrupt.h"

@@ -1,7 +1,7 @@
 #include "run/validate/validate.h"
 
 #include "analyze/curve.h"
-#include "io/result.h"
+#include "io/results/result.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "run/validate/validate.h"
 
 #include "io/element.h"
-#include "io/journal.h"
+#include "io/results/journal.h"
 #include "run/erf/run.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #ifndef REACH_RUN_VALIDATE_WRITE_H
 #define REACH_RUN_VALIDATE_WRITE_H
 
-#include "io/atomic.h"
-#include "io/csv.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/result.h"
+#include "io/system/atomic.h"
 #include "plots/style.h"
 
 extern const struct csv_layout validation_csv;

@@ -1,7 +1,7 @@
 /* Targets: config.json by itself, and with the tensors of a model. */
 #include "tests/fuzz/fuzz.h"
 
-#include "io/json.h"
+#include "io/formats/json.h"
 #include "model/engine.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What fuzz targets share. */
 #include "tests/fuzz/fuzz.h"
 
-#include "io/tensors.h"
+#include "io/tensors/tensors.h"
 #include "tests/scratch.h"
 
 #include <hdf5.h>

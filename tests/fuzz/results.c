@@ -2,9 +2,9 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "run/fit/fit.h"
-#include "io/csv.h"
-#include "io/journal.h"
-#include "io/result.h"
+#include "io/formats/csv.h"
+#include "io/results/journal.h"
+#include "io/results/result.h"
 
 #include <stdlib.h>
 #include <string.h>

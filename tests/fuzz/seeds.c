@@ -1,10 +1,10 @@
 /* Valid inputs for every target, to begin with. */
 #include "tests/fuzz/fuzz.h"
 
-#include "io/atomic.h"
-#include "io/file.h"
-#include "io/journal.h"
-#include "io/result.h"
+#include "io/results/journal.h"
+#include "io/results/result.h"
+#include "io/system/atomic.h"
+#include "io/system/file.h"
 #include "io/tokenizer/pieces.h"
 #include "io/torch/zip.h"
 

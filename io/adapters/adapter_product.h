@@ -1,0 +1,23 @@
+/* The sums of an adapter: a product of two small matrices on a large one. Private to io/. */
+#ifndef REACH_IO_ADAPTERS_ADAPTER_PRODUCT_H
+#define REACH_IO_ADAPTERS_ADAPTER_PRODUCT_H
+
+#include "io/tensors/store.h"
+
+/* left [rows, rank] times right [rank, columns], stored as it is or transposed, goes onto a tensor of the base. left NULL: rank 1
+ * with rows of 1. */
+struct product {
+    struct tensor *onto;
+    const struct tensor *left, *right;
+    int transposed;
+    double scale;
+};
+
+/* Bytes of the tensor that it makes; -1: more than can be counted. */
+int product_bytes(size_t *bytes, const struct product *p) MUST_USE;
+
+/* Makes that tensor in `out`, zeroed memory of the base's, in place of the one it goes onto. Numbers that are not finite are an
+ * error that names `file`, the adapter's. */
+int product_merge(const struct product *p, struct tensors *base, const struct mapped *file, void *out, struct error *e) MUST_USE;
+
+#endif

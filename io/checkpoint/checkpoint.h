@@ -1,0 +1,58 @@
+/* Opening a checkpoint, whatever it lies in: its tensors and the description of the model.
+ *
+ * What a file is, its first bytes say, not its name:
+ *
+ * - safetensors, PyTorch (zip and the older stream of pickles), HDF5: tensors; config.json beside, in HDF5 also the attribute
+ * `config`;
+ * - a Hugging Face index (.index.json) and its shards: the same;
+ * - fairseq transformer_rpe_lm, llm.c's GPT-2, GGUF: tensors and description in one;
+ * - a folder: config.json with model.safetensors, else its index and shards, else pytorch_model.bin, else its index and shards
+ * (the order of transformers), or a GPT-NeoX directory of DeepSpeed's.
+ *
+ * Parts of names that training code put there (io/checkpoint/wrappers.h) are taken away.
+ */
+#ifndef REACH_IO_CHECKPOINT_CHECKPOINT_H
+#define REACH_IO_CHECKPOINT_CHECKPOINT_H
+
+#include "io/formats/json.h"
+#include "io/tensors/tensors.h"
+
+struct checkpoint {
+    struct tensors *tensors;
+    struct config *config;
+};
+
+/* Opens the checkpoint at PATH, a folder or a file of it. Caller closes both parts (checkpoint_close does). */
+int checkpoint_open(struct checkpoint *out, const char *path, struct error *e) MUST_USE;
+void checkpoint_close(struct checkpoint *c);
+
+/* The one file that a folder without config.json stands for, else NULL: its only GGUF model, or checkpoint_best.pt, else
+ * checkpoint_last.pt, of fairseq's beside dict.txt. Several GGUF models are an error that names them. Caller frees. */
+int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_USE;
+/* Quantised tensors count as F32 from now on (tensors_widen), and the description does not call them quantised. */
+int checkpoint_widen(struct checkpoint *c, struct error *e) MUST_USE;
+
+/* What GGUF files have in a form of their own is as files of the library have it from now on, so that it can load what is
+ * written: experts of a layer are a matrix each (refused where it has them in another order), and divisors of rotary frequencies
+ * stand in the configuration, as those of longrope. */
+int checkpoint_to_library(struct checkpoint *c, struct error *e) MUST_USE;
+
+/* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one
+ * HDF5 file. */
+enum checkpoint_form { CHECKPOINT_FOLDER, CHECKPOINT_SAFETENSORS, CHECKPOINT_HDF };
+
+/* The form that OUT's name asks for: .h5 or .hdf5, .safetensors, else a folder. */
+enum checkpoint_form checkpoint_form(const char *out);
+
+/* Writes the checkpoint as OUT, every tensor with its type and its values, so that it reads back the same. A file in the way is
+ * an error unless `force`; a config.json that says the same may lie there. */
+int checkpoint_write(struct checkpoint *c, const char *out, int force, struct error *e) MUST_USE;
+
+/* The tensors alone. *own is the description that the container itself holds, or NULL when it lies in config.json. Caller closes
+ * both. */
+struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e) MUST_USE;
+
+/* The name in GGUF files of the architecture that is read as this model_type; "": there is none. */
+const char *checkpoint_gguf_name(const char *model_type);
+
+#endif

@@ -1,0 +1,96 @@
+/* CSV as every reach result has it: `# ` lines, one header line, standard quoting, numbers that read back exactly, `\n` line
+ * ends; atomic. */
+#ifndef REACH_IO_FORMATS_CSV_H
+#define REACH_IO_FORMATS_CSV_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+struct csv;
+
+/* ---- writing by a table of columns ---- */
+
+enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL, CSV_DECIMAL /* a real that the writer has rounded: its decimals as text */ };
+
+/* A column: its value is a member of the same name in a row, a struct of the writer's. */
+struct csv_column {
+    const char *name;
+    const char *unit; /* "tokens", "nats"; empty: none */
+    const char *meaning; /* for doc/outputs.md: what a value says, and an empty cell */
+    enum csv_kind kind;
+    int may_be_empty; /* 1: the cell of no text, 0 or NaN is empty */
+    size_t offset; /* of the value in the row */
+};
+
+/* The column of member NAME in struct ROW: const char *, long long or double. */
+#define CSV_COLUMN(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_KIND(row, name), 0, offsetof(struct row, name) \
+    }
+#define CSV_OPTIONAL(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_KIND(row, name), 1, offsetof(struct row, name) \
+    }
+/* A decimal that may be empty, a const char *. */
+#define CSV_ROUNDED(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_DECIMAL, 1, offsetof(struct row, name) \
+    }
+#define CSV_KIND(row, name) \
+    _Generic(((struct row *)0)->name, const char * : CSV_TEXT, char * : CSV_TEXT, long long : CSV_WHOLE, double : CSV_REAL)
+
+/* What one of our files is: from it come its header, the comment line of units and its part of doc/outputs.md. */
+struct csv_layout {
+    const char *file; /* "ppl.csv" */
+    const char *origin; /* "`reach ppl -o DIR`" */
+    const char *row; /* what one row stands for: "a model and context" */
+    const char *units; /* the comment line behind `# units: ` */
+    const struct csv_column *columns;
+    size_t count;
+};
+
+/* Starts PATH with the lines of version, command (without `command: `), units, and `note` unless it is NULL, and the header. */
+struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note,
+                     struct error *e) MUST_USE;
+/* All fields of a row, a struct that the layout's columns are members of. */
+void csv_row(struct csv *c, const void *row);
+
+/* ---- writing field by field ---- */
+
+/* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of lines without `# `; `header` the
+ * column names with commas. */
+struct csv *csv_create(const char *path, const char *const *comments, const char *header, struct error *e) MUST_USE;
+/* The next field of the row; quoted where needed. */
+void csv_text(struct csv *c, const char *value);
+/* Shortest decimal that reads back to the same double; inf and nan as `inf`, `-inf`, `nan`. */
+void csv_real(struct csv *c, double value);
+void csv_whole(struct csv *c, long long value);
+void csv_empty(struct csv *c);
+void csv_end_row(struct csv *c);
+/* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure nothing is left behind. */
+int csv_close(struct csv *c, struct error *e) MUST_USE;
+/* The same but for the renaming, which atomic_place does. */
+struct atomic_file;
+int csv_stage(struct csv *c, struct atomic_file *out, struct error *e) MUST_USE;
+/* Gives up: removes the temporary file and frees. */
+void csv_abandon(struct csv *c);
+
+/* Shortest decimal form of `value` that strtod reads back to the same bits. Returns `out`. */
+char *csv_format_real(char out[32], double value);
+
+/* ---- reading ---- */
+
+/* A table read back: `cell[row * columns + column]`, strings unquoted. Caller frees with csv_table_free. */
+struct csv_table {
+    char **header;
+    size_t columns, rows;
+    char **cell;
+    char *storage;
+    const char *version, *command; /* what its lines of comment say of them, as csv_open writes those; NULL: nothing */
+};
+int csv_read(const char *path, struct csv_table *out, struct error *e) MUST_USE;
+int csv_column(const struct csv_table *t, const char *name); /* index or -1 */
+void csv_table_free(struct csv_table *t);
+
+#endif

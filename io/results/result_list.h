@@ -1,0 +1,76 @@
+/* What the two halves of the reader of erf.h5 share: the datasets, and what the process that lists them tells of each group.
+ * Private to this folder. */
+#ifndef REACH_IO_RESULTS_RESULT_LIST_H
+#define REACH_IO_RESULTS_RESULT_LIST_H
+
+#include "io/formats/hdf.h"
+#include "io/results/result.h"
+
+#include <stdio.h>
+
+/* The datasets of a group: their dimensions, in this order; those that need not be there, and those of the main group alone. */
+enum {
+    NORM,
+    LOGPROB,
+    STATUS,
+    START,
+    S,
+    C,
+    C_LO,
+    C_HI,
+    COMPLETENESS,
+    ATTENTION_HIGH,
+    ATTENTION_LOW,
+    TOKENS,
+    PIECE_ID,
+    PIECE_END,
+    PIECE_BYTES,
+    DATASETS
+};
+enum {
+    BY_HEAD = 1 /* layers, heads */,
+    BY_SEGMENT = 2,
+    BY_POSITION = 4,
+    PAIRS = 8,
+    OPTIONAL = 16,
+    OF_MODEL = 32,
+    BY_TOKEN = 64,
+    BY_PIECE = 128,
+    BY_BYTE = 256
+};
+struct result_dataset {
+    const char *name;
+    int dimensions;
+    size_t element_bytes; /* in memory */
+};
+extern const struct result_dataset result_datasets[DATASETS];
+
+/* What the listing process tells of a group. Its attributes follow, names and values, and behind them a text of no bytes as a
+ * name. All texts are their size (uint64_t) and the bytes. Before the groups stand format, version and command. */
+struct result_row {
+    char name[sizeof((struct result_model *)0)->name];
+    uint64_t target, layer; /* 0, 0: the main group */
+    uint64_t segments, positions, layers, heads, wide, pieces, bytes;
+    uint64_t address[DATASETS]; /* in the file; 0: not there */
+};
+
+/* One group of the file. */
+struct result_group {
+    size_t model, field; /* indices of what it is read to */
+    uint64_t address[DATASETS];
+};
+
+struct result_data {
+    const struct hdf_file *file;
+    struct result *out;
+    struct result_group *groups;
+    size_t group_count;
+};
+
+/* result_heads.c: all that the listing process tells, which it starts: the result without its data, and its groups. */
+int result_read_heads_of(struct result_data *d, struct error *e) MUST_USE;
+
+/* result_list.c, for confine(): lists `context`, a struct hdf_file. */
+int result_list(FILE *out, void *context, struct error *e);
+
+#endif

@@ -1,0 +1,25 @@
+/* Reading files that others wrote: regular files only, sizes bounded. Private to io/. */
+#ifndef REACH_IO_SYSTEM_FILE_H
+#define REACH_IO_SYSTEM_FILE_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+/* Opens a regular file for reading (a folder, pipe or device is an error) and tells its size. Returns a descriptor, caller
+ * closes; -1 on failure. */
+int file_open_regular(const char *path, size_t *size, struct error *e) MUST_USE;
+
+/* Reads exactly `size` bytes at `offset`; a file that ends before is an error. */
+int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset, struct error *e) MUST_USE;
+
+/* The whole file, at most `limit` bytes, with a NUL behind it. A file that is written to meanwhile is an error. Caller frees. */
+char *file_read_whole(const char *path, size_t limit, size_t *size, struct error *e) MUST_USE;
+
+/* Writes all bytes, going on after interruptions and short writes. errno tells why on -1. */
+int file_write_all(int descriptor, const void *data, size_t size) MUST_USE;
+
+/* The part of PATH behind its last slash (borrowed). */
+const char *path_base(const char *path);
+
+#endif

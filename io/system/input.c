@@ -1,0 +1,294 @@
+#include "io/system/input.h"
+
+#include "io/system/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 16 << 20 };
+
+int input_patience = 10000;
+
+struct input {
+    char *name;
+    int descriptor; /* -1: the data are in memory */
+    int is_file; /* a regular file, which must stay as it is until its end is read */
+    struct stamp stamp;
+    const unsigned char *memory; /* what is left of them */
+    size_t memory_left;
+    unsigned char ahead[INPUT_PEEK_MAX]; /* unpacked already, by input_peek: ahead[ahead_at..ahead_have) */
+    size_t ahead_at, ahead_have;
+    int gzip; /* the data are packed; `unpack` is set up */
+    int member; /* inside a member of a gzip file */
+    z_stream unpack;
+    unsigned char raw[RAW_BYTES];
+    size_t at, have; /* raw[at..have) is not used yet */
+    size_t taken, given; /* bytes that were packed, and that they stand for */
+};
+
+/* A pipe without a writer would be waited for in open, for ever. Opened without that, it is empty while nobody has it open for
+ * writing, which is told from one whose writer has nothing to say yet. */
+static int wait_for_writer(struct input *in, struct error *e)
+{
+    enum { LOOK_EVERY = 50 };
+    struct pollfd pipe = {.fd = in->descriptor, .events = POLLIN};
+    for (int waited = 0;; waited += LOOK_EVERY) {
+        ssize_t n = read(in->descriptor, in->raw, RAW_BYTES);
+        if (n > 0)
+            in->have = (size_t)n;
+        if (n > 0 || (n < 0 && errno == EAGAIN))
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
+        if (waited >= input_patience)
+            return fail(e,
+                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a writer that is started before)",
+                        in->name, input_patience / 1000);
+        if (poll(&pipe, 1, LOOK_EVERY) > 0 && pipe.revents & POLLHUP && !(pipe.revents & POLLIN))
+            return 0; /* a writer came and went */
+    }
+}
+
+/* Opens PATH without waiting. */
+static int open_descriptor(struct input *in, const char *path, struct stat *st, struct error *e)
+{
+    in->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int flags = in->descriptor < 0 ? -1 : fcntl(in->descriptor, F_GETFL);
+    if (flags < 0 || fstat(in->descriptor, st))
+        return fail(e, "%s: cannot be opened: %s", in->name, strerror(errno));
+    if (S_ISFIFO(st->st_mode) && wait_for_writer(in, e))
+        return -1;
+    return fcntl(in->descriptor, F_SETFL, flags & ~O_NONBLOCK) ? fail(e, "%s: cannot be opened: %s", in->name, strerror(errno))
+                                                               : 0;
+}
+
+/* zlib's own gzread is not used because it takes a damaged header of a later member for the end of the data. */
+
+/* At most `room` bytes of the file or the memory; 0 at the end, -1 with errno. */
+static ssize_t read_raw(struct input *in, unsigned char *out, size_t room)
+{
+    ssize_t n;
+    if (in->descriptor < 0) {
+        size_t here = in->memory_left < room ? in->memory_left : room;
+        if (here) {
+            memcpy(out, in->memory, here);
+            in->memory += here;
+            in->memory_left -= here;
+        }
+        return (ssize_t)here;
+    }
+    do
+        n = read(in->descriptor, out, room);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Reads more raw bytes behind those that are left; *ended when there are no more. */
+static int refill(struct input *in, int *ended, struct error *e)
+{
+    memmove(in->raw, in->raw + in->at, in->have - in->at);
+    in->have -= in->at;
+    in->at = 0;
+    *ended = 0;
+    if (in->have == RAW_BYTES)
+        return 0;
+    ssize_t n = read_raw(in, in->raw + in->have, RAW_BYTES - in->have);
+    if (n < 0)
+        return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
+    *ended = n == 0;
+    in->have += (size_t)n;
+    return *ended && in->is_file ? stamp_check(&in->stamp, in->descriptor, in->name, e) : 0;
+}
+
+/* Sets unpacking up where the data begin as gzip does. */
+static int detect_gzip(struct input *in, struct error *e)
+{
+    for (int ended = 0; !ended && in->have < 2;)
+        if (refill(in, &ended, e))
+            return -1;
+    if (in->have >= 2 && in->raw[0] == 0x1F && in->raw[1] == 0x8B) {
+        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) /* 16: gzip and nothing else */
+            return fail_memory(e, 1 << MAX_WBITS, "unpacking");
+        in->gzip = in->member = 1;
+    }
+    return 0;
+}
+
+struct input *input_open(const char *path, struct error *e)
+{
+    int standard = strcmp(path, "-") == 0;
+    struct input *in = calloc(1, sizeof *in);
+    if (!in || !(in->name = strdup(standard ? "standard input" : path))) {
+        free(in);
+        fail_memory(e, sizeof *in, path);
+        return NULL;
+    }
+    struct stat st;
+    if (!standard) {
+        if (open_descriptor(in, path, &st, e))
+            goto failed;
+    } else if (fstat(in->descriptor, &st)) {
+        fail(e, "%s: cannot be opened: %s", in->name, strerror(errno));
+        goto failed;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        fail(e, "%s: is a folder (expected a file)", in->name);
+        goto failed;
+    }
+    in->is_file = S_ISREG(st.st_mode);
+    if (stamp_take(&in->stamp, in->descriptor, in->name, e) == 0 && detect_gzip(in, e) == 0)
+        return in;
+failed:
+    input_close(in);
+    return NULL;
+}
+
+struct input *input_memory(const void *data, size_t size, const char *name, struct error *e)
+{
+    struct input *in = calloc(1, sizeof *in);
+    if (!in || !(in->name = strdup(name))) {
+        free(in);
+        fail_memory(e, sizeof *in, name);
+        return NULL;
+    }
+    in->descriptor = -1;
+    in->memory = data;
+    in->memory_left = size;
+    if (detect_gzip(in, e) == 0)
+        return in;
+    input_close(in);
+    return NULL;
+}
+
+static int read_plain(struct input *in, unsigned char *out, size_t want, size_t *got, struct error *e)
+{
+    for (int ended = 0; *got < want;) {
+        if (in->at == in->have && refill(in, &ended, e))
+            return -1;
+        if (ended)
+            break;
+        size_t n = in->have - in->at < want - *got ? in->have - in->at : want - *got;
+        memcpy(out + *got, in->raw + in->at, n);
+        in->at += n;
+        *got += n;
+    }
+    return 0;
+}
+
+static int read_packed(struct input *in, unsigned char *out, size_t want, size_t *got, struct error *e)
+{
+    for (int ended = 0; *got < want;) {
+        if (in->at == in->have && refill(in, &ended, e))
+            return -1;
+        if (ended && in->member)
+            return fail(e, "%s: the gzip data are cut off (expected a whole .gz file)", in->name);
+        if (ended)
+            break;
+        if (!in->member) {
+            inflateReset(&in->unpack);
+            in->member = 1;
+        }
+        in->unpack.next_in = in->raw + in->at;
+        in->unpack.avail_in = (uInt)(in->have - in->at);
+        in->unpack.next_out = out + *got;
+        in->unpack.avail_out = (uInt)(want - *got < OUT_BYTES_MAX ? want - *got : OUT_BYTES_MAX);
+        int status = inflate(&in->unpack, Z_NO_FLUSH);
+        size_t at = in->at, had = *got;
+        in->at = (size_t)(in->unpack.next_in - in->raw);
+        *got = (size_t)(in->unpack.next_out - out);
+        in->taken += in->at - at;
+        in->given += *got - had;
+        if (in->given > INPUT_UNPACKED_FREE && in->given / INPUT_RATIO_MAX > in->taken)
+            return fail(e, "%s: unpacks to more than %d times its size (expected text or token ids, which do not)", in->name,
+                        INPUT_RATIO_MAX);
+        if (status == Z_STREAM_END)
+            in->member = 0;
+        else if (status == Z_MEM_ERROR)
+            return fail_memory(e, 1 << MAX_WBITS, "unpacking");
+        else if (status != Z_OK && status != Z_BUF_ERROR)
+            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)", in->name,
+                        in->unpack.msg ? in->unpack.msg : "not gzip");
+    }
+    return 0;
+}
+
+int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e)
+{
+    size_t ahead = in->ahead_have - in->ahead_at;
+    *got = ahead < want ? ahead : want;
+    if (*got)
+        memcpy(out, in->ahead + in->ahead_at, *got);
+    in->ahead_at += *got;
+    return in->gzip ? read_packed(in, out, want, got, e) : read_plain(in, out, want, got, e);
+}
+
+int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e)
+{
+    size_t have = 0;
+    if (in->ahead_have == 0 && input_read(in, in->ahead, INPUT_PEEK_MAX, &have, e))
+        return -1;
+    in->ahead_have += have;
+    *got = in->ahead_have - in->ahead_at < want ? in->ahead_have - in->ahead_at : want;
+    if (*got)
+        memcpy(out, in->ahead + in->ahead_at, *got);
+    return 0;
+}
+
+const char *input_other(const void *start, size_t size)
+{
+#define UNPACK(command) " (expected plain text, .gz, or the output of `" command "` on standard input)"
+#define RECODE(name) "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
+    static const struct {
+        size_t at; /* where it stands */
+        const char *magic;
+        size_t size;
+        const char *what;
+    } others[] = {
+        {0, "\x28\xB5\x2F\xFD", 4, "compressed by zstd" UNPACK("zstd -dc FILE")},
+        {0,
+         "\xFD"
+         "7zXZ\0",
+         6, "compressed by xz" UNPACK("xz -dc FILE")},
+        {0, "\x5D\0\0", 3, "compressed by lzma" UNPACK("xz -dc FILE")},
+        {4, "1AY&SY", 6, "compressed by bzip2" UNPACK("bzip2 -dc FILE")}, /* behind BZh and a digit */
+        {4, "\x17rE8P\x90", 6, "compressed by bzip2, and empty" UNPACK("bzip2 -dc FILE")},
+        {0, "\x04\x22\x4D\x18", 4, "compressed by lz4" UNPACK("lz4 -dc FILE")},
+        {0, "PK\3\4", 4, "a zip archive" UNPACK("unzip -p FILE")},
+        {0, "PK\5\6", 4, "a zip archive without files" UNPACK("unzip -p FILE")},
+        {0, "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive" UNPACK("7z x -so FILE")},
+        {0, "Rar!\x1A\7", 6, "a RAR archive" UNPACK("unrar p -inul FILE")},
+        {0, "\xFF\xFE\0\0", 4, RECODE("UTF-32")},
+        {0, "\0\0\xFE\xFF", 4, RECODE("UTF-32")},
+        {0, "\xFF\xFE", 2, RECODE("UTF-16")},
+        {0, "\xFE\xFF", 2, RECODE("UTF-16")},
+        {0, "%PDF-", 5, "a PDF document (expected text, as `pdftotext FILE -` makes it)"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (size >= others[i].at + others[i].size &&
+            memcmp((const char *)start + others[i].at, others[i].magic, others[i].size) == 0)
+            return others[i].what;
+    return NULL;
+}
+
+const char *input_name(const struct input *in)
+{
+    return in->name;
+}
+
+void input_close(struct input *in)
+{
+    if (!in)
+        return;
+    if (in->gzip)
+        inflateEnd(&in->unpack);
+    if (in->descriptor > STDIN_FILENO)
+        close(in->descriptor);
+    free(in->name);
+    free(in);
+}

@@ -1,0 +1,591 @@
+#include "io/tensors/tensors.h"
+
+#include "io/system/file.h"
+#include "io/system/memory.h"
+#include "io/system/spill.h"
+#include "io/scaled.h"
+#include "io/tensors/store.h"
+#include "io/system/watch.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { SHARED_MAX = 64 /* names that tensors of the same data have, on average */ };
+enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16, NOTES_MAX = 1024 };
+
+struct entry {
+    struct tensor tensor; /* first, so that a tensor handed out is its entry */
+    const struct mapped *file;
+};
+
+/* Memory of the store's own. */
+struct owned {
+    void *memory;
+    size_t bytes;
+};
+
+struct tensors {
+    char *path;
+    struct mapped **files; /* each allocated by itself: entries point to them */
+    size_t file_count;
+    struct watch watch; /* of these, and of all others that say what the model is */
+    struct entry *entries; /* sorted by name once the store is finished */
+    size_t entry_count, entry_capacity;
+    struct owned *owned;
+    size_t owned_count;
+    size_t stated; /* bytes of all tensors by the index; valid where is_stated */
+    int is_stated;
+    char notes[NOTES_MAX], assumed[NOTES_MAX];
+};
+
+static const struct stored_type types[] = {
+    {"F64", 8, STORED_REAL, ELEMENT_F64}, {"F32", 4, STORED_REAL, ELEMENT_F32},
+    {"F16", 2, STORED_REAL, ELEMENT_F16}, {"BF16", 2, STORED_REAL, ELEMENT_BF16},
+    {"BOOL", 1, STORED_INTEGER, 0},       {"U8", 1, STORED_INTEGER, 0},
+    {"I8", 1, STORED_INTEGER, 0},         {"U16", 2, STORED_INTEGER, 0},
+    {"I16", 2, STORED_INTEGER, 0},        {"U32", 4, STORED_INTEGER, 0},
+    {"I32", 4, STORED_INTEGER, 0},        {"U64", 8, STORED_INTEGER, 0},
+    {"I64", 8, STORED_INTEGER, 0},        {"F8_E5M2", 1, STORED_OTHER, 0},
+    {"F8_E4M3", 1, STORED_CODES, 0},      {"F8_E8M0", 1, STORED_CODES, 0},
+    {"F8_E4M3FNUZ", 1, STORED_OTHER, 0},  {"F8_E5M2FNUZ", 1, STORED_OTHER, 0},
+    {"F4", 0, STORED_OTHER, 0},           {"F6_E2M3", 0, STORED_OTHER, 0},
+    {"F6_E3M2", 0, STORED_OTHER, 0},      {"C64", 8, STORED_OTHER, 0},
+    {"C128", 16, STORED_OTHER, 0},
+};
+
+static const struct stored_type quantised_types[] = {
+    {"Q4_0", 18, STORED_QUANTISED, ELEMENT_Q4_0},   {"Q4_1", 20, STORED_QUANTISED, ELEMENT_Q4_1},
+    {"Q5_0", 22, STORED_QUANTISED, ELEMENT_Q5_0},   {"Q5_1", 24, STORED_QUANTISED, ELEMENT_Q5_1},
+    {"Q8_0", 34, STORED_QUANTISED, ELEMENT_Q8_0},   {"Q2_K", 84, STORED_QUANTISED, ELEMENT_Q2_K},
+    {"Q3_K", 110, STORED_QUANTISED, ELEMENT_Q3_K},  {"Q4_K", 144, STORED_QUANTISED, ELEMENT_Q4_K},
+    {"Q5_K", 176, STORED_QUANTISED, ELEMENT_Q5_K},  {"Q6_K", 210, STORED_QUANTISED, ELEMENT_Q6_K},
+    {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4}, {"FP8", 1, STORED_QUANTISED, ELEMENT_FP8},
+    {"INT8", 1, STORED_QUANTISED, ELEMENT_INT8},    {"NF4", 0, STORED_QUANTISED, ELEMENT_NF4},
+    {"FP4", 0, STORED_QUANTISED, ELEMENT_FP4},      {"E2M1", 0, STORED_QUANTISED, ELEMENT_E2M1},
+};
+
+const struct stored_type *stored_type_of(enum element type)
+{
+    const struct stored_type *at = types;
+    if (element_is_quantised(type))
+        at = quantised_types;
+    while (at->type != type)
+        at++;
+    return at;
+}
+
+const struct stored_type *stored_type_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, types[i].name) == 0)
+            return &types[i];
+    return NULL;
+}
+
+/* -- filling -- */
+
+struct tensors *store_create(const char *path, struct error *e)
+{
+    struct tensors *t = calloc(1, sizeof *t);
+    if (!t || !(t->path = strdup(path))) {
+        fail_memory(e, (double)sizeof *t + (double)strlen(path), path);
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+const struct mapped *store_map(struct tensors *t, const char *path, struct error *e)
+{
+    struct mapped **grown = realloc(t->files, (t->file_count + 1) * sizeof *grown);
+    struct mapped *file = calloc(1, sizeof *file);
+    if (grown)
+        t->files = grown;
+    if (!grown || !file || !(file->path = strdup(path))) {
+        fail_memory(e, (double)(t->file_count + 1) * sizeof *grown, "the table of files");
+        free(file);
+        return NULL;
+    }
+    t->files[t->file_count++] = file;
+    file->bytes = (const unsigned char *)"";
+    file->descriptor = watch_open(&t->watch, path, &file->size, e);
+    if (file->descriptor < 0) {
+        file->size = 0;
+        return NULL;
+    }
+    if (file->size == 0)
+        return file;
+    void *map = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->descriptor, 0);
+    if (map == MAP_FAILED) {
+        fail(e, "%s: cannot be mapped (%zu bytes): %s", path, file->size, strerror(errno));
+        file->size = 0;
+        return NULL;
+    }
+    file->bytes = map;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/";
+    if (file->size > sizeof pointer && memcmp(file->bytes, pointer, sizeof pointer - 1) == 0) {
+        fail(e, "%s: is a pointer of Git LFS, not the file it stands for (expected that file: `git lfs pull` fetches it)", path);
+        return NULL;
+    }
+    return file;
+}
+
+int store_watch(struct tensors *t, const char *path, struct error *e)
+{
+    size_t size;
+    return watch_open(&t->watch, path, &size, e) < 0 || watch_settle(&t->watch, e) ? -1 : 0;
+}
+
+struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e)
+{
+    if (length > NAME_BYTES_MAX) {
+        fail(e, "%s: a tensor's name has %zu bytes (expected at most %d): %.40s...", file->path, length, NAME_BYTES_MAX, name);
+        return NULL;
+    }
+    if (memchr(name, '\0', length)) {
+        fail(e, "%s: a tensor's name holds a NUL character (%.*s...)", file->path, (int)strnlen(name, length), name);
+        return NULL;
+    }
+    if (t->entry_count == t->entry_capacity) {
+        size_t capacity = t->entry_capacity ? 2 * t->entry_capacity : 64;
+        struct entry *grown = realloc(t->entries, capacity * sizeof *grown);
+        if (!grown) {
+            fail_memory(e, (double)capacity * sizeof *grown, "the table of tensors");
+            return NULL;
+        }
+        t->entries = grown;
+        t->entry_capacity = capacity;
+    }
+    char *copy = strndup(name, length);
+    if (!copy) {
+        fail_memory(e, (double)length + 1, "a tensor's name");
+        return NULL;
+    }
+    struct entry *entry = &t->entries[t->entry_count++];
+    *entry = (struct entry){.tensor = {.name = copy}, .file = file};
+    return &entry->tensor;
+}
+
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
+                struct error *e)
+{
+    if (stored->kind == STORED_OTHER)
+        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", path, t->name,
+                    stored->name);
+    if (rank > TENSOR_RANK_MAX)
+        return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank, TENSOR_RANK_MAX);
+    t->stored = stored;
+    t->type = stored->type;
+    t->used = stored->kind == STORED_INTEGER;
+    t->integer = t->used || stored->kind == STORED_CODES;
+    t->rank = rank;
+    t->count = 1;
+    for (int i = 0; i < rank; i++) {
+        t->shape[i] = shape[i];
+        if (size_multiply(&t->count, t->count, shape[i]))
+            return fail(e, "%s: tensor %s has more elements than can be counted (its shape overflows 64 bits)", path, t->name);
+    }
+    size_t block = stored->kind == STORED_QUANTISED ? element_block(stored->type) : 1;
+    if (block > 1 && (rank < 2 || shape[rank - 1] % block))
+        return fail(e, "%s: tensor %s is stored as %s in rows of %zu (expected a matrix with rows of a multiple of %zu)", path,
+                    t->name, stored->name, rank ? shape[rank - 1] : 1, block);
+    if (size_multiply(&t->bytes, t->count / block, stored->bytes))
+        return fail(e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)", path, t->name);
+    /* of an empty tensor nothing is read; its other sizes need not have a product */
+    size_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->count ? shape[i] : 1;
+    }
+    return 0;
+}
+
+/* Room for one more in the table of memory. */
+static int owned_room(struct tensors *t, const char *what, struct error *e)
+{
+    struct owned *grown = realloc(t->owned, (t->owned_count + 1) * sizeof *grown);
+    if (!grown)
+        return fail_memory(e, (double)(t->owned_count + 1) * sizeof *grown, what);
+    t->owned = grown;
+    return 0;
+}
+
+void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e)
+{
+    if (owned_room(t, what, e) || memory_check(bytes, what, e))
+        return NULL;
+    /* shared: private pages would be lost in MADV_DONTNEED */
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fail_memory(e, (double)bytes, what);
+        return NULL;
+    }
+    t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
+    return memory;
+}
+
+void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e)
+{
+    void *memory = owned_room(t, what, e) ? NULL : spill_map(bytes, what, e);
+    if (memory)
+        t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
+    return memory;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    return strcmp(x->tensor.name, y->tensor.name);
+}
+
+/* Tensors may share their data, but a small file that stands for a large one would fill a disk when it is converted. */
+static int check_sharing(const struct tensors *t, struct error *e)
+{
+    size_t held = t->file_count || !t->entry_count ? 0 : t->entries[0].file->size,
+           claimed = 0; /* without files of its own it is a part of one */
+    for (size_t i = 0; i < t->file_count; i++)
+        held += t->files[i]->size;
+    for (size_t i = 0; i < t->owned_count; i++)
+        held += t->owned[i].bytes;
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (size_add(&claimed, claimed, t->entries[i].tensor.bytes) || claimed / SHARED_MAX > held)
+            return fail(e, "%s: its tensors claim more than %d times the bytes that it holds", t->path, SHARED_MAX);
+    return 0;
+}
+
+int store_finish(struct tensors *t, struct error *e)
+{
+    if (check_sharing(t, e))
+        return -1;
+    if (t->entry_count)
+        qsort(t->entries, t->entry_count, sizeof *t->entries, by_name);
+    for (size_t i = 1; i < t->entry_count; i++) {
+        const struct entry *one = &t->entries[i - 1], *other = &t->entries[i];
+        if (by_name(one, other))
+            continue;
+        if (one->file == other->file)
+            return fail(e, "%s: holds tensor %s twice (a duplicate name)", one->file->path, one->tensor.name);
+        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name,
+                    path_base(one->file->path));
+    }
+    return 0;
+}
+
+void store_state(struct tensors *t, size_t bytes)
+{
+    t->stated = bytes;
+    t->is_stated = 1;
+}
+
+int store_stated(const struct tensors *t, size_t *bytes)
+{
+    *bytes = t->stated;
+    return t->is_stated;
+}
+
+void store_note(struct tensors *t, const char *format, ...)
+{
+    size_t at = strlen(t->notes);
+    va_list arguments;
+    if (at && at + 1 < sizeof t->notes)
+        t->notes[at++] = '\n';
+    va_start(arguments, format);
+    vsnprintf(t->notes + at, sizeof t->notes - at, format, arguments);
+    va_end(arguments);
+}
+
+void store_assume(struct tensors *t, const char *text)
+{
+    snprintf(t->assumed, sizeof t->assumed, "%s", text);
+}
+
+void store_rename(struct tensor *t, const char *name)
+{
+    memmove((char *)t->name, name, strlen(name) + 1);
+}
+
+void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file)
+{
+    t->stated += with->bytes - old->bytes;
+    old->data = with->data;
+    old->stored = with->stored;
+    old->type = with->type;
+    old->bytes = with->bytes;
+    memcpy(old->stride, with->stride, sizeof old->stride);
+    old->merged = 1;
+    ((struct entry *)old)->file = file;
+}
+
+size_t store_files(const struct tensors *t)
+{
+    return t->file_count;
+}
+
+const struct mapped *store_file_at(const struct tensors *t, size_t index)
+{
+    return t->files[index];
+}
+
+const struct mapped *store_file(const struct tensor *tensor)
+{
+    return ((const struct entry *)tensor)->file;
+}
+
+void tensors_close(struct tensors *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->entry_count; i++)
+        free((char *)t->entries[i].tensor.name);
+    for (size_t i = 0; i < t->file_count; i++) {
+        struct mapped *file = t->files[i];
+        if (file->size)
+            munmap((void *)file->bytes, file->size);
+        free(file->path);
+        free(file);
+    }
+    for (size_t i = 0; i < t->owned_count; i++)
+        munmap(t->owned[i].memory, t->owned[i].bytes);
+    watch_close(&t->watch);
+    free(t->owned);
+    free(t->entries);
+    free(t->files);
+    free(t->path);
+    free(t);
+}
+
+/* -- access -- */
+
+size_t tensors_count(const struct tensors *t)
+{
+    return t->entry_count;
+}
+
+struct tensor *tensors_at(struct tensors *t, size_t index)
+{
+    return &t->entries[index].tensor;
+}
+
+struct tensor *tensors_find_any(struct tensors *t, const char *name)
+{
+    struct entry key = {.tensor = {.name = name}};
+    return t->entry_count ? bsearch(&key, t->entries, t->entry_count, sizeof key, by_name) : NULL;
+}
+
+struct tensor *tensors_find(struct tensors *t, const char *name)
+{
+    struct tensor *found = tensors_find_any(t, name);
+    return found && !found->integer ? found : NULL;
+}
+
+void store_drop_companions(struct tensors *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].tensor.companion)
+            free((char *)t->entries[i].tensor.name);
+        else
+            t->entries[kept++] = t->entries[i];
+    t->entry_count = kept;
+}
+
+void store_cut_names(struct tensors *t, enum element type, size_t bytes)
+{
+    for (size_t i = 0; i < t->entry_count; i++) {
+        char *name = (char *)t->entries[i].tensor.name;
+        if (!t->entries[i].tensor.integer && t->entries[i].tensor.type == type)
+            name[strlen(name) - bytes] = '\0';
+    }
+    if (t->entry_count)
+        qsort(t->entries, t->entry_count, sizeof *t->entries, by_name);
+}
+
+const char *tensors_path(const struct tensors *t)
+{
+    return t->path;
+}
+
+const char *tensors_notes(const struct tensors *t)
+{
+    return t->notes;
+}
+
+const char *tensors_assumed(const struct tensors *t)
+{
+    return t->assumed;
+}
+
+int tensors_unchanged(struct tensors *t, struct error *e)
+{
+    return watch_check(&t->watch, e);
+}
+
+int tensors_digest(struct tensors *t, char digest[33], struct error *e)
+{
+    if (watch_settle(&t->watch, e))
+        return -1;
+    XXH3_state_t *state = XXH3_createState();
+    unsigned char *piece = malloc(DIGEST_PIECE);
+    int result = -1;
+    if (!state || !piece || XXH3_128bits_reset(state) == XXH_ERROR) {
+        fail_memory(e, DIGEST_PIECE, "the digest");
+        goto end;
+    }
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct mapped *file = t->files[i];
+        for (size_t at = 0; at < file->size;) {
+            size_t n = file->size - at < DIGEST_PIECE ? file->size - at : DIGEST_PIECE;
+            if (file_read_at(file->descriptor, file->path, piece, n, at, e))
+                goto end;
+            XXH3_128bits_update(state, piece, n);
+            at += n;
+        }
+    }
+    if (tensors_unchanged(t, e))
+        goto end;
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    snprintf(digest, 33, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+    result = 0;
+end:
+    XXH3_freeState(state);
+    free(piece);
+    return result;
+}
+
+/* -- elements -- */
+
+static int is_quantised(const struct tensor *t)
+{
+    return !t->integer && element_is_quantised(t->type);
+}
+
+enum element tensor_copied(const struct tensor *t)
+{
+    return is_quantised(t) ? ELEMENT_F32 : t->type;
+}
+
+const struct tensor *tensors_quantised(const struct tensors *t)
+{
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (is_quantised(&t->entries[i].tensor))
+            return &t->entries[i].tensor;
+    return NULL;
+}
+
+int tensors_widen(struct tensors *t, struct error *e)
+{
+    for (size_t i = 0; i < t->entry_count; i++) {
+        struct tensor *one = &t->entries[i].tensor;
+        if (!is_quantised(one))
+            continue;
+        one->stored = stored_type_of(ELEMENT_F32);
+        if (size_multiply(&one->bytes, one->count, one->stored->bytes))
+            return fail(e, "%s: tensor %s has more bytes than can be counted", t->path, one->name);
+    }
+    return 0;
+}
+
+/* Bytes of an element that tensor_copy gives. */
+static size_t copied_size(const struct tensor *t)
+{
+    return is_quantised(t) ? sizeof(float) : t->stored->bytes;
+}
+
+/* count elements from `at` on, `stride` elements apart, side by side. */
+static void gather(unsigned char *out, const struct tensor *t, size_t at, size_t count, size_t stride)
+{
+    if (is_quantised(t)) {
+        float *to = (float *)(void *)out;
+        if (stride == 1)
+            element_run_f32(to, t->data, t->type, at, count);
+        for (size_t i = 0; stride != 1 && i < count; i++)
+            element_run_f32(to + i, t->data, t->type, at + i * stride, 1);
+        return;
+    }
+    size_t size = t->stored->bytes;
+    const unsigned char *in = (const unsigned char *)t->data + at * size;
+    if (stride == 1) {
+        memcpy(out, in, count * size);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * size, in + i * stride * size, size);
+}
+
+void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
+{
+    size_t index[TENSOR_RANK_MAX] = {0}, size = copied_size(t), left = first;
+    unsigned char *to = out;
+    if (count == 0)
+        return;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        index[i] = left % t->shape[i];
+        left /= t->shape[i];
+    }
+    int last = t->rank - 1;
+    while (count) {
+        size_t at = 0, run = last < 0 ? 1 : t->shape[last] - index[last];
+        for (int i = 0; i <= last; i++)
+            at += index[i] * t->stride[i];
+        run = run < count ? run : count;
+        gather(to, t, at, run, last < 0 ? 1 : t->stride[last]);
+        to += run * size;
+        count -= run;
+        if (last < 0)
+            return;
+        index[last] = 0;
+        for (int i = last - 1; i >= 0 && ++index[i] == t->shape[i]; i--)
+            index[i] = 0;
+    }
+}
+
+void tensor_release(const struct tensor *t)
+{
+    if (t->integer)
+        tensors_release_pages(t->data, t->bytes);
+    else
+        tensors_release_elements(t->data, t->type, 0, t->count);
+}
+
+int store_write(FILE *out, const struct tensor *tensor)
+{
+    _Alignas(float) unsigned char piece[WRITE_PIECE];
+    size_t size = copied_size(tensor), step = sizeof piece / size;
+    for (size_t first = 0; first < tensor->count; first += step) {
+        size_t count = tensor->count - first < step ? tensor->count - first : step;
+        tensor_copy(piece, tensor, first, count);
+        if (fwrite(piece, size, count, out) != count)
+            return -1;
+    }
+    tensor_release(tensor);
+    return 0;
+}
+
+void tensors_release_elements(const void *data, enum element type, size_t first, size_t count)
+{
+    if (element_is_scaled(type)) {
+        const struct scaled *s = data;
+        size_t of_byte = scaled_codes_in_byte(type), size = scaled_scale_size(s->scale);
+        size_t block = scaled_block(s, first), last = count ? scaled_block(s, first + count - 1) : block;
+        tensors_release_pages(s->codes + first / of_byte, count / of_byte);
+        if (last > block) /* in a row of blocks, or over several rows of them */
+            tensors_release_pages(s->scales + block * size, (last - block) * size);
+    } else {
+        tensors_release_pages((const char *)data + element_bytes(type, first), element_bytes(type, count));
+    }
+}
+
+void tensors_release_pages(const void *data, size_t bytes)
+{
+    /* inwards: a page shared with a neighbour may be in use */
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1), last = ((uintptr_t)data + bytes) & ~(page - 1);
+    if (last > first)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+}

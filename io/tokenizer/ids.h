@@ -1,0 +1,18 @@
+/* A growing array of token ids, for readers that learn the number of tokens only at the end of the data. Private to io/. */
+#ifndef REACH_IO_TOKENIZER_IDS_H
+#define REACH_IO_TOKENIZER_IDS_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ids {
+    int32_t *id; /* [count] of [capacity]; freed by the owner */
+    size_t count, capacity;
+};
+
+/* Makes room for `extra` ids behind the last. On failure the array is as before. */
+int ids_reserve(struct ids *a, size_t extra, struct error *e) MUST_USE;
+
+#endif

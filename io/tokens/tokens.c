@@ -1,0 +1,313 @@
+#include "io/tokens/tokens.h"
+
+#include "io/element.h"
+#include "io/system/input.h"
+#include "io/system/memory.h"
+#include "io/tokenizer/ids.h"
+#include "io/tokenizer/text.h"
+#include "io/tokenizer/tokenizer.h"
+#include "io/tokens/formats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LENGTH_DEFAULT = 2048,
+    TEXT_PIECE = 1 << 16,
+    GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */
+};
+
+/* How messages call FILES: the first, and how many more there are. NULL when memory runs out: messages do without. */
+static char *name_files(const char *const *files, int count)
+{
+    const char *first = strcmp(files[0], "-") == 0 ? "standard input" : files[0];
+    char *name;
+    int length = count > 1 ? asprintf(&name, "%s and %d more", first, count - 1) : asprintf(&name, "%s", first);
+    return length < 0 ? NULL : name;
+}
+
+/* Hands the ids over; the array is empty afterwards. `name` is taken. */
+static void take_ids(struct tokens *out, struct ids *a, char *name)
+{
+    int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
+    *out = (struct tokens){
+        .ids = exact ? exact : a->id, .total = a->count, .rows = out->rows, .columns = out->columns, .name = name};
+    *a = (struct ids){0};
+}
+
+void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count)
+{
+    take_ids(out, a, name_files(files, count));
+}
+
+/* -- text -- */
+
+/* What is known by its first bytes to be no text: as text it would give numbers like any other. */
+static int check_start(struct input *in, struct error *e)
+{
+    unsigned char start[INPUT_PEEK_MAX];
+    size_t got;
+    const char *other;
+    if (input_peek(in, start, sizeof start, &got, e))
+        return -1;
+    if ((other = input_other(start, got)))
+        return fail(e, "%s: is %s", input_name(in), other);
+    if ((got >= 6 && memcmp(start, "\x93NUMPY", 6) == 0) || (got >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0))
+        return fail(e, "%s: is an array of numbers (expected text; --tokens takes token ids)", input_name(in));
+    return 0;
+}
+
+static int append_file(struct buffer *b, const char *file, struct error *e)
+{
+    struct input *in = input_open(file, e);
+    int result = in && check_start(in, e) == 0 ? 0 : -1;
+    for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
+        if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE && memory_check(b->room, input_name(in), e)) {
+            result = -1;
+            break;
+        }
+        result = buffer_reserve(b, TEXT_PIECE, e) || input_read(in, b->text + b->size, TEXT_PIECE, &got, e) ? -1 : 0;
+        b->size += result ? 0 : got;
+    }
+    input_close(in);
+    return result;
+}
+
+int text_read(struct text *out, const char *const *files, int count, struct error *e)
+{
+    struct buffer b = {0};
+    *out = (struct text){0};
+    for (int i = 0; i < count; i++)
+        if (append_file(&b, files[i], e)) {
+            buffer_free(&b);
+            return -1;
+        }
+    if (b.size == 0) {
+        buffer_free(&b);
+        return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
+    }
+    *out = (struct text){.bytes = b.text, .size = b.size, .name = name_files(files, count)};
+    return 0;
+}
+
+void text_free(struct text *t)
+{
+    free(t->bytes);
+    free(t->name);
+    *t = (struct text){0};
+}
+
+static int append_bytes(struct ids *a, const struct text *text, struct error *e)
+{
+    if (ids_reserve(a, text->size, e))
+        return -1;
+    for (size_t i = 0; i < text->size; i++)
+        a->id[i] = (unsigned char)text->bytes[i];
+    a->count = text->size;
+    return 0;
+}
+
+size_t text_broken(const struct text *text)
+{
+    return utf8_broken((struct span){text->bytes, text->size});
+}
+
+/* Other encodings and other data, which a tokenizer turns into ids as well. A few bytes may always be broken: those of a
+ * character that the text begins or ends in. */
+static int check_encoding(const struct text *text, struct error *e)
+{
+    enum { FEW = 6, PERCENT = 1 };
+    size_t wrong = text_broken(text);
+    for (const char *at = text->bytes; (at = memchr(at, 0, (size_t)(text->bytes + text->size - at))); at++)
+        wrong++;
+    return wrong <= FEW + text->size / 100 * PERCENT
+               ? 0
+               : fail(e, "%s: is not text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% at most, in UTF-8)",
+                      text->name ? text->name : "text", 100.0 * (double)wrong / (double)text->size, PERCENT);
+}
+
+int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e)
+{
+    struct ids a = {0};
+    *out = (struct tokens){0};
+    if (tokenizer && check_encoding(text, e))
+        return -1;
+    int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e) : append_bytes(&a, text, e);
+    if (result == 0 && a.count == 0)
+        result = fail(e, "%s: the tokenizer makes no tokens from it", text->name ? text->name : "text");
+    if (result)
+        free(a.id);
+    else
+        take_ids(out, &a, text->name ? strdup(text->name) : NULL);
+    return result;
+}
+
+void tokens_free(struct tokens *t)
+{
+    free(t->ids);
+    free(t->name);
+    *t = (struct tokens){0};
+}
+
+/* -- segments -- */
+
+static const char *name_of(const struct tokens *t)
+{
+    return t->name ? t->name : "tokens";
+}
+
+/* Starts and counts in units: tokens of a stream, rows of a table. */
+struct cut {
+    size_t unit; /* units a segment takes: L, or one row */
+    size_t available; /* units; by document, places for a segment */
+    size_t count, stride;
+};
+
+/* Of the documents behind the offset, with segments of `taken` tokens of theirs. */
+static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t, const struct segments_request *r,
+                          size_t taken, struct error *e)
+{
+    struct document d;
+    size_t places = 0;
+
+    if (t->columns)
+        return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
+                    name_of(t));
+    cut->stride = r->stride ? r->stride : taken;
+    for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, r->boundary);)
+        if (documents_add(all, &d, taken))
+            places += (d.count - taken) / cut->stride + 1;
+    if (!places)
+        return fail(e,
+                    "%s: no document is long enough: the longest of %zu has %zu tokens (expected at least %zu for one segment)",
+                    name_of(t), all->count, all->longest, taken);
+    cut->available = places;
+    cut->count = r->segments < places ? r->segments : places;
+    return 0;
+}
+
+static int plan_cut(struct cut *cut, struct documents *documents, const struct tokens *t, const struct segments_request *r,
+                    size_t length, struct error *e)
+{
+    int table = t->columns > 0;
+    const char *name = table ? "rows" : "tokens";
+    size_t all = table ? t->rows : t->total;
+    if (r->segments == 0)
+        return fail(e, "segments: 0 asked for (expected at least 1)");
+    if (r->offset >= all)
+        return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
+    if (r->by_document)
+        return plan_documents(cut, documents, t, r, length - (r->bos ? 1 : 0), e);
+    cut->available = all - r->offset;
+    cut->unit = table ? 1 : length;
+    if (cut->available < cut->unit)
+        return fail(e,
+                    "%s: there are %zu tokens after offset %zu (expected at least %zu for one segment; give more text or a "
+                    "smaller --length)",
+                    name_of(t), cut->available, r->offset, cut->unit);
+    size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
+    cut->count = r->segments < most ? r->segments : most;
+    cut->stride = r->stride ? r->stride : cut->count > 1 ? (cut->available - cut->unit) / (cut->count - 1) : 0;
+    return 0;
+}
+
+static int choose_length(size_t *length, const struct tokens *t, const struct segments_request *r, struct error *e)
+{
+    *length = r->length ? r->length : t->columns ? t->columns : LENGTH_DEFAULT;
+    if (*length < 2)
+        return fail(e, "%s: segments of %zu tokens (expected at least 2: one input and the target)", name_of(t), *length);
+    if (t->columns && *length > t->columns)
+        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)", name_of(t), *length, t->columns,
+                    t->columns);
+    return 0;
+}
+
+/* Copies `count` ids from t[from]; every one must be in the vocabulary. */
+static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t count, size_t vocabulary, struct error *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t id = t->ids[from + i];
+        size_t at = from + i;
+        if (id >= 0 && (size_t)id < vocabulary)
+            out[i] = id;
+        else if (t->columns)
+            return fail(e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id,
+                        at / t->columns, at % t->columns, vocabulary - 1);
+        else
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at,
+                        vocabulary - 1);
+    }
+    return 0;
+}
+
+/* Where the segments begin, one after the other, and how many documents have some. */
+static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut, const struct tokens *t,
+                            const struct segments_request *r, size_t taken)
+{
+    size_t place = 0, i = 0;
+    struct document d;
+
+    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t->ids, t->total, r->boundary);) {
+        size_t before = i;
+
+        for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count; place++) {
+            size_t wanted = r->stride ? i : (size_t)((unsigned __int128)cut->available * i / cut->count);
+
+            if (place == wanted)
+                start[i++] = d.first + first;
+            if (d.count - taken - first < cut->stride)
+                first = d.count; /* a stride may be any number */
+            else
+                first += cut->stride;
+        }
+        all->used += i > before;
+    }
+}
+
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
+                 struct error *e)
+{
+    struct cut cut = {0};
+    size_t length = 0, bytes;
+    *out = (struct segments){0};
+    if (choose_length(&length, t, r, e) || plan_cut(&cut, &out->documents, t, r, length, e))
+        return -1;
+    size_t taken = length - (r->bos ? 1 : 0);
+    if (r->bos && (r->bos_id < 0 || (size_t)r->bos_id >= vocabulary))
+        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id,
+                    vocabulary - 1);
+    if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) ||
+        !(out->ids = malloc(bytes)) || !(out->start = calloc(cut.count, sizeof *out->start))) {
+        segments_free(out);
+        return fail_memory(e, (double)cut.count * (double)length * sizeof *out->ids, "segments");
+    }
+    for (size_t i = 0; i < cut.count; i++)
+        out->start[i] = r->offset + i * cut.stride;
+    if (r->by_document)
+        start_documents(out->start, &out->documents, &cut, t, r, taken);
+    for (size_t i = 0; i < cut.count; i++) {
+        int32_t *segment = out->ids + i * length;
+        size_t start = out->start[i];
+        /* of a row, the last tokens: whatever the length, the target is the same */
+        size_t from = t->columns ? (start + 1) * t->columns - taken : start;
+        if (r->bos)
+            *segment++ = r->bos_id;
+        if (copy_ids(segment, t, from, taken, vocabulary, e)) {
+            segments_free(out);
+            return -1;
+        }
+    }
+    out->count = cut.count;
+    out->length = length;
+    out->stride = cut.stride;
+    out->overlapping = !t->columns && cut.count > 1 && cut.stride < (r->by_document ? taken : length);
+    return 0;
+}
+
+void segments_free(struct segments *s)
+{
+    free(s->ids);
+    free(s->start);
+    *s = (struct segments){0};
+}
