@@ -55,9 +55,7 @@ void erf_notes(FILE *f, const struct result *r)
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 
-        if (text_describe(f, "",
-                          &(struct text_notes){screen_text(m->name), m->bos != 0, (long)m->bos_id, (long)m->boundary,
-                                               &m->documents}))
+        if (text_describe(f, "", &(struct text_notes){screen_text(m->name), &m->bounds, &m->documents}))
             putc('\n', f);
     }
     for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)

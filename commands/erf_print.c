@@ -81,8 +81,8 @@ static struct table *differences(const struct result *r)
         static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated",
                                             "unknown: both are saturated"};
 
-        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos &&
-                        m->boundary == first->boundary;
+        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bounds.begins == first->bounds.begins &&
+                        m->bounds.boundary == first->bounds.boundary;
 
         table_cell(t, "%s", m->name);
         if (same_text && erf_difference(&difference, &lo, &hi, u, base, r->main_row) == 0) {

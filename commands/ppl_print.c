@@ -179,10 +179,10 @@ static const char *targets_of(const struct ppl_run *r)
          "every token of the text, but the first where nothing stands before it"},
         {"every token but the first of each document that is used", "every token of the documents that are used",
          "every token of the documents that are used, but the first ones where nothing stands before them"}};
-    int which = r->models[0].text.begins;
+    int which = r->models[0].text.bounds.begins;
 
     for (size_t i = 1; i < r->count; i++)
-        if (r->models[i].text.begins != r->models[0].text.begins)
+        if (r->models[i].text.bounds.begins != r->models[0].text.bounds.begins)
             which = 2;
     return of[r->options->reading.boundary != NULL][which];
 }
@@ -212,9 +212,7 @@ static void print_notes(const struct ppl_run *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        if (text_describe(stdout, "",
-                          &(struct text_notes){screen_text(m->argument->name), m->text.begins, m->text.bos, m->text.boundary,
-                                               &m->documents}))
+        if (text_describe(stdout, "", &(struct text_notes){screen_text(m->argument->name), &m->text.bounds, &m->documents}))
             putchar('\n');
     }
     for (size_t i = 1; i < r->count; i++)

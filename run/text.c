@@ -78,19 +78,19 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
 {
     int adds;
 
-    m->bos = d->bos;
+    m->bounds.bos = d->bos;
     if (is_text && open_tokenizer(m, d, path, e) != 0)
         return -1;
     if (!is_text && o->bos == BOS_ALWAYS)
         open_beside(m, path);
     if (m->tokenizer && tokenizer_bos(m->tokenizer) >= 0)
-        m->bos = tokenizer_bos(m->tokenizer);
-    m->by_document = o->boundary != NULL;
-    if (o->boundary && model_text_token(&m->boundary, m, path, "--boundary", o->boundary, is_text, e) != 0)
+        m->bounds.bos = tokenizer_bos(m->tokenizer);
+    m->bounds.boundary = -1;
+    if (o->boundary && model_text_token(&m->bounds.boundary, m, path, "--boundary", o->boundary, is_text, e) != 0)
         return -1;
     adds = is_text && m->tokenizer && tokenizer_adds_bos(m->tokenizer);
-    m->begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);
-    if (!m->begins || m->bos >= 0)
+    m->bounds.begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);
+    if (!m->bounds.begins || m->bounds.bos >= 0)
         return 0;
     return o->bos == BOS_ALWAYS
                ? fail(e,
@@ -105,24 +105,24 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
 
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p)
 {
-    if (m->bos >= 0 && !m->begins)
+    if (m->bounds.bos >= 0 && !m->bounds.begins)
         progress_message(p, "%s: segments begin without its beginning-of-text token %d (--bos always puts it there)", name,
-                         m->bos);
+                         m->bounds.bos);
 }
 
 int text_describe(FILE *f, const char *before, const struct text_notes *n)
 {
     const struct documents *d = n->documents;
 
-    if (!n->begins && !d->count)
+    if (!n->bounds->begins && !d->count)
         return 0;
     fprintf(f, "%s%s: ", before, n->name);
-    if (n->begins)
-        fprintf(f, "every segment begins with its beginning-of-text token %ld, which the length counts%s", n->bos,
+    if (n->bounds->begins)
+        fprintf(f, "every segment begins with its beginning-of-text token %d, which the length counts%s", n->bounds->bos,
                 d->count ? "; " : "");
     if (d->count)
-        fprintf(f, "%zu documents between tokens %ld: %zu used, %zu too short, whose %zu tokens are left out", d->count,
-                n->boundary, d->used, d->too_short, d->left_out);
+        fprintf(f, "%zu documents between tokens %d: %zu used, %zu too short, whose %zu tokens are left out", d->count,
+                n->bounds->boundary, d->used, d->too_short, d->left_out);
     return 1;
 }
 
@@ -155,7 +155,8 @@ void model_text_close(struct model_text *m)
 {
     tokenizer_close(m->tokenizer);
     tokens_free(&m->tokens);
-    memset(m, 0, sizeof *m);
+    m->tokenizer = NULL;
+    memset(&m->tokens, 0, sizeof m->tokens);
 }
 
 void tokens_digest(char digest[33], const struct tokens *t)

@@ -26,9 +26,7 @@ void run_text_free(struct run_text *r);
 /* How one model reads them. Zeroed: not opened. */
 struct model_text {
     struct tokenizer *tokenizer; /* NULL: bytes, or --tokens */
-    int bos; /* id of the beginning-of-text token, -1: none is named */
-    int begins; /* 1: every segment begins with it */
-    int by_document, boundary; /* 1: texts end at that token, which stands between documents */
+    struct segment_bounds bounds; /* stays when the rest is closed */
     struct tokens tokens; /* made by model_text_tokens */
 };
 
@@ -58,8 +56,7 @@ void model_text_close(struct model_text *m);
 /* What readers must know of the segments of a model. */
 struct text_notes {
     const char *name;
-    int begins;
-    long bos, boundary;
+    const struct segment_bounds *bounds;
     const struct documents *documents;
 };
 /* Writes `before`, and `NAME: ...`, or nothing; returns whether there was something to say. */

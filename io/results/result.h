@@ -67,9 +67,8 @@ struct result_model {
     char *assumed; /* what the checkpoint does not say and was taken for granted; NULL: nothing */
     size_t layers, heads, kv_heads, head_size, hidden, vocabulary;
     size_t cone, train_length; /* train_length 0: unknown */
-    size_t stride, overlapping, bos; /* of its segments; the latter two 0 or 1 */
-    size_t bos_id; /* of bos: the token that each segment begins with */
-    size_t boundary; /* the token between documents */
+    size_t stride, overlapping; /* of its segments; overlapping 0 or 1 */
+    struct segment_bounds bounds;
     struct documents documents; /* of the run; count 0: segments were not kept within any */
     double noise; /* of smoothgrad: the standard deviation */
     size_t first, run_segments; /* of a shard: the index of its first segment among those of the run, and how many that has */

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 enum kind {
     TEXT, /* char *; NULL where it is not there */
     WHOLE, /* size_t */
+    TOKEN, /* int, not below 0 */
     REAL, /* double */
     REALS, /* the thresholds */
     PART /* the shard: I/N */
@@ -74,9 +76,9 @@ static const struct row {
     {"stride", WHOLE, IN_MODEL(stride), ALWAYS, COUNT},
     {"offset", WHOLE, IN_RUN(offset), ALWAYS, COUNT},
     {"overlapping", WHOLE, IN_MODEL(overlapping), ALWAYS, 0, 1},
-    {"bos", WHOLE, IN_MODEL(bos), ALWAYS, 0, 1},
-    {"bos_id", WHOLE, IN_MODEL(bos_id), OF_BOS, COUNT},
-    {"boundary", WHOLE, IN_MODEL(boundary), OF_DOCUMENTS, COUNT},
+    {"bos", TOKEN, IN_MODEL(bounds.begins), ALWAYS, 0, 1},
+    {"bos_id", TOKEN, IN_MODEL(bounds.bos), OF_BOS, 0, INT_MAX},
+    {"boundary", TOKEN, IN_MODEL(bounds.boundary), OF_DOCUMENTS, 0, INT_MAX},
     {"documents", WHOLE, IN_MODEL(documents.count), OF_DOCUMENTS, COUNT},
     {"documents_used", WHOLE, IN_MODEL(documents.used), OF_DOCUMENTS, COUNT},
     {"documents_too_short", WHOLE, IN_MODEL(documents.too_short), OF_DOCUMENTS, COUNT},
@@ -122,7 +124,7 @@ static int is_wanted(const struct row *row, const void *value, const struct resu
     switch (row->when) {
     case ALWAYS: break;
     case WHERE_KNOWN: return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
-    case OF_BOS: return m->bos != 0;
+    case OF_BOS: return m->bounds.begins;
     case OF_DOCUMENTS: return m->documents.count != 0;
     case OF_SMOOTHGRAD: return r->attribution_samples != 0;
     case OF_A_SHARD: return r->shards != 0;
@@ -144,6 +146,7 @@ static char *write_value(const struct row *row, const void *value, const struct 
     switch (row->kind) {
     case TEXT: fputs(*(char *const *)value ? *(char *const *)value : "", f); break;
     case WHOLE: fprintf(f, "%zu", *(const size_t *)value); break;
+    case TOKEN: fprintf(f, "%d", *(const int *)value); break;
     case REAL: fputs(csv_format_real(number, *(const double *)value), f); break;
     case REALS:
         for (size_t i = 0; i < r->threshold_count; i++)
@@ -238,15 +241,21 @@ static int read_part(struct result *r, const char *text)
 static int read_value(const struct row *row, void *value, const char *text, struct result *r, struct error *e)
 {
     const char *end = "";
+    size_t number;
 
     switch (row->kind) {
     case TEXT:
         free(*(char **)value);
         return (*(char **)value = strdup(text)) ? 0 : fail_memory(e, (double)strlen(text), row->name);
     case WHOLE:
-        return read_whole_number(value, text, row->low, row->high) == 0
-                   ? 0
-                   : fail(e, "a whole number from %zu to %zu", row->low, row->high);
+    case TOKEN:
+        if (read_whole_number(&number, text, row->low, row->high) != 0)
+            return fail(e, "a whole number from %zu to %zu", row->low, row->high);
+        if (row->kind == TOKEN)
+            *(int *)value = (int)number;
+        else
+            *(size_t *)value = number;
+        return 0;
     case REAL: return read_real(value, text, &end) == 0 && !*end ? 0 : fail(e, "a number");
     case REALS: return read_thresholds(r, text) == 0 ? 0 : fail(e, "ascending numbers between 0 and 1 with commas");
     case PART: return read_part(r, text) == 0 ? 0 : fail(e, "I/N, the same for all models");
@@ -294,10 +303,12 @@ static int understand_field(struct result *r, struct result_model *m, struct res
 
 int result_understand(struct result *r, const char *path, struct error *e)
 {
-    for (size_t i = 0; i < r->model_count; i++)
+    for (size_t i = 0; i < r->model_count; i++) {
+        r->models[i].bounds = (struct segment_bounds){.bos = -1, .boundary = -1};
         for (size_t k = 0; k < r->models[i].field_count; k++)
             if (understand_field(r, &r->models[i], &r->models[i].fields[k], path, e) != 0)
                 return -1;
+    }
     for (r->main_row = 0; r->main_row < r->threshold_count && r->thresholds[r->main_row] != r->main_threshold; r->main_row++)
         ;
     return r->threshold_count && r->main_row == r->threshold_count

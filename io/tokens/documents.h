@@ -1,9 +1,17 @@
-/* Documents of a stream of tokens: its parts between the tokens that stand between unrelated texts. */
+/* Documents of a stream of tokens: its parts between the tokens that stand between unrelated texts. And what segments that are
+ * cut from it begin with and lie within. */
 #ifndef REACH_IO_TOKENS_DOCUMENTS_H
 #define REACH_IO_TOKENS_DOCUMENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Of all segments of one model. */
+struct segment_bounds {
+    int begins; /* 1: each begins with the token `bos`, which is its position 1 and counts in its length */
+    int bos; /* the beginning-of-text token, whether they begin with it or not; -1: none is known */
+    int boundary; /* the token between documents, within one of which each segment lies; -1: they lie anywhere */
+};
 
 struct document {
     size_t first, count; /* tokens */

@@ -166,7 +166,7 @@ struct cut {
 
 /* Of the documents behind the offset, with segments of `taken` tokens of theirs. */
 static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t, const struct segments_request *r,
-                          size_t taken, struct error *e)
+                          int boundary, size_t taken, struct error *e)
 {
     struct document d;
     size_t places = 0;
@@ -175,7 +175,7 @@ static int plan_documents(struct cut *cut, struct documents *all, const struct t
         return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
                     name_of(t));
     cut->stride = r->stride ? r->stride : taken;
-    for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, r->boundary);)
+    for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, boundary);)
         if (documents_add(all, &d, taken))
             places += (d.count - taken) / cut->stride + 1;
     if (!places)
@@ -188,7 +188,7 @@ static int plan_documents(struct cut *cut, struct documents *all, const struct t
 }
 
 static int plan_cut(struct cut *cut, struct documents *documents, const struct tokens *t, const struct segments_request *r,
-                    size_t length, struct error *e)
+                    const struct segment_bounds *b, size_t length, struct error *e)
 {
     int table = t->columns > 0;
     const char *name = table ? "rows" : "tokens";
@@ -197,8 +197,8 @@ static int plan_cut(struct cut *cut, struct documents *documents, const struct t
         return fail(e, "segments: 0 asked for (expected at least 1)");
     if (r->offset >= all)
         return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
-    if (r->by_document)
-        return plan_documents(cut, documents, t, r, length - (r->bos ? 1 : 0), e);
+    if (b->boundary >= 0)
+        return plan_documents(cut, documents, t, r, b->boundary, length - (b->begins ? 1 : 0), e);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
@@ -243,12 +243,12 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
 
 /* Where the segments begin, one after the other, and how many documents have some. */
 static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut, const struct tokens *t,
-                            const struct segments_request *r, size_t taken)
+                            const struct segments_request *r, int boundary, size_t taken)
 {
     size_t place = 0, i = 0;
     struct document d;
 
-    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t->ids, t->total, r->boundary);) {
+    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t->ids, t->total, boundary);) {
         size_t before = i;
 
         for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count; place++) {
@@ -265,17 +265,17 @@ static void start_documents(uint64_t *start, struct documents *all, const struct
     }
 }
 
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
-                 struct error *e)
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, const struct segment_bounds *b,
+                 size_t vocabulary, struct error *e)
 {
     struct cut cut = {0};
     size_t length = 0, bytes;
     *out = (struct segments){0};
-    if (choose_length(&length, t, r, e) || plan_cut(&cut, &out->documents, t, r, length, e))
+    if (choose_length(&length, t, r, e) || plan_cut(&cut, &out->documents, t, r, b, length, e))
         return -1;
-    size_t taken = length - (r->bos ? 1 : 0);
-    if (r->bos && (r->bos_id < 0 || (size_t)r->bos_id >= vocabulary))
-        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id,
+    size_t taken = length - (b->begins ? 1 : 0);
+    if (b->begins && (b->bos < 0 || (size_t)b->bos >= vocabulary))
+        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", b->bos,
                     vocabulary - 1);
     if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) ||
         !(out->ids = malloc(bytes)) || !(out->start = calloc(cut.count, sizeof *out->start))) {
@@ -284,15 +284,15 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     }
     for (size_t i = 0; i < cut.count; i++)
         out->start[i] = r->offset + i * cut.stride;
-    if (r->by_document)
-        start_documents(out->start, &out->documents, &cut, t, r, taken);
+    if (b->boundary >= 0)
+        start_documents(out->start, &out->documents, &cut, t, r, b->boundary, taken);
     for (size_t i = 0; i < cut.count; i++) {
         int32_t *segment = out->ids + i * length;
         size_t start = out->start[i];
         /* of a row, the last tokens: whatever the length, the target is the same */
         size_t from = t->columns ? (start + 1) * t->columns - taken : start;
-        if (r->bos)
-            *segment++ = r->bos_id;
+        if (b->begins)
+            *segment++ = b->bos;
         if (copy_ids(segment, t, from, taken, vocabulary, e)) {
             segments_free(out);
             return -1;
@@ -301,7 +301,7 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     out->count = cut.count;
     out->length = length;
     out->stride = cut.stride;
-    out->overlapping = !t->columns && cut.count > 1 && cut.stride < (r->by_document ? taken : length);
+    out->overlapping = !t->columns && cut.count > 1 && cut.stride < (b->boundary >= 0 ? taken : length);
     return 0;
 }
 

@@ -58,10 +58,6 @@ struct segments_request {
     size_t segments; /* at most this many */
     size_t stride; /* between starts; 0: spread over the stream. Rows for a table */
     size_t offset; /* tokens (rows of a table) skipped first */
-    int bos; /* 1: `bos_id` is put before each segment and counts as position 1 */
-    int32_t bos_id;
-    int by_document; /* 1: segments lie within the documents of the stream, between tokens `boundary` */
-    int32_t boundary;
 };
 
 struct segments {
@@ -69,18 +65,19 @@ struct segments {
     uint64_t *start; /* [count] index of the segment's first token in the stream (row for a table) */
     size_t count, length, stride;
     int overlapping; /* stride < length on a stream */
-    struct documents documents; /* of by_document */
+    struct documents documents; /* where segments lie within them */
 };
 
 /* By document, they begin where a document does and follow each other in it, `stride` apart or without a gap; documents that are
  * shorter than a segment are passed over. Of all such places S are taken, the first ones where a stride is given, else spread
  * evenly over them.
  *
- * Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With bos, L still counts all
- * tokens of a segment, so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and the vocabulary).
- * Too little text is an error that says how many tokens there are, how many are needed. Caller frees with segments_free. */
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
-                 struct error *e) MUST_USE;
+ * Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With a token before each, L
+ * still counts all tokens of a segment, so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and
+ * the vocabulary). Too little text is an error that says how many tokens there are, how many are needed. Caller frees with
+ * segments_free. */
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, const struct segment_bounds *b,
+                 size_t vocabulary, struct error *e) MUST_USE;
 void segments_free(struct segments *s);
 
 #endif

@@ -162,8 +162,7 @@ static char *note_of(const struct result *r)
     for (size_t i = 0; f && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 
-        any |= text_describe(f, any ? "; " : "",
-                             &(struct text_notes){m->name, m->bos != 0, (long)m->bos_id, (long)m->boundary, &m->documents});
+        any |= text_describe(f, any ? "; " : "", &(struct text_notes){m->name, &m->bounds, &m->documents});
     }
     failed = !f || ferror(f);
     if ((f && fclose(f) != 0) || failed) {

@@ -84,9 +84,7 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
     out->train_length = (size_t)d->train_length;
     out->stride = m->segments.stride;
     out->overlapping = (size_t)m->segments.overlapping;
-    out->bos = (size_t)m->begins;
-    out->bos_id = m->begins ? (size_t)m->bos : 0;
-    out->boundary = m->by_document ? (size_t)m->boundary : 0;
+    out->bounds = m->text.bounds;
     out->documents = m->segments.documents;
     out->first = m->first;
     out->run_segments = m->run_segments;

@@ -20,7 +20,7 @@ struct erf_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
     const char *folder, *adapter; /* adapter NULL: none */
     struct reading_options reading;
-    struct segments_request cut; /* length 0: 2048, or a table's columns; what of it follows from `reading` is each model's own */
+    struct segments_request cut; /* length 0: 2048, or a table's columns */
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;
     double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */

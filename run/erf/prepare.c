@@ -19,13 +19,7 @@ static int open_model(struct erf_model *m, const struct erf_options *o, int *tak
     *taken |= model_take_length(d, o->train_length);
     if (run_override(d, &o->encoding, e) != 0)
         return -1;
-    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
-        return -1;
-    m->begins = m->text.begins;
-    m->bos = m->text.bos;
-    m->by_document = m->text.by_document;
-    m->boundary = m->text.boundary;
-    return 0;
+    return model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e);
 }
 
 /* Keeps the segments of this shard. */
@@ -61,7 +55,6 @@ static int verify_model(struct erf_model *m, struct progress *p, struct error *e
 static int cut_segments(struct erf_model *m, const struct erf_options *o, struct run_text *text, struct progress *p,
                         struct error *e)
 {
-    struct segments_request request = o->cut;
     const struct decoder *d = m->decoder;
     const struct tokens *tokens = model_text_tokens(&m->text, text, p, e);
     size_t n;
@@ -69,11 +62,7 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, struct
     if (!tokens)
         return -1;
     tokens_digest(m->tokens_digest, tokens);
-    request.bos = m->begins;
-    request.bos_id = m->bos;
-    request.by_document = m->by_document;
-    request.boundary = m->boundary;
-    if (segments_cut(&m->segments, tokens, &request, (size_t)d->vocabulary, e) != 0)
+    if (segments_cut(&m->segments, tokens, &o->cut, &m->text.bounds, (size_t)d->vocabulary, e) != 0)
         return -1;
     n = m->segments.length - 1;
     if (n < 1 || n > (1UL << 30))

@@ -38,9 +38,9 @@ char *erf_settings_text(const struct erf_run *r)
         fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
         fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1,
                 m->run_segments, i + 1, m->segments.stride);
-        fprintf(f, "model %zu bos=%d\n", i + 1, m->begins ? m->bos : -1);
-        if (m->by_document)
-            fprintf(f, "model %zu boundary=%d\n", i + 1, m->boundary);
+        fprintf(f, "model %zu bos=%d\n", i + 1, m->text.bounds.begins ? m->text.bounds.bos : -1);
+        if (m->text.bounds.boundary >= 0)
+            fprintf(f, "model %zu boundary=%d\n", i + 1, m->text.bounds.boundary);
     }
     fprintf(f, "segment length=%zu\nkernels=%s\n", r->models[0].segments.length, r->kernels->name);
     for (size_t i = 0; i < r->settings->count; i++)

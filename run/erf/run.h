@@ -19,11 +19,9 @@ struct deal;
 struct erf_model {
     const struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
-    struct model_text text; /* until the segments are cut */
+    struct model_text text; /* closed once the segments are cut, but for what they begin with */
     struct segments segments; /* that this run measures */
     size_t run_segments, first; /* those of the run without --shard, and the index of the first that is measured */
-    int begins, bos; /* 1: each segment begins with that token */
-    int by_document, boundary; /* 1: each lies between two such tokens */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
     double cost[TARGETS_MAX + 1], cost_attention, cost_loss; /* operations of a segment of each target, of one of --attention, and

@@ -60,7 +60,7 @@ static int read_text(struct subject *s, struct progress *p, struct error *e)
 static int take_tokens(struct explanation *x, struct subject *s, struct progress *p, struct error *e)
 {
     const struct tokens *t = model_text_tokens(&s->reading, &s->text, p, e);
-    size_t begins = (size_t)s->reading.begins, wanted = s->options->target, total, most;
+    size_t begins = (size_t)s->reading.bounds.begins, wanted = s->options->target, total, most;
     const char *name;
 
     if (!t)
@@ -93,7 +93,7 @@ static int take_tokens(struct explanation *x, struct subject *s, struct progress
     if (!x->id)
         return fail_memory(e, (double)x->count * sizeof *x->id, "the tokens");
     if (begins)
-        x->id[0] = s->reading.bos;
+        x->id[0] = s->reading.bounds.bos;
     memcpy(x->id + begins, t->ids, (x->count + 1 - (size_t)x->predicted - begins) * sizeof *x->id);
     return 0;
 }

@@ -40,11 +40,11 @@ static int check_ids(const struct ppl_model *m, struct error *e)
     const struct tokens *t = m->tokens;
     int vocabulary = m->decoder->vocabulary;
 
-    if (m->text.begins && m->text.bos >= vocabulary)
+    if (m->text.bounds.begins && m->text.bounds.bos >= vocabulary)
         return fail(e, "%s: its beginning-of-text token %d is not in the vocabulary (expected 0 to %d)", m->argument->path,
-                    m->text.bos, vocabulary - 1);
+                    m->text.bounds.bos, vocabulary - 1);
     for (size_t i = 0; i < t->total; i++)
-        if ((t->ids[i] < 0 || t->ids[i] >= vocabulary) && !(m->text.by_document && t->ids[i] == m->text.boundary))
+        if ((t->ids[i] < 0 || t->ids[i] >= vocabulary) && !(m->text.bounds.boundary >= 0 && t->ids[i] == m->text.bounds.boundary))
             return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
                         t->name ? t->name : "tokens", (int)t->ids[i], i, m->argument->path, vocabulary - 1);
     return 0;
@@ -61,23 +61,17 @@ static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
         return -1;
     tokens_digest(m->tokens_digest, t);
     length = t->columns ? t->columns : t->total;
-    needed = o->protocol == PROTOCOL_LAST ? longest + 1 : longest + 1 - (size_t)m->text.begins;
-    if (length < needed && !m->text.by_document)
+    needed = o->protocol == PROTOCOL_LAST ? longest + 1 : longest + 1 - (size_t)m->text.bounds.begins;
+    if (length < needed && m->text.bounds.boundary < 0)
         return fail(e,
                     "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; give more text or a smaller "
                     "--context)",
                     t->name ? t->name : "tokens", length, t->columns ? " a row" : "", needed, longest,
                     o->protocol == PROTOCOL_LAST ? "its target" : "one more");
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1,
-                                           .segments = o->segments,
-                                           .stride = o->stride,
-                                           .bos = m->text.begins,
-                                           .bos_id = m->text.bos,
-                                           .by_document = m->text.by_document,
-                                           .boundary = m->text.boundary};
+        struct segments_request request = {.length = longest + 1, .segments = o->segments, .stride = o->stride};
 
-        if (segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e) != 0)
+        if (segments_cut(&m->segments, t, &request, &m->text.bounds, (size_t)m->decoder->vocabulary, e) != 0)
             return -1;
         m->documents = m->segments.documents;
         return 0;
@@ -144,8 +138,8 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
  * token before them. */
 static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
 {
-    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.begins == b->text.begins &&
-           a->text.boundary == b->text.boundary;
+    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.bounds.begins == b->text.bounds.begins &&
+           a->text.bounds.boundary == b->text.bounds.boundary;
 }
 
 /* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */

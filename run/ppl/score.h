@@ -25,8 +25,8 @@ int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const
 static inline void score_copy(int32_t *out, const int32_t *ids, size_t count, const struct model_text *text)
 {
     memcpy(out, ids, count * sizeof *out);
-    if (text->begins)
-        out[0] = text->bos;
+    if (text->bounds.begins)
+        out[0] = text->bounds.bos;
 }
 
 /* explain.c: says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that

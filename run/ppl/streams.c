@@ -9,7 +9,7 @@
 /* Adds the stream of `length` tokens from t->ids[from] on; with a beginning-of-text token, which is copied before it. */
 static void add_stream(struct ppl_model *m, size_t from, size_t length, size_t row, size_t position)
 {
-    size_t begins = (size_t)m->text.begins, i = m->stream_count++;
+    size_t begins = (size_t)m->text.bounds.begins, i = m->stream_count++;
     struct ppl_stream *s = &m->streams[i], *before = i ? s - 1 : NULL;
 
     *s = (struct ppl_stream){.ids = m->tokens->ids + from,
@@ -20,7 +20,7 @@ static void add_stream(struct ppl_model *m, size_t from, size_t length, size_t r
     if (begins) {
         int32_t *copy = m->begun + from + i;
 
-        copy[0] = m->text.bos;
+        copy[0] = m->text.bounds.bos;
         memcpy(copy + 1, m->tokens->ids + from, length * sizeof *copy);
         s->ids = copy;
     }
@@ -35,7 +35,7 @@ static int take_documents(struct ppl_model *m, size_t needed, int add, struct er
     if (t->columns)
         return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
                     t->name ? t->name : "tokens");
-    for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.boundary);)
+    for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.bounds.boundary);)
         if (!add)
             m->documents.used += (size_t)documents_add(&m->documents, &d, needed);
         else if (d.count >= needed)
@@ -52,7 +52,7 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
     const struct tokens *t = m->tokens;
     size_t count = t->columns ? t->rows : 1, length = t->columns ? t->columns : t->total, bytes;
 
-    if (m->text.by_document) {
+    if (m->text.bounds.boundary >= 0) {
         if (take_documents(m, needed, 0, e) != 0)
             return -1;
         count = m->documents.used;
@@ -60,10 +60,10 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
     m->streams = calloc(count, sizeof *m->streams);
     if (!m->streams)
         return fail_memory(e, (double)count * sizeof *m->streams, "the texts");
-    if (m->text.begins && (size_add(&bytes, t->total, count) != 0 || size_multiply(&bytes, bytes, sizeof *m->begun) != 0 ||
-                           !(m->begun = malloc(bytes))))
+    if (m->text.bounds.begins && (size_add(&bytes, t->total, count) != 0 || size_multiply(&bytes, bytes, sizeof *m->begun) != 0 ||
+                                  !(m->begun = malloc(bytes))))
         return fail_memory(e, (double)(t->total + count) * sizeof *m->begun, "the tokens");
-    if (m->text.by_document)
+    if (m->text.bounds.boundary >= 0)
         return take_documents(m, needed, 1, e);
     for (size_t i = 0; i < count; i++)
         add_stream(m, i * length, length, t->columns ? i + 1 : 0, 1);

@@ -46,7 +46,7 @@ static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *
         size_t columns = m->tokens->columns;
 
         *row = columns ? (size_t)s->start[i] + 1 : 0;
-        *position = columns ? columns : (size_t)s->start[i] + s->length - (size_t)m->text.begins;
+        *position = columns ? columns : (size_t)s->start[i] + s->length - (size_t)m->text.bounds.begins;
         return s->ids[(i + 1) * s->length - 1];
     }
     stream = ppl_stream_of(m, i);

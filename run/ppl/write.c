@@ -38,9 +38,7 @@ char *ppl_note(const struct ppl_run *r)
     for (size_t i = 0; f && i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        any |= text_describe(f, any ? "; " : "",
-                             &(struct text_notes){m->argument->name, m->text.begins, m->text.bos, m->text.boundary,
-                                                  &m->documents});
+        any |= text_describe(f, any ? "; " : "", &(struct text_notes){m->argument->name, &m->text.bounds, &m->documents});
     }
     failed = !f || ferror(f);
     if ((f && fclose(f) != 0) || failed) {

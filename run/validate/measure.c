@@ -53,7 +53,7 @@ static void replace_one(int32_t *ids, const int32_t *donor, size_t p, size_t fir
 static void make_ids(int32_t *ids, const struct validation *v, const struct erf_model *m, size_t value, size_t inputs)
 {
     const struct segments *s = &m->segments;
-    size_t n = v->positions, each = 1 + v->kept_count + v->single_count, first = (size_t)m->begins, test, change;
+    size_t n = v->positions, each = 1 + v->kept_count + v->single_count, first = (size_t)m->text.bounds.begins, test, change;
     const int32_t *own, *donor;
 
     if (value < v->kept_count * v->tests) {

@@ -27,7 +27,7 @@ int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
     v->positions = r->positions;
     v->tests = asked < s->count ? asked : s->count;
     v->kept_count = validation_kept(v->kept, v->positions);
-    v->single_count = validation_single(drawn, v->positions - (size_t)m->begins, r->options->seed, 0);
+    v->single_count = validation_single(drawn, v->positions - (size_t)m->text.bounds.begins, r->options->seed, 0);
     each = 1 + 2 * v->kept_count + v->single_count;
     v->segment = calloc(v->tests, sizeof *v->segment);
     v->where = reallocarray(NULL, v->tests, (v->single_count + 1) * sizeof *v->where);
@@ -36,7 +36,7 @@ int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
         return fail_memory(e, (double)v->tests * (double)each * sizeof *v->nll, "the losses of the validation");
     for (size_t i = 0; i < v->tests; i++) {
         v->segment[i] = (size_t)((unsigned __int128)s->count * i / v->tests); /* spread over the whole text */
-        validation_single(drawn, v->positions - (size_t)m->begins, r->options->seed, i * VALIDATION_SINGLE_MAX);
+        validation_single(drawn, v->positions - (size_t)m->text.bounds.begins, r->options->seed, i * VALIDATION_SINGLE_MAX);
         memcpy(v->where + i * v->single_count, drawn, v->single_count * sizeof *v->where);
     }
     for (size_t i = 0; i < v->values; i++)
