@@ -6,7 +6,7 @@
 #include "commands/verb.h"
 #include "io/results/result.h"
 #include "run/erf/options.h"
-#include "run/precision.h"
+#include "run/erf/precision.h"
 
 /* Runs the verb. */
 int erf_call(struct call *c, struct error *e) MUST_USE;

@@ -4,7 +4,7 @@
 #include "commands/table.h"
 #include "page/escape.h"
 #include "page/report.h"
-#include "run/outputs.h"
+#include "run/outputs/outputs.h"
 #include "version.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@ char *command_comment(const char *command)
     return asprintf(&text, "command: %s", command) < 0 ? NULL : text;
 }
 
-int results_open(struct results *r, const char *folder, const char *const *names, int force, struct error *e)
+int results_open(struct results *r, const char *folder, const struct results_layout *l, int force, struct error *e)
 {
     struct stat found;
 
@@ -40,32 +40,61 @@ int results_open(struct results *r, const char *folder, const char *const *names
         folder_unwatch(folder);
         return -1;
     }
-    for (; *names && !force; names++) {
-        char *path = results_path(folder, *names, e);
-        int there = path && access(path, F_OK) == 0;
+    if (force || !results_exist(folder, l, e))
+        return 0;
+    results_close(r);
+    return -1;
+}
 
-        if (there)
-            fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)", path);
-        free(path);
-        if (!path || there) {
-            results_close(r);
-            return -1;
-        }
+/* 1 and a message if FOLDER holds NAME with this end, or memory runs out. */
+static int is_there(const char *folder, const char *name, const char *end, struct error *e)
+{
+    char *path;
+    int found;
+
+    if (asprintf(&path, "%s/%s%s", folder, name, end) < 0) {
+        fail(e, "%s: out of memory", folder);
+        return 1;
     }
+    found = access(path, F_OK) == 0;
+    if (found)
+        fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)", path);
+    free(path);
+    return found;
+}
+
+int results_exist(const char *folder, const struct results_layout *l, struct error *e)
+{
+    for (const struct results_file *f = l->files; f->name; f++)
+        if (is_there(folder, f->name, "", e))
+            return 1;
+    for (const char *const *stem = l->stems; *stem; stem++)
+        if (is_there(folder, *stem, ".gp", e))
+            return 1;
     return 0;
 }
 
-int results_holds(const char *folder, const char *const *names, const char *path)
+/* Whether `name` is a file of the layout, or the script of a figure. */
+static int is_of(const struct results_layout *l, const char *name)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (const struct results_file *f = l->files; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return 1;
+    for (const char *const *stem = l->stems; *stem; stem++)
+        if (strncmp(*stem, name, strlen(*stem)) == 0 && strcmp(name + strlen(*stem), ".gp") == 0)
+            return 1;
+    return 0;
+}
+
+int results_holds(const char *folder, const struct results_layout *l, const char *path)
+{
+    const char *slash = strrchr(path, '/');
     char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     struct stat a, b;
     int same = parent && stat(parent, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 
     free(parent);
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return same && *names;
+    return same && is_of(l, slash ? slash + 1 : path);
 }
 
 void results_close(struct results *r)
@@ -80,27 +109,27 @@ void results_close(struct results *r)
 }
 
 /* 1 if the name is that of a file of these which a killed run had not written to its end. */
-static int is_unfinished(const char *name, const char *const *names, const char *const *stems)
+static int is_unfinished(const char *name, const struct results_layout *l)
 {
     const char *end = strstr(name, ".tmp-");
     size_t length = *name == '.' && end ? (size_t)(end - name) - 1 : 0;
 
-    for (; length && *names; names++)
-        if (strlen(*names) == length && memcmp(name + 1, *names, length) == 0)
+    for (const struct results_file *f = l->files; length && f->name; f++)
+        if (strlen(f->name) == length && memcmp(name + 1, f->name, length) == 0)
             return 1;
-    for (; length && *stems; stems++)
-        if (strncmp(name + 1, *stems, strlen(*stems)) == 0 && name[1 + strlen(*stems)] == '.')
+    for (const char *const *stem = l->stems; length && *stem; stem++)
+        if (strncmp(name + 1, *stem, strlen(*stem)) == 0 && name[1 + strlen(*stem)] == '.')
             return 1;
     return 0;
 }
 
 /* The folder is locked, so nobody else is writing them. */
-static void remove_unfinished(const char *folder, const char *const *names, const char *const *stems)
+static void remove_unfinished(const char *folder, const struct results_layout *l)
 {
     DIR *d = opendir(folder);
 
     for (struct dirent *entry; d && (entry = readdir(d));)
-        if (is_unfinished(entry->d_name, names, stems))
+        if (is_unfinished(entry->d_name, l))
             unlinkat(dirfd(d), entry->d_name, 0);
     if (d)
         closedir(d);
@@ -125,30 +154,69 @@ static int remove_figure(const char *folder, const char *stem, struct error *e)
     return remove_old(folder, name, e) != 0 || figure_remove(folder, stem, e) != 0 ? -1 : 0;
 }
 
-int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems,
-                  struct error *e)
+/* Files that are written whole under temporary names. */
+struct staged {
+    struct atomic_file *file; /* [count] */
+    size_t count;
+};
+
+static void abandon(struct staged *s)
+{
+    while (s->count > 0)
+        atomic_abandon(&s->file[--s->count]);
+    free(s->file);
+    s->file = NULL;
+}
+
+static int stage(struct staged *s, const char *folder, const struct results_layout *l, const void *found, struct error *e)
+{
+    size_t most = 0;
+
+    while (l->files[most].name)
+        most++;
+    *s = (struct staged){.file = calloc(most, sizeof *s->file)};
+    if (!s->file)
+        return fail_memory(e, (double)most * sizeof *s->file, "the files of a result");
+    for (const struct results_file *f = l->files; f->name; f++) {
+        int wanted = !f->is_wanted || f->is_wanted(found);
+        char *path = results_path(folder, f->name, e);
+        int rc = !path ? -1 : wanted ? f->write(found, path, &s->file[s->count], e) : 0;
+
+        free(path);
+        if (rc != 0)
+            return -1;
+        s->count += (size_t)wanted;
+    }
+    return 0;
+}
+
+/* Puts the files in their places. */
+static int place(struct staged *s, const char *folder, const struct results_layout *l, struct error *e)
 {
     int rc = 0;
 
     interrupt_hold();
-    for (int i = r->count > 1 ? 0 : 1; rc == 0 && names[i]; i++) /* a single file takes the place of the old one */
-        rc = remove_old(folder, names[i], e);
-    for (int i = 0; rc == 0 && stems[i]; i++)
-        rc = remove_figure(folder, stems[i], e);
+    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name; i++) /* a single file takes the place of the old one */
+        rc = remove_old(folder, l->files[i].name, e);
+    for (int i = 0; rc == 0 && l->stems[i]; i++)
+        rc = remove_figure(folder, l->stems[i], e);
     if (rc == 0)
         rc = folder_sync(folder, e);
-    while (rc == 0 && r->count > 0)
-        rc = atomic_place(&r->file[--r->count], e);
-    results_abandon(r);
-    remove_unfinished(folder, names, stems);
+    while (rc == 0 && s->count > 0)
+        rc = atomic_place(&s->file[--s->count], e);
+    abandon(s);
+    remove_unfinished(folder, l);
     interrupt_release();
     return rc;
 }
 
-void results_abandon(struct results_files *r)
+int results_write(const char *folder, const struct results_layout *l, const void *found, struct error *e)
 {
-    while (r->count > 0)
-        atomic_abandon(&r->file[--r->count]);
+    struct staged s;
+    int rc = stage(&s, folder, l, found, e) == 0 ? place(&s, folder, l, e) : -1;
+
+    abandon(&s);
+    return rc;
 }
 
 int results_drawn(int drawn, struct progress *p, const struct error *e)

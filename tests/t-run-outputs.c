@@ -1,6 +1,6 @@
 /* doc/outputs.md says of every CSV file what its table of columns says. `t-run-outputs --write` writes it so. */
 #include "io/system/file.h"
-#include "run/outputs.h"
+#include "run/outputs/outputs.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,14 +5,10 @@
 
 #include "io/results/result.h"
 #include "model/decoder.h"
+#include "run/measurement.h"
 
-struct erf_run;
-struct erf_model;
-struct journal_attention;
-
-/* measure.c: refuses what cannot fit; measures the segments that are not in the sums yet, for all models, and reduces them. */
-int attention_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
-int attention_measure(struct erf_run *r, struct error *e) MUST_USE;
+/* measure.c: `reach erf --attention`. */
+extern const struct measurement attention_measurement;
 
 /* sums.c. Layers times heads times distances. */
 size_t attention_words(const struct result_attention *a);

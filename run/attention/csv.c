@@ -65,8 +65,9 @@ static void write_head(struct csv *csv, const struct result *r, const struct res
     }
 }
 
-int attention_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
+int attention_write(const void *result, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct result *r = result;
     struct csv *csv = csv_open(path, &attention_csv, r->command, NULL, e);
 
     if (!csv)

@@ -8,7 +8,7 @@
 
 extern const struct csv_layout attention_csv;
 
-/* Writes PATH, but for the renaming. */
-int attention_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+/* Writes PATH of a struct result, but for the renaming. */
+int attention_write(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 
 #endif

@@ -29,5 +29,6 @@ void bias_run_free(struct bias_run *r);
 
 /* Writes bias.csv and the figures. Returns as figure_draw. */
 int bias_write(const struct bias_run *r, struct error *e) MUST_USE;
+extern const struct results_layout bias_layout;
 
 #endif

@@ -33,7 +33,6 @@ static int evaluate(struct bias_run *r, struct error *e)
 
 enum run_status bias_run(struct bias_run *r, struct error *e)
 {
-    static const char *const names[] = {"bias.csv", "bias.gp", "matrix.gp", NULL};
     const struct bias_options *o = r->options;
     struct results results = {.lock = -1};
     enum run_status status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, r->progress, e);
@@ -43,7 +42,7 @@ enum run_status bias_run(struct bias_run *r, struct error *e)
         return status;
     r->count = o->arguments.count;
     if (o->folder)
-        rc = results_open(&results, o->folder, names, o->force, e);
+        rc = results_open(&results, o->folder, &bias_layout, o->force, e);
     if (rc == 0)
         rc = evaluate(r, e);
     if (rc == 0 && o->folder)

@@ -12,8 +12,9 @@
 
 enum { HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
 
-static int write_csv(const struct bias_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct bias_run *r = found;
     struct csv *csv = csv_open(path, &bias_csv, r->command, NULL, e);
     size_t length = (size_t)r->options->length;
 
@@ -80,21 +81,18 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     return rc;
 }
 
+const struct results_layout bias_layout = {(const struct results_file[]){{"bias.csv", NULL, write_csv}, {NULL, NULL, NULL}},
+                                           (const char *const[]){"bias", "matrix", NULL}};
+
 int bias_write(const struct bias_run *r, struct error *e)
 {
-    static const char *const names[] = {"bias.csv", NULL}, *const stems[] = {"bias", "matrix", NULL};
-    const char *folder = r->options->folder;
-    struct results_files ready = {.count = 1};
-    char *command = NULL, *path = results_path(folder, "bias.csv", e);
+    char *command = command_comment(r->command);
     int rc = -1;
 
-    if (path && asprintf(&command, "command: %s", r->command) < 0) {
-        command = NULL;
-        fail(e, "%s: out of memory", folder);
-    }
-    if (command && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
+    if (!command)
+        fail(e, "%s: out of memory", r->options->folder);
+    else if (results_write(r->options->folder, &bias_layout, r, e) == 0)
         rc = write_figures(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
-    free(path);
     return rc;
 }

@@ -34,7 +34,7 @@ int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model 
                         .logprob = calloc(most, sizeof *b->logprob),
                         .completeness = calloc(most, sizeof *b->completeness),
                         .near_ties = calloc(most, sizeof *b->near_ties),
-                        .record = calloc(r->record_values, sizeof *b->record),
+                        .record = calloc(r->sizes.values, sizeof *b->record),
                         .scratch = calloc(length, sizeof *b->scratch)};
     return b->ids && b->norm && b->logprob && b->completeness && b->near_ties && b->record && b->scratch
                ? 0

@@ -14,7 +14,7 @@ struct batch {
     double *logprob; /* [most] */
     struct completeness *completeness; /* [most] */
     size_t *near_ties; /* [most] */
-    double *record; /* [record_values] */
+    double *record; /* [sizes.values of the journal] */
     double *scratch; /* [length] */
 };
 

@@ -195,12 +195,12 @@ static int write_fields(const struct result *r, const char *path, const struct c
     return csv_stage(csv, out, e);
 }
 
-int erf_write_curve(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
+int erf_write_curve(const void *result, const char *path, struct atomic_file *out, struct error *e)
 {
-    return write_fields(r, path, &curve_csv, curve_rows, out, e);
+    return write_fields(result, path, &curve_csv, curve_rows, out, e);
 }
 
-int erf_write_summary(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
+int erf_write_summary(const void *result, const char *path, struct atomic_file *out, struct error *e)
 {
-    return write_fields(r, path, &summary_csv, summary_rows, out, e);
+    return write_fields(result, path, &summary_csv, summary_rows, out, e);
 }

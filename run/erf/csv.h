@@ -8,8 +8,8 @@
 
 extern const struct csv_layout curve_csv, summary_csv;
 
-/* Write PATH, but for the renaming. */
-int erf_write_curve(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-int erf_write_summary(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+/* Write PATH of a struct result, but for the renaming. */
+int erf_write_curve(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int erf_write_summary(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 
 #endif

@@ -1,11 +1,10 @@
 /* The measuring of `reach erf`: engines over segments, with a journal. */
-#include "run/attention/attention.h"
 #include "run/erf/batch.h"
 #include "run/erf/deal.h"
+#include "run/erf/measurements.h"
 #include "run/erf/reduce.h"
 #include "run/interrupt.h"
 #include "run/kernels.h"
-#include "run/validate/validate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,10 +144,8 @@ int erf_measure(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count && rc == 0; i++)
         for (size_t t = 0; t < r->target_count && rc == 0; t++)
             rc = finish_target(r, i, t, e);
-    if (rc == 0 && r->options->attention)
-        rc = attention_measure(r, e);
-    if (rc == 0 && r->options->validate)
-        rc = validate_measure(r, e);
-    run_tell_products(r->kernels, r->progress); /* of the last two as well */
+    if (rc == 0)
+        rc = measurements_measure(r, e);
+    run_tell_products(r->kernels, r->progress); /* of the last ones as well */
     return rc;
 }

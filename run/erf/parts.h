@@ -1,4 +1,4 @@
-/* The parts of a run of `reach erf`. Private to run/erf, run/attention and run/precision.c. */
+/* The parts of a run of `reach erf`. Private to run/erf. */
 #ifndef REACH_RUN_ERF_PARTS_H
 #define REACH_RUN_ERF_PARTS_H
 

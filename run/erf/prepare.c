@@ -2,8 +2,8 @@
 #include "run/erf/parts.h"
 
 #include "io/element.h"
+#include "run/erf/measurements.h"
 #include "run/erf/shard.h"
-#include "run/validate/validate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static int make_target(struct erf_model *m, const struct erf_options *o, size_t 
 }
 
 /* Room for all that is measured of a model. */
-static int make_model(struct erf_model *m, const struct erf_run *r, struct error *e)
+static int make_model(struct erf_model *m, struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     struct result_model *out = m->out;
@@ -133,21 +133,17 @@ static int make_model(struct erf_model *m, const struct erf_run *r, struct error
     for (size_t i = 0; i < o->target_count; i++)
         if (o->targets[i] != length && make_target(m, o, at++, o->targets[i], e) != 0)
             return -1;
-    if (!o->attention)
-        return 0;
-    out->attention.layers = (size_t)m->decoder->layers;
-    out->attention.heads = (size_t)m->decoder->heads;
-    out->attention.positions = r->positions;
-    return result_attention_room(&out->attention, e);
+    return measurements_room(r, m, e);
 }
 
-/* Also how much a segment's record in the journal holds: the norms of all layers, two numbers more of integrated gradients, and
- * one of models with experts. */
+/* Also how much the records of the journal hold, a segment's the norms of all layers, two numbers more of integrated gradients,
+ * and one of models with experts. */
 static int lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     size_t length = r->positions + 1;
 
+    r->sizes.models = r->count;
     r->target_count = 1;
     for (size_t i = 0; i < o->target_count; i++) {
         if (o->targets[i] > length)
@@ -163,11 +159,9 @@ static int lay_out(struct erf_run *r, struct error *e)
             return fail_memory(e, INFINITY, "the norms of all layers");
         values -= o->attribution == ATTRIBUTION_INTEGRATED ? 0 : 2;
         values += decoder_has_experts(r->models[i].decoder);
-        r->record_values = values > r->record_values ? values : r->record_values;
-        if (make_model(&r->models[i], r, e) != 0 || (o->validate && validate_room(r, &r->models[i], e) != 0))
+        r->sizes.values = values > r->sizes.values ? values : r->sizes.values;
+        if (make_model(&r->models[i], r, e) != 0)
             return -1;
-        values = validate_record(r->models[i].out->validation);
-        r->record_values = values > r->record_values ? values : r->record_values;
     }
     return 0;
 }

@@ -1,9 +1,8 @@
 /* The journal of a run: begun, or gone on with. */
 #include "io/element.h"
 #include "io/results/journal.h"
-#include "run/attention/attention.h"
+#include "run/erf/measurements.h"
 #include "run/erf/parts.h"
-#include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,7 @@ char *erf_settings_text(const struct erf_run *r)
 }
 
 /* The values of a segment are the norms of all layers, then the two of struct completeness, then with experts the near ties, then
- * nothing up to record_values. */
+ * nothing up to the values of a record. */
 static int take_segment(struct erf_run *r, const struct erf_model *m, const struct journal_segment *s)
 {
     struct result_field *fields;
@@ -87,12 +86,7 @@ static int take_record(void *context, const struct journal_record *record)
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    switch (record->kind) {
-    case JOURNAL_ATTENTION: return attention_resume(m->out, &record->attention);
-    case JOURNAL_LOSSES: return validate_resume(m->out->validation, &record->losses);
-    case JOURNAL_SEGMENT: break;
-    }
-    return take_segment(r, m, &record->segment);
+    return record->kind == JOURNAL_SEGMENT ? take_segment(r, m, &record->segment) : measurements_resume(m, record);
 }
 
 /* Says what of a journal could not be taken over. */
@@ -131,19 +125,13 @@ void erf_journal_remove(const char *path)
 
 int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
 {
-    struct journal_sizes sizes = {.models = r->count, .values = r->record_values};
     struct journal_found found = {.absent = 1};
     char *settings = erf_settings_text(r);
 
     if (!settings)
         return fail(e, "out of memory for the settings");
-    for (size_t i = 0; i < r->count; i++) {
-        size_t words = attention_words(&r->result.models[i].attention);
-
-        sizes.words = words > sizes.words ? words : sizes.words;
-    }
     if (r->options->resume)
-        r->journal = journal_resume(path, &sizes, settings, take_record, r, &found, e);
+        r->journal = journal_resume(path, &r->sizes, settings, take_record, r, &found, e);
     else if (!r->options->force && access(path, F_OK) == 0) {
         fail(e, "%s: an unfinished run is kept here (expected --resume to go on with it, or --force to start afresh)", path);
         found.absent = 0;
@@ -152,7 +140,7 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
         tell_found(r, path, &found);
     else if (found.absent) {
         remove_sums(path);
-        r->journal = journal_create(path, &sizes, settings, e);
+        r->journal = journal_create(path, &r->sizes, settings, e);
     }
     free(settings);
     return r->journal ? 0 : -1;
@@ -164,9 +152,8 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
 
-        *total += m->segments.count * (r->target_count + (r->options->attention ? 1 : 0));
-        *total += m->out->validation ? m->out->validation->values : 0;
-        *done += m->out->attention.measured + validate_done(m->out->validation);
+        *total += m->segments.count * r->target_count;
+        measurements_count(r, m, total, done);
         for (size_t t = 0; t < r->target_count; t++)
             for (size_t k = 0; k < m->segments.count; k++)
                 *done += erf_fields(m, t)->status[k] != 0;
@@ -178,12 +165,8 @@ void erf_count_costs(const struct erf_run *r, double *total, double *done)
     *total = *done = 0;
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
-        double losses = m->out->validation ? (double)m->out->validation->values : 0,
-               attended = r->options->attention ? (double)m->segments.count : 0;
 
-        *total += losses * m->cost_loss + attended * m->cost_attention;
-        *done += (double)validate_done(m->out->validation) * m->cost_loss +
-                 (double)m->out->attention.measured * m->cost_attention;
+        measurements_costs(r, m, total, done);
         for (size_t t = 0; t < r->target_count; t++)
             for (size_t k = 0; k < m->segments.count; k++) {
                 *total += m->cost[t];

@@ -3,8 +3,8 @@
 #include "io/results/journal.h"
 #include "io/system/atomic.h"
 #include "plots/figure.h"
-#include "run/attention/attention.h"
 #include "run/erf/deal.h"
+#include "run/erf/measurements.h"
 #include "run/erf/parts.h"
 #include "run/erf/reduce.h"
 #include "run/erf/write.h"
@@ -12,7 +12,6 @@
 #include "run/kernels.h"
 #include "run/ranks.h"
 #include "run/results.h"
-#include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,8 +29,7 @@ int erf_open_kernels(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 
-        if (erf_engine_estimate(r, m, e) != 0 || (r->options->attention && attention_estimate(r, m, e) != 0) ||
-            (r->options->validate && validate_estimate(r, m, e) != 0) ||
+        if (erf_engine_estimate(r, m, e) != 0 || measurements_estimate(r, m, e) != 0 ||
             (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
             return -1;
     }
@@ -49,7 +47,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     if (erf_open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
-    if (r->target_count > 1 || r->options->attention || r->options->validate) /* more than one run of the model a segment */
+    if (r->target_count > 1 || measurements_asked(r->options)) /* more than one run of the model a segment */
         r->progress->unit = "runs";
     if (done)
         progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
@@ -101,11 +99,10 @@ end:
 
 int erf_run(struct erf_run *r, struct error *e)
 {
-    static const char *const none[] = {NULL};
     struct results place;
     int rc;
 
-    if (erf_prepare(r, e) != 0 || results_open(&place, r->options->folder, none, 1, e) != 0)
+    if (erf_prepare(r, e) != 0 || results_open(&place, r->options->folder, NULL, 1, e) != 0)
         return -1;
     rc = run_in_folder(r, e);
     results_close(&place);
@@ -120,8 +117,7 @@ void erf_run_free(struct erf_run *r)
         segments_free(&m->segments);
         model_text_close(&m->text);
         decoder_close(m->decoder);
-        if (m->out)
-            validate_free(m->out->validation);
+        measurements_close(m);
     }
     free(r->models);
     result_free(&r->result);

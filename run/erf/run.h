@@ -2,6 +2,7 @@
 #ifndef REACH_RUN_ERF_RUN_H
 #define REACH_RUN_ERF_RUN_H
 
+#include "io/results/journal.h"
 #include "io/results/result.h"
 #include "io/tokens/tokens.h"
 #include "kernels/ops.h"
@@ -12,8 +13,9 @@
 #include "run/settings.h"
 #include "run/text.h"
 
-struct journal;
 struct deal;
+
+enum { MEASUREMENTS_MAX = 8 }; /* beside the gradients: run/erf/measurements.c */
 
 /* One model of a run while it goes on. */
 struct erf_model {
@@ -24,8 +26,8 @@ struct erf_model {
     size_t run_segments, first; /* those of the run without --shard, and the index of the first that is measured */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
-    double cost[TARGETS_MAX + 1], cost_attention, cost_loss; /* operations of a segment of each target, of one of --attention, and
-                                                                of a loss of --validate */
+    double cost[TARGETS_MAX + 1]; /* operations of a segment of each target */
+    double cost_beside[MEASUREMENTS_MAX]; /* of a step of each measurement */
     struct result_model *out; /* what is measured, in the run's result */
 };
 
@@ -41,7 +43,7 @@ struct erf_run {
     struct erf_model *models;
     size_t positions; /* L-1 */
     size_t target_count;
-    size_t record_values; /* of a segment's record in the journal */
+    struct journal_sizes sizes;
     struct kernels *kernels;
     struct journal *journal;
     struct deal *deal; /* with other ranks; NULL: alone */

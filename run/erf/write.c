@@ -2,92 +2,74 @@
 
 #include "plots/figure.h"
 #include "plots/result.h"
-#include "run/attention/csv.h"
 #include "run/erf/csv.h"
-#include "run/results.h"
-#include "run/validate/write.h"
+#include "run/erf/measurements.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static int always(const struct result *r)
+static int always(const void *result)
 {
-    (void)r;
+    (void)result;
     return 1;
 }
 
-static int has_attention(const struct result *r)
+static int has_layers(const void *result)
 {
-    return r->models[0].attention.rows != NULL;
-}
+    const struct result *r = result;
 
-static int has_validation(const struct result *r)
-{
-    return r->models[0].validation != NULL;
-}
-
-static int has_layers(const struct result *r)
-{
     return r->by_layer;
 }
 
-static int has_targets(const struct result *r)
+static int has_targets(const void *result)
 {
+    const struct result *r = result;
     const struct result_model *m = &r->models[0];
 
     return m->fields[m->field_count - 1].target != m->fields[0].target;
 }
 
-static int stage_h5(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
+static int stage_h5(const void *result, const char *path, struct atomic_file *out, struct error *e)
 {
-    return result_stage(path, r, out, e);
+    return result_stage(path, result, out, e);
 }
 
-/* All files that a result may have; the first one is what makes them a result. */
-static const struct {
-    const char *name;
-    int (*is_wanted)(const struct result *r);
-    int (*write)(const struct result *r, const char *path, struct atomic_file *out, struct error *e);
-} files[] = {{"erf.h5", always, stage_h5},
-             {"curve.csv", always, erf_write_curve},
-             {"summary.csv", always, erf_write_summary},
-             {"attention.csv", has_attention, attention_write},
-             {"validation.csv", has_validation, validate_write}};
+/* Of the gradients; those of the measurements follow. The first file is what makes them a result. */
+static const struct results_file files[] = {{"erf.h5", NULL, stage_h5},
+                                            {"curve.csv", NULL, erf_write_curve},
+                                            {"summary.csv", NULL, erf_write_summary}};
+static const struct result_figure figures[] = {{"erf", always, figure_result},
+                                               {"layers", has_layers, figure_layers},
+                                               {"targets", has_targets, figure_targets}};
+enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
 
-const struct erf_figure erf_figures[ERF_FIGURES] = {{"erf", always, figure_result},
-                                                    {"layers", has_layers, figure_layers},
-                                                    {"targets", has_targets, figure_targets},
-                                                    {"attention", has_attention, figure_attention},
-                                                    {"validation", has_validation, validate_draw}};
-enum { FILES = sizeof files / sizeof *files };
-_Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes this many");
-
-static int is_there(const char *folder, const char *name, const char *end, struct error *e)
+const struct result_figure *erf_figure(size_t i)
 {
-    char *path;
-    int found;
+    return i < FIGURES ? &figures[i] : measurements[i - FIGURES].how ? &measurements[i - FIGURES].how->figure : NULL;
+}
 
-    if (asprintf(&path, "%s/%s%s", folder, name, end) < 0) {
-        fail(e, "%s: out of memory", folder);
-        return 1;
-    }
-    found = access(path, F_OK) == 0;
-    if (found)
-        fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)", path);
-    free(path);
-    return found;
+/* All that a result may have. */
+struct layout {
+    struct results_file files[FILES + MEASUREMENTS_MAX + 1];
+    const char *stems[FIGURES + MEASUREMENTS_MAX + 1];
+    struct results_layout all; /* of the two */
+};
+
+static const struct results_layout *lay_out(struct layout *l)
+{
+    *l = (struct layout){.all = {l->files, l->stems}};
+    memcpy(l->files, files, sizeof files);
+    for (size_t k = 0; measurements[k].how; k++)
+        l->files[FILES + k] = measurements[k].how->file;
+    for (size_t i = 0; erf_figure(i); i++)
+        l->stems[i] = erf_figure(i)->stem;
+    return &l->all;
 }
 
 int erf_results_exist(const char *folder, struct error *e)
 {
-    for (int i = 0; i < FILES; i++)
-        if (is_there(folder, files[i].name, "", e))
-            return 1;
-    for (int i = 0; i < ERF_FIGURES; i++)
-        if (is_there(folder, erf_figures[i].stem, ".gp", e))
-            return 1;
-    return 0;
+    struct layout l;
+
+    return results_exist(folder, lay_out(&l), e);
 }
 
 /* The scripts are written also where pictures cannot be drawn. */
@@ -96,10 +78,9 @@ static int draw(const struct result *r, const char *folder, const char *formats,
     struct error why = {""};
     int missing = 0;
 
-    for (int i = 0; i < ERF_FIGURES; i++) {
-        int rc = erf_figures[i].is_wanted(r)
-                     ? erf_figures[i].draw(folder, erf_figures[i].stem, r, &(struct figure_style){.formats = formats}, e)
-                     : 0;
+    for (size_t i = 0; erf_figure(i); i++) {
+        const struct result_figure *one = erf_figure(i);
+        int rc = one->is_wanted(r) ? one->draw(folder, one->stem, r, &(struct figure_style){.formats = formats}, e) : 0;
 
         if (rc < 0)
             return -1;
@@ -125,25 +106,10 @@ static void tell_near_ties(const struct result *r, struct progress *p)
 
 int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
-    const char *names[FILES + 1] = {NULL}, *stems[ERF_FIGURES + 1] = {NULL}; /* of this run or an earlier one */
-    struct results_files ready = {.count = 0};
+    struct layout l;
 
     if (result_describe(r, e) != 0)
         return -1;
     tell_near_ties(r, p);
-    for (int i = 0; i < FILES; i++) {
-        int wanted = files[i].is_wanted(r);
-        char *path = results_path(folder, names[i] = files[i].name, e);
-        int rc = !path ? -1 : wanted ? files[i].write(r, path, &ready.file[ready.count], e) : 0;
-
-        free(path);
-        if (rc != 0) {
-            results_abandon(&ready);
-            return -1;
-        }
-        ready.count += wanted;
-    }
-    for (int i = 0; i < ERF_FIGURES; i++)
-        stems[i] = erf_figures[i].stem;
-    return results_place(&ready, folder, names, stems, e) != 0 ? -1 : draw(r, folder, formats, p, e);
+    return results_write(folder, lay_out(&l), r, e) != 0 ? -1 : draw(r, folder, formats, p, e);
 }

@@ -26,5 +26,6 @@ int explain_measure(struct explain_run *r, struct error *e) MUST_USE;
 int explain_read(struct explain_run *r, struct error *e) MUST_USE;
 int explain_reduce(struct explanation *x, struct error *e) MUST_USE;
 int explain_write(const struct explain_run *r, struct error *e) MUST_USE;
+extern const struct results_layout explain_layout;
 
 #endif

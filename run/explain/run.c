@@ -4,12 +4,11 @@
 
 int explain_run(struct explain_run *r, struct error *e)
 {
-    static const char *const names[] = {"explain.csv", "explain.html", NULL};
     const struct explain_options *o = r->options;
     struct results place = {.lock = -1};
     int rc;
 
-    if (o->folder && results_open(&place, o->folder, names, o->force, e) != 0)
+    if (o->folder && results_open(&place, o->folder, &explain_layout, o->force, e) != 0)
         return -1;
     rc = (r->argument ? explain_measure(r, e) : explain_read(r, e)) != 0 || explain_reduce(&r->found, e) != 0 ||
                  (o->folder && explain_write(r, e) != 0)

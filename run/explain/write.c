@@ -80,8 +80,9 @@ static int write_rows(struct csv *csv, const struct explanation *x, struct error
     return rc;
 }
 
-static int write_csv(const struct explain_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct explain_run *r = found;
     char *note = note_of(&r->found);
     struct csv *csv = note ? csv_open(path, &explain_csv, r->command, note, e) : NULL;
 
@@ -96,8 +97,10 @@ static int write_csv(const struct explain_run *r, const char *path, struct atomi
     return -1;
 }
 
-static int write_page(const struct explain_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_page(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct explain_run *r = found;
+
     if (atomic_open(out, path, e) != 0)
         return -1;
     if (page_explain(out->stream, &r->found, r->command, REACH_VERSION) == 0)
@@ -106,18 +109,12 @@ static int write_page(const struct explain_run *r, const char *path, struct atom
     return fail(e, "%s: out of memory", path);
 }
 
+const struct results_layout explain_layout = {(const struct results_file[]){{"explain.csv", NULL, write_csv},
+                                                                            {"explain.html", NULL, write_page},
+                                                                            {NULL, NULL, NULL}},
+                                              (const char *const[]){NULL}};
+
 int explain_write(const struct explain_run *r, struct error *e)
 {
-    static const char *const names[] = {"explain.csv", "explain.html", NULL}, *const stems[] = {NULL};
-    struct results_files ready = {.count = 2};
-    const char *folder = r->options->folder;
-    char *table = results_path(folder, names[0], e), *page = table ? results_path(folder, names[1], e) : NULL;
-    int rc = page && write_csv(r, table, &ready.file[0], e) == 0 && write_page(r, page, &ready.file[1], e) == 0
-                 ? results_place(&ready, folder, names, stems, e)
-                 : -1;
-
-    results_abandon(&ready);
-    free(table);
-    free(page);
-    return rc;
+    return results_write(r->options->folder, &explain_layout, r, e);
 }

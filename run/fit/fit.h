@@ -67,5 +67,6 @@ int fit_sandwich(struct fit_run *r, struct error *e) MUST_USE;
 
 /* Writes fit.csv and the figure. Returns as figure_draw. */
 int fit_write(const struct fit_run *r, struct error *e) MUST_USE;
+extern const struct results_layout fit_layout;
 
 #endif

@@ -79,7 +79,6 @@ static int is_csv_path(const char *text)
 
 enum run_status fit_run(struct fit_run *r, struct error *e)
 {
-    static const char *const names[] = {"fit.csv", "fit.gp", NULL};
     const struct fit_options *o = r->options;
     struct results results = {.lock = -1};
     struct formula_error problem;
@@ -106,7 +105,7 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
     if (status != RUN_DONE)
         return status;
     if (o->folder)
-        rc = results_open(&results, o->folder, names, o->force, e);
+        rc = results_open(&results, o->folder, &fit_layout, o->force, e);
     if (rc == 0)
         rc = solve(r, e);
     if (rc == 0 && r->is_sandwich)

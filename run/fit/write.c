@@ -34,8 +34,9 @@ static void write_rows(struct csv *csv, const struct fit_run *r, const struct fi
                      });
 }
 
-static int write_csv(const struct fit_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct fit_run *r = found;
     struct csv *csv = csv_open(path, &fit_csv, r->command, NULL, e);
 
     if (!csv)
@@ -98,19 +99,18 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
     return rc;
 }
 
+const struct results_layout fit_layout = {(const struct results_file[]){{"fit.csv", NULL, write_csv}, {NULL, NULL, NULL}},
+                                          (const char *const[]){"fit", NULL}};
+
 int fit_write(const struct fit_run *r, struct error *e)
 {
-    static const char *const names[] = {"fit.csv", NULL}, *const stems[] = {"fit", NULL};
-    const char *folder = r->options->folder;
-    struct results_files ready = {.count = 1};
-    char *command = command_comment(r->command), *path = results_path(folder, "fit.csv", e);
+    char *command = command_comment(r->command);
     int rc = -1;
 
     if (!command)
-        fail(e, "%s: out of memory", folder);
-    else if (path && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
+        fail(e, "%s: out of memory", r->options->folder);
+    else if (results_write(r->options->folder, &fit_layout, r, e) == 0)
         rc = write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
-    free(path);
     return rc;
 }

@@ -55,13 +55,12 @@ static int merge_in_folder(struct result *out, const struct merge_request *q, st
 
 int merge_run(struct result *out, const struct merge_request *q, struct error *e)
 {
-    static const char *const none[] = {NULL};
     struct results place = {.lock = -1};
     struct shard *shards = NULL;
     int rc = -1;
 
     *out = (struct result){0};
-    if (check_places(q, e) == 0 && shards_open(&shards, &q->folders, e) == 0 && results_open(&place, q->folder, none, 1, e) == 0)
+    if (check_places(q, e) == 0 && shards_open(&shards, &q->folders, e) == 0 && results_open(&place, q->folder, NULL, 1, e) == 0)
         rc = merge_in_folder(out, q, shards, e);
     results_close(&place);
     shards_free(shards, q->folders.count);

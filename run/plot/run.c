@@ -121,7 +121,7 @@ int plot_run(struct plot_run *r, struct error *e)
     command = command_comment(r->command);
     if (!command)
         fail(e, "%s: out of memory", o->folder);
-    else if (results_open(&place, o->folder, (const char *const[]){NULL}, 1, e) == 0 && (o->force || check_new(r, e) == 0)) {
+    else if (results_open(&place, o->folder, NULL, 1, e) == 0 && (o->force || check_new(r, e) == 0)) {
         r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
         rc = results_drawn(r->drawn, r->progress, e);
     }

@@ -67,8 +67,9 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
                                     .needed_q90 = (long long)ppl_gain_quantile(r, m, 0.9)});
 }
 
-int ppl_gain_write(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e)
+int ppl_gain_write(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct ppl_run *r = found;
     struct csv *csv = csv_open(path, &gain_csv, r->command, NULL, e);
 
     if (!csv)

@@ -100,10 +100,11 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
 /* The least context that is enough for a share `p` of the targets. */
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
 /* gain.csv, and gain.gp with its pictures. */
-int ppl_gain_write(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int ppl_gain_write(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command, struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;
+extern const struct results_layout ppl_layout;
 
 #endif

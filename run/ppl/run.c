@@ -6,16 +6,15 @@
 
 int ppl_run(struct ppl_run *r, struct error *e)
 {
-    static const char *const names[] = {"ppl.csv", "ppl.gp", "gain.csv", "gain.gp", NULL};
     const struct ppl_options *o = r->options;
     struct results results = {.lock = -1};
     int rc;
 
-    if (o->folder && o->per_token && results_holds(o->folder, names, o->per_token))
+    if (o->folder && o->per_token && results_holds(o->folder, &ppl_layout, o->per_token))
         return fail(e, "--per-token %s: is a file of the results in %s (expected another FILE)", o->per_token, o->folder);
     if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
         return -1;
-    rc = o->folder ? results_open(&results, o->folder, names, o->force, e) : 0;
+    rc = o->folder ? results_open(&results, o->folder, &ppl_layout, o->force, e) : 0;
     if (rc == 0)
         rc = ppl_measure(r, e);
     if (ppl_tokens_close(r, rc == 0, e) != 0)

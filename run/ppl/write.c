@@ -48,8 +48,9 @@ char *ppl_note(const struct ppl_run *r)
     return note;
 }
 
-static int write_csv(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct ppl_run *r = found;
     char *note = ppl_note(r);
     struct csv *csv = note ? csv_open(path, &ppl_csv, r->command, *note ? note : NULL, e) : NULL;
 
@@ -121,36 +122,30 @@ end:
     return rc;
 }
 
-/* The table of --gain beside ppl.csv. */
-static int stage_gain(struct results_files *ready, const struct ppl_run *r, const char *folder, struct error *e)
+static int has_gain(const void *found)
 {
-    char *path = results_path(folder, "gain.csv", e);
-    int rc = path ? ppl_gain_write(r, path, &ready->file[ready->count], e) : -1;
+    const struct ppl_run *r = found;
 
-    ready->count += rc == 0;
-    free(path);
-    return rc;
+    return r->options->gain;
 }
+
+const struct results_layout ppl_layout = {(const struct results_file[]){{"ppl.csv", NULL, write_csv},
+                                                                        {"gain.csv", has_gain, ppl_gain_write},
+                                                                        {NULL, NULL, NULL}},
+                                          (const char *const[]){"ppl", "gain", NULL}};
 
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {
-    static const char *const names[] = {"ppl.csv", "gain.csv", NULL}, *const stems[] = {"ppl", "gain", NULL};
-    struct results_files ready = {.count = 0};
-    char *path = results_path(folder, "ppl.csv", e), *command = path ? command_comment(r->command) : NULL;
+    char *command = command_comment(r->command);
     int rc = -1, drawn;
 
-    if (path && !command)
+    if (!command)
         fail(e, "%s: out of memory", folder);
-    if (command && write_csv(r, path, &ready.file[0], e) == 0) {
-        ready.count = 1;
-        if ((!r->options->gain || stage_gain(&ready, r, folder, e) == 0) && results_place(&ready, folder, names, stems, e) == 0) {
-            rc = write_figure(r, folder, command, e);
-            if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, folder, command, e)) != 0)
-                rc = drawn;
-        }
+    else if (results_write(folder, &ppl_layout, r, e) == 0) {
+        rc = write_figure(r, folder, command, e);
+        if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, folder, command, e)) != 0)
+            rc = drawn;
     }
-    results_abandon(&ready);
     free(command);
-    free(path);
     return rc;
 }

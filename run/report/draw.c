@@ -69,8 +69,8 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
 {
     switch (s->file.kind) {
     case REPORT_ERF:
-        for (size_t i = 0; i < ERF_FIGURES; i++) {
-            const struct erf_figure *one = &erf_figures[i];
+        for (size_t i = 0; erf_figure(i); i++) {
+            const struct result_figure *one = erf_figure(i);
 
             if (one->is_wanted(&s->result) &&
                 take(r, s, one->stem, one->draw(r->drawn_in, one->stem, &s->result, &(struct figure_style){.formats = "svg"}, e),

@@ -114,8 +114,9 @@ static void write_row(struct csv *csv, const struct trf_run *r, const struct trf
                                       .incoherent = (long long)x->slow.incoherent});
 }
 
-int trf_write_rotary(const struct trf_run *r, const char *path, struct atomic_file *out, struct error *e)
+int trf_write_rotary(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct trf_run *r = found;
     struct csv *csv = csv_open(path, &rotary_csv, r->command, NULL, e);
 
     if (!csv)

@@ -8,7 +8,6 @@
 
 enum run_status trf_run(struct trf_run *r, struct error *e)
 {
-    static const char *const names[] = {"trf.csv", "rotary.csv", "trf.gp", NULL};
     const struct trf_options *o = r->options;
     struct results results = {.lock = -1};
     enum run_status status;
@@ -18,9 +17,9 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         fail(e, "%s: exists (expected another --certificate FILE, or --force)", o->certificate);
         return RUN_FAILED;
     }
-    if (status == RUN_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)
+    if (status == RUN_DONE && o->folder && results_open(&results, o->folder, &trf_layout, o->force, e) != 0)
         return RUN_FAILED;
-    if (status == RUN_DONE && o->certificate && o->folder && results_holds(o->folder, names, o->certificate)) {
+    if (status == RUN_DONE && o->certificate && o->folder && results_holds(o->folder, &trf_layout, o->certificate)) {
         fail(e, "--certificate %s: is a file of the results in %s (expected another FILE)", o->certificate, o->folder);
         status = RUN_FAILED;
     }

@@ -109,11 +109,12 @@ int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
 long trf_train_length(const struct trf_run *r, int argument);
 /* Writes trf.csv, rotary.csv where an argument has rotary positions, and the figure. Returns as figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
+extern const struct results_layout trf_layout;
 /* Writes options->certificate: what was proved of each head, for a checker. A mean kernel has none of its own. */
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
 /* rotary.csv, not yet in its place. */
 struct atomic_file;
-int trf_write_rotary(const struct trf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int trf_write_rotary(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 /* The figure alone. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
 

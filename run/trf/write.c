@@ -59,8 +59,9 @@ static void write_head(struct csv *csv, const struct trf_run *r, const struct tr
                 write_row(csv, r, head, layer, length, depth, i);
 }
 
-static int write_csv(const struct trf_run *r, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct trf_run *r = found;
     struct csv *csv = csv_open(path, &trf_csv, r->command, NULL, e);
 
     if (!csv)
@@ -80,28 +81,27 @@ static int write_csv(const struct trf_run *r, const char *path, struct atomic_fi
     return csv_stage(csv, out, e);
 }
 
+static int has_rotary(const void *found)
+{
+    const struct trf_run *r = found;
+
+    return r->rotary_count > 0;
+}
+
+const struct results_layout trf_layout = {(const struct results_file[]){{"trf.csv", NULL, write_csv},
+                                                                        {"rotary.csv", has_rotary, trf_write_rotary},
+                                                                        {NULL, NULL, NULL}},
+                                          (const char *const[]){"trf", NULL}};
+
 int trf_write(const struct trf_run *r, struct error *e)
 {
-    static const char *const names[] = {"trf.csv", "rotary.csv", NULL}, *const stems[] = {"trf", NULL};
-    const char *folder = r->options->folder;
-    struct results_files ready = {.count = 0};
-    char *command = command_comment(r->command), *path = results_path(folder, "trf.csv", e),
-         *rotary = results_path(folder, "rotary.csv", e);
+    char *command = command_comment(r->command);
     int rc = -1;
 
     if (!command)
-        fail(e, "%s: out of memory", folder);
-    else if (path && rotary && write_csv(r, path, &ready.file[0], e) == 0) {
-        ready.count = 1;
-        if (r->rotary_count == 0 || trf_write_rotary(r, rotary, &ready.file[1], e) == 0) {
-            ready.count += r->rotary_count > 0;
-            if (results_place(&ready, folder, names, stems, e) == 0)
-                rc = trf_write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
-        }
-    }
-    results_abandon(&ready);
+        fail(e, "%s: out of memory", r->options->folder);
+    else if (results_write(r->options->folder, &trf_layout, r, e) == 0)
+        rc = trf_write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
-    free(path);
-    free(rotary);
     return rc;
 }

@@ -1,32 +1,28 @@
 /* The losses of `reach erf --validate`: an engine for each number of inputs that are read alone, and one for all that read as
  * many as there are. */
-#include "io/results/journal.h"
 #include "model/score.h"
-#include "run/erf/parts.h"
 #include "run/interrupt.h"
 #include "run/validate/validate.h"
+#include "run/validate/write.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct engine_request request_of(const struct erf_run *r, size_t positions, size_t segments)
+static struct engine_request request_of(const struct measured *m, size_t positions, size_t segments)
 {
-    return (struct engine_request){.kind = REQUEST_SCORE,
-                                   .positions = (int)positions,
-                                   .memory = r->options->machine.memory,
-                                   .segments = segments,
-                                   .score = {.outputs = 1}};
+    return (struct engine_request){
+        .kind = REQUEST_SCORE, .positions = (int)positions, .memory = m->memory, .segments = segments, .score = {.outputs = 1}};
 }
 
-int validate_estimate(const struct erf_run *r, struct erf_model *m, struct error *e)
+static int estimate(const struct measured *m, double *cost, struct error *e)
 {
-    struct engine_request request = request_of(r, r->positions, m->segments.count);
+    struct engine_request request = request_of(m, m->positions, m->segments->count);
     struct memory_plan plan;
 
-    if (engine_estimate(&plan, r->kernels, m->decoder, &request, e) != 0)
+    if (engine_estimate(&plan, m->kernels, m->decoder, &request, e) != 0)
         return -1;
-    m->cost_loss = plan.flops; /* of the whole context, which most losses have */
+    *cost = plan.flops; /* of the whole context, which most losses have */
     return 0;
 }
 
@@ -50,10 +46,10 @@ static void replace_one(int32_t *ids, const int32_t *donor, size_t p, size_t fir
 }
 
 /* Inputs and target of loss number `value` of v->nll: ids [inputs + 1]. A beginning-of-text token stays. */
-static void make_ids(int32_t *ids, const struct validation *v, const struct erf_model *m, size_t value, size_t inputs)
+static void make_ids(int32_t *ids, const struct validation *v, const struct measured *m, size_t value, size_t inputs)
 {
-    const struct segments *s = &m->segments;
-    size_t n = v->positions, each = 1 + v->kept_count + v->single_count, first = (size_t)m->text.bounds.begins, test, change;
+    const struct segments *s = m->segments;
+    size_t n = v->positions, each = 1 + v->kept_count + v->single_count, first = (size_t)m->bounds->begins, test, change;
     const int32_t *own, *donor;
 
     if (value < v->kept_count * v->tests) {
@@ -84,12 +80,12 @@ static size_t next_run(const struct validation *v, size_t *first, size_t end, si
     return count;
 }
 
-static int keep(struct erf_run *r, const struct erf_model *m, size_t first, size_t count, struct error *e)
+static int keep(const struct measured *m, size_t first, size_t count, struct error *e)
 {
     const struct validation *v = m->out->validation;
     const struct journal_record record = {
         .kind = JOURNAL_LOSSES,
-        .model = (uint32_t)(m - r->models),
+        .model = (uint32_t)m->model,
         .losses = {.first = first, .count = count, .values = v->nll + first},
     };
 
@@ -97,16 +93,16 @@ static int keep(struct erf_run *r, const struct erf_model *m, size_t first, size
         if (!isfinite(v->nll[i]))
             return fail(e, "%s: --validate: log p of a target is not finite where inputs are changed (expected finite numbers)",
                         m->argument->path);
-    if (journal_append(r->journal, &record, e) != 0)
+    if (journal_append(m->journal, &record, e) != 0)
         return -1;
-    progress_step_of(r->progress, count, m->cost_loss, m->argument->name);
+    progress_step_of(m->progress, count, m->cost, m->argument->name);
     return 0;
 }
 
 /* Measures the losses [first, end) that read so many inputs. */
-static int measure_range(struct erf_run *r, const struct erf_model *m, size_t first, size_t end, size_t inputs, struct error *e)
+static int measure_range(const struct measured *m, size_t first, size_t end, size_t inputs, struct error *e)
 {
-    struct engine_request request = request_of(r, inputs, end - first);
+    struct engine_request request = request_of(m, inputs, end - first);
     struct validation *v = m->out->validation;
     size_t most, count, width = inputs + 1;
     struct engine *g = NULL;
@@ -118,10 +114,10 @@ static int measure_range(struct erf_run *r, const struct erf_model *m, size_t fi
         return 0;
     if (interrupt_wanted())
         return fail(e, "interrupted");
-    if (!(g = engine_create(r->kernels, m->decoder, &request, e)))
+    if (!(g = engine_create(m->kernels, m->decoder, &request, e)))
         return -1;
     most = (size_t)engine_plan(g)->batch;
-    most = most < r->record_values ? most : r->record_values;
+    most = most < m->record_values ? most : m->record_values;
     ids = reallocarray(NULL, most, width * sizeof *ids);
     logprob = calloc(most, sizeof *logprob);
     if (!ids || !logprob) {
@@ -135,11 +131,11 @@ static int measure_range(struct erf_run *r, const struct erf_model *m, size_t fi
         }
         for (size_t i = 0; i < count; i++)
             make_ids(ids + i * width, v, m, first + i, inputs);
-        if (engine_score(g, logprob, ids, (int)count, e) != 0 || erf_unchanged(r, e) != 0)
+        if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
         for (size_t i = 0; i < count; i++)
             v->nll[first + i] = -logprob[i];
-        if (keep(r, m, first, count, e) != 0)
+        if (keep(m, first, count, e) != 0)
             goto end;
     }
     rc = 0;
@@ -164,24 +160,41 @@ static void pass_excluded(struct validation *v, const struct result_field *f)
     }
 }
 
-static int measure_model(struct erf_run *r, const struct erf_model *m, struct error *e)
+static int measure(const struct measured *m, struct error *e)
 {
     struct validation *v = m->out->validation;
 
     pass_excluded(v, result_main(m->out));
     for (size_t k = 0; k < v->kept_count; k++)
-        if (measure_range(r, m, k * v->tests, (k + 1) * v->tests, v->kept[k], e) != 0)
+        if (measure_range(m, k * v->tests, (k + 1) * v->tests, v->kept[k], e) != 0)
             return -1;
-    if (measure_range(r, m, v->kept_count * v->tests, v->values, v->positions, e) != 0)
+    if (measure_range(m, v->kept_count * v->tests, v->values, v->positions, e) != 0)
         return -1;
-    progress_log(r->progress, "%s: the validation is measured", m->argument->name);
-    return validate_reduce(v, m->out, e);
-}
-
-int validate_measure(struct erf_run *r, struct error *e)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (measure_model(r, &r->models[i], e) != 0)
-            return -1;
+    progress_log(m->progress, "%s: the validation is measured", m->argument->name);
     return 0;
 }
+
+static int reduce(const struct measured *m, struct error *e)
+{
+    return validate_reduce(m->out->validation, m->out, e);
+}
+
+static int is_there(const void *result)
+{
+    const struct result *r = result;
+
+    return r->models[0].validation != NULL;
+}
+
+const struct measurement validation_measurement = {
+    .kind = JOURNAL_LOSSES,
+    .room = validate_room,
+    .estimate = estimate,
+    .resume = validate_resume,
+    .count = validate_count,
+    .measure = measure,
+    .reduce = reduce,
+    .close = validate_close,
+    .file = {"validation.csv", is_there, validate_write},
+    .figure = {"validation", is_there, validate_draw},
+};

@@ -1,8 +1,6 @@
 #include "run/validate/validate.h"
 
 #include "io/element.h"
-#include "io/results/journal.h"
-#include "run/erf/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +10,10 @@ const char *const validation_names[VALIDATION_KINDS] = {"truncated", "replaced",
 
 const double validation_within = 0.05;
 
-int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
+int validate_room(const struct measured *m, struct journal_sizes *most, struct error *e)
 {
-    const struct segments *s = &m->segments;
-    size_t asked = (size_t)r->options->validate, each, drawn[VALIDATION_SINGLE_MAX];
+    const struct segments *s = m->segments;
+    size_t asked = (size_t)m->asked, own = m->positions - (size_t)m->bounds->begins, record, each, drawn[VALIDATION_SINGLE_MAX];
     struct validation *v;
 
     if (s->count < 2)
@@ -24,11 +22,13 @@ int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
     v = m->out->validation = calloc(1, sizeof *v);
     if (!v)
         return fail_memory(e, sizeof *v, "the validation");
-    v->positions = r->positions;
+    v->positions = m->positions;
     v->tests = asked < s->count ? asked : s->count;
     v->kept_count = validation_kept(v->kept, v->positions);
-    v->single_count = validation_single(drawn, v->positions - (size_t)m->text.bounds.begins, r->options->seed, 0);
-    each = 1 + 2 * v->kept_count + v->single_count;
+    v->single_count = validation_single(drawn, own, m->seed, 0);
+    record = 1 + v->kept_count + v->single_count; /* those of a test that read all inputs */
+    most->values = record > most->values ? record : most->values;
+    each = record + v->kept_count;
     v->segment = calloc(v->tests, sizeof *v->segment);
     v->where = reallocarray(NULL, v->tests, (v->single_count + 1) * sizeof *v->where);
     if (!v->segment || !v->where || size_multiply(&v->values, v->tests, each) != 0 ||
@@ -36,7 +36,7 @@ int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
         return fail_memory(e, (double)v->tests * (double)each * sizeof *v->nll, "the losses of the validation");
     for (size_t i = 0; i < v->tests; i++) {
         v->segment[i] = (size_t)((unsigned __int128)s->count * i / v->tests); /* spread over the whole text */
-        validation_single(drawn, v->positions - (size_t)m->text.bounds.begins, r->options->seed, i * VALIDATION_SINGLE_MAX);
+        validation_single(drawn, own, m->seed, i * VALIDATION_SINGLE_MAX);
         memcpy(v->where + i * v->single_count, drawn, v->single_count * sizeof *v->where);
     }
     for (size_t i = 0; i < v->values; i++)
@@ -44,8 +44,10 @@ int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e)
     return 0;
 }
 
-void validate_free(struct validation *v)
+void validate_close(struct result_model *m)
 {
+    struct validation *v = m->validation;
+
     if (!v)
         return;
     free(v->segment);
@@ -53,26 +55,26 @@ void validate_free(struct validation *v)
     free(v->nll);
     free(v->rows);
     free(v);
+    m->validation = NULL;
 }
 
-size_t validate_record(const struct validation *v)
+int validate_resume(struct result_model *m, const struct journal_record *record)
 {
-    return v ? 1 + v->kept_count + v->single_count : 0;
-}
+    struct validation *v = m->validation;
+    const struct journal_losses *kept = &record->losses;
 
-int validate_resume(struct validation *v, const struct journal_losses *kept)
-{
     if (!v || kept->first > v->values || kept->count > v->values - kept->first)
         return -1;
     memcpy(v->nll + kept->first, kept->values, kept->count * sizeof *kept->values);
     return 0;
 }
 
-size_t validate_done(const struct validation *v)
+void validate_count(const struct result_model *m, size_t *steps, size_t *done)
 {
-    size_t done = 0;
+    const struct validation *v = m->validation;
 
-    for (size_t i = 0; v && i < v->values; i++)
-        done += !isnan(v->nll[i]);
-    return done;
+    *steps = v->values;
+    *done = 0;
+    for (size_t i = 0; i < v->values; i++)
+        *done += !isnan(v->nll[i]);
 }

@@ -4,14 +4,9 @@
 #define REACH_RUN_VALIDATE_VALIDATE_H
 
 #include "analyze/validation.h"
-#include "io/error.h"
+#include "run/measurement.h"
 
 #include <stddef.h>
-
-struct erf_run;
-struct erf_model;
-struct journal_losses;
-struct result;
 
 enum validation_kind {
     VALIDATION_TRUNCATED, /* only the last inputs are read */
@@ -52,21 +47,16 @@ struct validation {
     struct validation_mean correlation, within_octaves; /* over the tests */
 };
 
-/* room.c: room for the tests of a model whose segments are cut, and which they are. */
-int validate_room(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
-void validate_free(struct validation *v);
-/* The most numbers that a record of the journal must hold. */
-size_t validate_record(const struct validation *v);
-/* Takes the numbers of a record over. -1 if they are not of this run. */
-int validate_resume(struct validation *v, const struct journal_losses *kept);
-size_t validate_done(const struct validation *v);
+/* measure.c: `reach erf --validate`. */
+extern const struct measurement validation_measurement;
 
-/* measure.c: refuses what cannot fit; measures what is missing, of all models, and reduces it. */
-int validate_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
-int validate_measure(struct erf_run *r, struct error *e) MUST_USE;
+/* room.c, as struct measurement says: the tests of a model whose segments are cut, which they are, and their losses. */
+int validate_room(const struct measured *m, struct journal_sizes *most, struct error *e) MUST_USE;
+int validate_resume(struct result_model *m, const struct journal_record *kept) MUST_USE;
+void validate_count(const struct result_model *m, size_t *steps, size_t *done);
+void validate_close(struct result_model *m);
 
 /* reduce.c: from losses to rows. */
-struct result_model;
 int validate_reduce(struct validation *v, const struct result_model *m, struct error *e) MUST_USE;
 
 #endif

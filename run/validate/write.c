@@ -60,8 +60,9 @@ const struct csv_layout validation_csv = {
     .count = sizeof columns / sizeof *columns,
 };
 
-int validate_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
+int validate_write(const void *result, const char *path, struct atomic_file *out, struct error *e)
 {
+    const struct result *r = result;
     struct csv *csv = csv_open(path, &validation_csv, r->command, NULL, e);
 
     if (!csv)

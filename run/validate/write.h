@@ -9,8 +9,8 @@
 
 extern const struct csv_layout validation_csv;
 
-/* Writes PATH, but for the renaming. */
-int validate_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+/* Writes PATH of a struct result, but for the renaming. */
+int validate_write(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 /* As plots/result.h; folder and stem say where. */
 int validate_draw(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                   struct error *e) MUST_USE;

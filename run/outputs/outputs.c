@@ -1,4 +1,4 @@
-#include "run/outputs.h"
+#include "run/outputs/outputs.h"
 
 #include "run/attention/csv.h"
 #include "run/bias/columns.h"

@@ -1,6 +1,6 @@
 /* All CSV files that are written, by their tables of columns. */
-#ifndef REACH_RUN_OUTPUTS_H
-#define REACH_RUN_OUTPUTS_H
+#ifndef REACH_RUN_OUTPUTS_OUTPUTS_H
+#define REACH_RUN_OUTPUTS_OUTPUTS_H
 
 #include "io/formats/csv.h"
 

@@ -1,4 +1,4 @@
-#include "run/precision.h"
+#include "run/erf/precision.h"
 
 #include "model/engine.h"
 #include "run/erf/parts.h"

@@ -1,6 +1,6 @@
 /* How far a run is from the float64 reference. */
-#ifndef REACH_RUN_PRECISION_H
-#define REACH_RUN_PRECISION_H
+#ifndef REACH_RUN_ERF_PRECISION_H
+#define REACH_RUN_ERF_PRECISION_H
 
 #include "run/erf/run.h"
 
