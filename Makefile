@@ -606,10 +606,10 @@ deb: dist
 
 .PHONY: dist deb
 
-# ---- doc/outputs.md from the tables of columns ----
-outputs: $(BUILD)/tests/t-run-outputs $(BUILD)/tests/t-commands-families $(BUILD)/reach
-	$(Q)$< --write
-	$(Q)REACH=$(BUILD)/reach $(BUILD)/tests/t-commands-families --write
+# ---- what documents and the package in python/ say of the program's tables, from these ----
+WRITTEN := run-outputs commands-families analyze-preset-lists
+outputs: $(WRITTEN:%=$(BUILD)/tests/t-%) $(BUILD)/reach
+	$(Q)for t in $(WRITTEN); do REACH=$(BUILD)/reach $(BUILD)/tests/t-$$t --write || exit 1; done
 
 # ---- one hand: the layout is that of clang-format 14; other versions lay out differently, so they are not asked ----
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 || command -v clang-format) clang-format)

@@ -1,6 +1,7 @@
 /* doc/families.md has what `reach families` lists. `t-commands-families --write` writes it so. */
 #include "io/system/file.h"
 #include "tests/program.h"
+#include "tests/written.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,39 +13,24 @@
 
 #include <cmocka.h>
 
-#define PAGE "doc/families.md"
-static const char begin[] = "<!-- families -->\n```\n", end[] = "```\n<!-- end of families -->\n";
-
-/* The page with the list between its marks as it is now; the caller frees both. */
-static char *new_page(char **old)
+static void write_list(FILE *f, const void *unused)
 {
-    struct error e = {""};
     struct outcome o = reach("families");
-    char *text = NULL, *from, *to;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
 
-    *old = file_read_whole(PAGE, 1 << 20, &(size_t){0}, &e);
-    if (o.status != 0 || !f || !*old || !(from = strstr(*old, begin)) || !(to = strstr(*old, end))) {
-        fprintf(stderr, "%s: cannot be read, or has lost its marks %s", PAGE, begin);
+    (void)unused;
+    if (o.status != 0)
         exit(1);
-    }
-    fwrite(*old, 1, (size_t)(from - *old) + strlen(begin), f);
     fputs(o.out, f);
-    fputs(to, f);
-    fclose(f);
     outcome_free(&o);
-    return text;
 }
+
+static const struct written part = {"doc/families.md", "<!-- families -->\n```\n", "```\n<!-- end of families -->\n", write_list,
+                                    NULL};
 
 static void test_page(void **state)
 {
-    char *old, *page = new_page(&old);
-
     (void)state;
-    if (strcmp(old, page) != 0)
-        fail_msg("%s does not list what reach families does: make outputs", PAGE);
-    free(old), free(page);
+    written_check(&part, 1);
 }
 
 /* The list names types that are read and those that are not, and wants no operands. */
@@ -89,14 +75,7 @@ int main(int argc, char **argv)
 
     if (program_open() != 0)
         return 1;
-    if (argc > 1 && strcmp(argv[1], "--write") == 0) {
-        char *old, *page = new_page(&old);
-        FILE *f = fopen(PAGE, "w");
-
-        if (!f || fputs(page, f) < 0 || fclose(f))
-            return 1;
-        free(old), free(page);
-        return program_close(NULL);
-    }
+    if (written_wanted(argc, argv))
+        return written_write(&part, 1) != 0 || program_close(NULL) != 0;
     return cmocka_run_group_tests(tests, NULL, program_close);
 }

@@ -1,23 +1,22 @@
-/* doc/outputs.md says of every CSV file what its table of columns says. `t-run-outputs --write` writes it so. */
-#include "io/system/file.h"
+/* The documents and the package in python/ say of every CSV file what its table of columns says. `t-run-outputs --write` writes
+ * them so. */
 #include "run/outputs/outputs.h"
+#include "tests/written.h"
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE "doc/outputs.md"
-static const char begin[] = "<!-- columns -->\n", end[] = "<!-- end of columns -->\n";
+static const char *const kinds[] = {[CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
 
-static void write_columns(FILE *f)
+/* doc/outputs.md: all that the tables say. */
+static void write_tables(FILE *f, const void *unused)
 {
-    static const char *const kinds[] = {[CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
-
+    (void)unused;
     for (size_t i = 0; i < output_count; i++) {
         const struct csv_layout *l = outputs[i];
 
@@ -33,36 +32,102 @@ static void write_columns(FILE *f)
     fputs("\n", f);
 }
 
-/* The page with the tables between its marks as they are now; the caller frees both. */
-static char *new_page(char **old)
+/* The names of all columns, with `between` and what `kind_of` says of each. */
+static char *names_of(const struct csv_layout *l, const char *between, const char *(*kind_of)(const struct csv_column *))
 {
-    struct error e = {""};
-    char *text = NULL, *from, *to;
+    char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
 
-    *old = file_read_whole(PAGE, 1 << 20, &(size_t){0}, &e);
-    if (!f || !*old || !(from = strstr(*old, begin)) || !(to = strstr(*old, end))) {
-        fprintf(stderr, "%s: cannot be read, or has lost its marks %s", PAGE, begin);
-        exit(1);
-    }
-    from += strlen(begin);
-    fwrite(*old, 1, (size_t)(from - *old), f);
-    write_columns(f);
-    fputs(to, f);
+    for (size_t k = 0; k < l->count; k++)
+        fprintf(f, "%s%s%s", k ? between : "", l->columns[k].name, kind_of ? kind_of(&l->columns[k]) : "");
     fclose(f);
     return text;
 }
 
-static void test_page(void **state)
+/* python/reach_results/tables.py: names and kinds. */
+static const char *python_kind(const struct csv_column *c)
 {
-    char *old, *page = new_page(&old);
+    return c->kind == CSV_TEXT ? "" : c->kind == CSV_WHOLE ? (c->may_be_empty ? ":w?" : ":w") : c->may_be_empty ? ":r?" : ":r";
+}
+
+static void write_python(FILE *f, const void *unused)
+{
+    enum { WIDTH = 100 };
+
+    (void)unused;
+    for (size_t i = 0; i < output_count; i++) {
+        const struct csv_layout *l = outputs[i];
+        char *names = names_of(l, " ", python_kind), key[32];
+        int is_file = strstr(l->file, ".csv") != NULL, begins;
+
+        snprintf(key, sizeof key, "%.*s", is_file ? (int)strcspn(l->file, ".") : 9, is_file ? l->file : "per-token");
+        begins = fprintf(f, "    \"%s\": ", key);
+        if ((size_t)begins + strlen(names) + 3 <= WIDTH) {
+            fprintf(f, "\"%s\",\n", names);
+        } else {
+            char *ended = NULL;
+
+            assert_true(asprintf(&ended, "%s\"\"\",", names) > 0);
+            fputs("\"\"\"", f);
+            written_wrap(f, ended, (size_t)begins + 3, WIDTH, "        ");
+            free(ended);
+        }
+        free(names);
+    }
+}
+
+/* The manual pages: what a row is, and names. */
+static void write_manual(FILE *f, const void *from)
+{
+    const struct csv_layout *l = from;
+    char *names = names_of(l, ", ", NULL), *text = NULL;
+
+    assert_true(asprintf(&text, "Columns %s.", names) > 0);
+    fprintf(f, "A row stands for %s.\n", l->row);
+    written_wrap(f, text, 0, 90, "");
+    free(text);
+    free(names);
+}
+
+enum { PARTS_MAX = 32 };
+
+/* All parts: of each manual page those that it has marks for. */
+static size_t all_parts(struct written out[PARTS_MAX])
+{
+    static const struct {
+        const char *page, *file;
+    } manuals[] = {
+        {"doc/reach.1", "curve.csv"},      {"doc/reach.1", "summary.csv"},         {"doc/reach.1", "attention.csv"},
+        {"doc/reach.1", "validation.csv"}, {"doc/reach-ppl.1", "ppl.csv"},         {"doc/reach-ppl.1", "gain.csv"},
+        {"doc/reach-trf.1", "trf.csv"},    {"doc/reach-trf.1", "rotary.csv"},      {"doc/reach-fit.1", "fit.csv"},
+        {"doc/reach-bias.1", "bias.csv"},  {"doc/reach-explain.1", "explain.csv"}, {"doc/reach-ppl.1", "FILE of --per-token"},
+    };
+    static char marks[PARTS_MAX][64];
+    size_t count = 0;
+
+    out[count++] = (struct written){"doc/outputs.md", "<!-- columns -->\n", "<!-- end of columns -->\n", write_tables, NULL};
+    out[count++] = (struct written){"python/reach_results/tables.py", "COLUMNS = {  # by make outputs\n", "}\n", write_python,
+                                    NULL};
+    for (size_t i = 0; i < output_count; i++) {
+        size_t k = 0;
+
+        while (k < sizeof manuals / sizeof *manuals && strcmp(manuals[k].file, outputs[i]->file) != 0)
+            k++;
+        if (k == sizeof manuals / sizeof *manuals)
+            fail_msg("%s: no manual page has its columns", outputs[i]->file);
+        snprintf(marks[i], sizeof marks[i], ".\\\" columns of %s, by make outputs\n", outputs[i]->file);
+        out[count++] = (struct written){manuals[k].page, marks[i], ".\\\" end of columns\n", write_manual, outputs[i]};
+    }
+    return count;
+}
+
+static void test_pages(void **state)
+{
+    struct written parts[PARTS_MAX];
 
     (void)state;
-    if (strcmp(page, old) != 0)
-        fail_msg("%s is not what the tables of columns say (make outputs)", PAGE);
-    free(page);
-    free(old);
+    written_check(parts, all_parts(parts));
 }
 
 /* 1 if the line of units names the column, or its quantity for a bound or quantile of it: erf for erf_lo. */
@@ -96,13 +161,10 @@ static void test_columns(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_columns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages), cmocka_unit_test(test_columns)};
+    struct written parts[PARTS_MAX];
 
-    if (argc > 1 && strcmp(argv[1], "--write") == 0) {
-        char *old, *page = new_page(&old);
-        FILE *f = fopen(PAGE, "w");
-
-        return f && fputs(page, f) >= 0 && fclose(f) == 0 ? 0 : 1;
-    }
+    if (written_wanted(argc, argv))
+        return written_write(parts, all_parts(parts));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

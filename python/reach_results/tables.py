@@ -15,24 +15,27 @@ if TYPE_CHECKING:
     import pandas
 
 # The columns of each file, in their order. :w are whole numbers, :r numbers, with ? where one may be missing; others are text.
-COLUMNS = {
+COLUMNS = {  # by make outputs
     "curve": "model position:w distance:w s:r c:r c_lo:r c_hi:r target:w layer:w attribution",
-    "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w saturated:w erf_q10:w erf_median:w
-        erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r ppl:r target:w layer:w attribution growth:r? growth_lo:r?
-        growth_hi:r?""",
-    "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
-    "validation": """model change tokens:w tests:w nll_change:r nll_change_lo:r? nll_change_hi:r? size:r size_lo:r? size_hi:r?
-        gradient:r within:r enough:w enough_lo:w? enough_hi:w? enough_gradient:r correlation:r? correlation_lo:r?
-        correlation_hi:r? octaves:r? octaves_lo:r? octaves_hi:r?""",
-    "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
-        diff_se:r? p:r?""",
-    "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r? rest_lo:r? rest_hi:r? within:r
-        needed:r enough:r needed_q10:w needed_median:w needed_q90:w""",
+    "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w
+        saturated:w erf_q10:w erf_median:w erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r
+        ppl:r target:w layer:w attribution growth:r? growth_lo:r? growth_hi:r?""",
+    "attention": """model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict
+        segments:w excluded:w""",
+    "validation": """model change tokens:w tests:w nll_change:r nll_change_lo:r? nll_change_hi:r?
+        size:r size_lo:r? size_hi:r? gradient:r within:r enough:w enough_lo:w? enough_hi:w?
+        enough_gradient:r correlation:r? correlation_lo:r? correlation_hi:r? octaves:r?
+        octaves_lo:r? octaves_hi:r?""",
+    "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w?
+        seconds_per_token:r? diff:r? diff_se:r? p:r?""",
+    "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r?
+        rest_lo:r? rest_hi:r? within:r needed:r enough:r needed_q10:w needed_median:w
+        needed_q90:w""",
     "per-token": "model context:w row:w? position:w id:w nll:r piece",
-    "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi layer:w? log10_trf_lo:r?
-        log10_trf_hi:r?""",
-    "rotary": """formula layer:w? inputs:w? turned:w still:r verdict distance:w? window:w? train_length:w?
-        slowest:r quarter_turn:w? whole_turn:w? layers:w coherence incoherent:w?""",
+    "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi
+        layer:w? log10_trf_lo:r? log10_trf_hi:r?""",
+    "rotary": """formula layer:w? inputs:w? turned:w still:r verdict distance:w? window:w?
+        train_length:w? slowest:r quarter_turn:w? whole_turn:w? layers:w coherence incoherent:w?""",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
     "explain": "model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w",
