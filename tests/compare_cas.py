@@ -14,6 +14,7 @@ import os
 import resource
 import subprocess
 import sys
+import textwrap
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -208,11 +209,12 @@ def write_page(page, cases, tools, answers):
     version = metadata.version
     names = {"reach": "`reach trf`", "sympy": f"SymPy {version('sympy')}, `Sum(...).is_convergent()`", "mpmath": f"mpmath {version('mpmath')}, `nsum`",
              "pari": f"PARI (cypari {version('cypari')}), `sumpos`"}
-    out = ["# Beside computer algebra", "",
-           f"Made by `make compare-cas COUNT={len(cases)}` (tests/compare_cas.py). The first {len(cases)} biases of tests/goldens/series/natural.tsv without every fifth: does the sum of exp(b(t)),",
-           f"t = 0, 1, 2, ..., converge, and what is it? Each program has {LIMIT} s of processor time for a bias. SymPy is asked for the verdict; mpmath and PARI give values, which are right",
-           "within 10^-6 of B where the sum converges, and right where it does not if they say so. A number for a sum that diverges, or a wrong one, is wrong: nothing tells the",
-           "user. The verdicts of the file were found by hand and by rules of its own script; B is the interval of `reach`, which tests hold against sums of mpmath.", "",
+    prose = (f"Made by `make compare-cas COUNT={len(cases)}` (tests/compare_cas.py). The question is: does the sum of exp(b(t)), t = 0, 1, 2, ..., "
+             f"converge, and to what? It is asked of the first {len(cases)} biases of tests/goldens/series/natural.tsv, leaving out every fifth. Each program has {LIMIT} s of "
+             "processor time per bias. SymPy is asked for the verdict. mpmath and PARI give values. If the sum converges, a value within 10^-6 of B is right; if it "
+             "diverges, saying so is right. A wrong number, or any number for a sum that diverges, counts as wrong, because nothing warns the user. The verdicts of "
+             "the file were found by hand and by rules of its own script; B is the interval of `reach`, which tests check against sums of mpmath.")
+    out = ["# Compared with computer algebra", "", *textwrap.wrap(prose, 100, break_long_words=False, break_on_hyphens=False), "",
            "| program | right | wrong | undecided, or an error | out of time | seconds, median | longest |", "|---|---|---|---|---|---|---|"]
     for tool in tools:
         mine = [answers[f"{tool}\t{r['formula']}"] for r in cases]
