@@ -20,6 +20,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 
 import distances
 import figures
@@ -64,7 +65,21 @@ def render(text, names, where):
             return str(eval(match[1].replace("\n", " "), names))
         except Exception as error:
             raise SystemExit(f"build.py: {where}: {{{{{match[1]}}}}}: {error}")
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?s)\{\{(.+?)\}\}", value, blocks(text, names)))
+    return wrapped(re.sub(r"\n{3,}", "\n\n", re.sub(r"(?s)\{\{(.+?)\}\}", value, blocks(text, names))))
+
+
+def wrapped(page):
+    """The page with its prose filled to 100 columns: tables, code, headings and images stay. No line begins with a sign or a number that Markdown would take for a list."""
+    def filled(block):
+        if re.match(r"[|#!]|    ", block):
+            return block
+        mark = re.match(r"(- |\d+\. )?", block)[0]
+        text = re.sub(r" (?=([-+*=#]|\d+[.)]) )|`[^`]*`", lambda m: m[0].replace(" ", "\0"), " ".join(block.split()))
+        return textwrap.fill(text, 100, subsequent_indent=" " * len(mark), break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+    def paragraph(match):
+        lines = match[0].rstrip("\n")
+        return "\n".join(map(filled, re.split(r"\n(?=- |\d+\. )" if re.match(r"- |1\. ", lines) else r"\n(?=\|)", lines))) + "\n"
+    return re.sub(r"(?:^.+\n?)+", paragraph, page, flags=re.M)
 
 
 def same_curve(path, other):

@@ -98,7 +98,7 @@ def cost_of(*models):
 
 
 def costs_table():
-    return markdown(["model", "seconds a segment", "to `none`", "least to most", "memory, MB"],
+    return markdown(["model", "seconds per segment", "to `none`", "least to most", "memory, MB"],
                     [[f"`{r['model']}`", f"{float(r['seconds']):.4f}", f"{float(r['ratio']):.2f}", f"{float(r['ratio_least']):.2f} to {float(r['ratio_most']):.2f}", f"{float(r['memory']):.0f}"] for r in costed()])
 
 

@@ -122,7 +122,7 @@ def unlike_zero(pairs, half_of=1.96, degrees=None):
 def many_tests(pairs, **how):
     """A sentence: how many of these differences are told from 0, and how many when their number is corrected for."""
     one, all_of_them = unlike_zero(pairs, **how)
-    return f"Of {len(pairs)} differences {one} have an interval without 0; corrected for their number by Holm's method, {all_of_them} differ from 0 at 0.05."
+    return f"Of {len(pairs)} differences {one} have an interval without 0; with Holm's correction for their number, {all_of_them} differ from 0 at 0.05."
 
 
 def at_once(number):

@@ -108,7 +108,7 @@ def real_decay():
         raise ValueError("the real models decay otherwise than the sentence says")
     slopes = " and ".join("{:.2f}".format(row["value"]) for row in near.values())
     floors = " and ".join(interval((row["value"], row["lo"], row["hi"])) for row in far.values())
-    return f"The two real models have {slopes} up to 127, and from 128 on nearly a floor: {floors}, as a power law with a constant has. "
+    return f"The two real models have exponents of {slopes} up to 127. From 128 on they are nearly flat ({floors}), like a power law with a constant. "
 
 
 def exponents(first, names=None):
