@@ -93,7 +93,7 @@ static void errors_are_one_line(void **state)
         {"trf rope:64,longrope", 2, "from a checkpoint"},
         {"trf rope:64,yarn:factor=4", 2, "original=NUMBER"},
         {"trf rope:64,dynamic:factor=4", 2, "needs factor"},
-        {"trf rope:64 --set base=2", 2, "no parameter"},
+        {"trf rope:64 --set base=2", 2, "not a parameter"},
         {"trf runs/none", 1, "no such file"},
         {"trf folder", 1, "folder"},
         {"trf trained --heads 4", 2, "--heads 4: is of formulas and presets"},
