@@ -82,7 +82,7 @@ int commands_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe ends no run */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
-        fprintf(stderr, "reach help: %s: is one too many (expected reach help VERB)\n", screen_text(argv[3]));
+        fprintf(stderr, "reach help: %s: unexpected argument (expected reach help VERB)\n", screen_text(argv[3]));
     } else if (!strcmp(name, "help") && argc == 3) {
         if ((v = find(argv[2])))
             status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});

@@ -11,7 +11,7 @@ static const char *const layer_choices[] = {"all", "none", NULL};
 #define MOST ((double)(1L << 40))
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read through each model's own tokenizer, or as bytes where there is none and the vocabulary is 256; "
+    TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its vocabulary is 256; "
              ".gz is unpacked, - is standard input; may be repeated: files are joined in order"),
     TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment a row): .npy of integers, "
                ".h5 (its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"),
@@ -122,7 +122,7 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     ATTRIBUTION_ROW(
-        "what stands for position m in place of its gradient g_m (default %s): inputxgrad, e_m g_m element by element; ig, "
+        "what replaces the gradient g_m of position m (default %s): inputxgrad, e_m g_m element by element; ig, "
         "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
         "samples of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"),
     DEVICE_ROW,
@@ -154,12 +154,13 @@ static const struct option_row rows[] = {
      .group = GROUP_RUN,
      .flags = OPTION_RESULT},
     {.name = "resume",
-     .help = "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh",
+     .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts from the "
+             "beginning",
      .type = OPTION_FLAG,
      .at = AT(resume),
      .group = GROUP_RUN,
      .flags = OPTION_COMMON},
-    FORCE_ROW("overwrite results, or start afresh over an unfinished run"),
+    FORCE_ROW("overwrite results, or discard an unfinished run and start again"),
     FORMAT_ROW,
     WIDE_ROW,
     QUIET_ROW("no progress and no messages but errors"),
@@ -210,7 +211,7 @@ static int check(void *options, struct error *e)
     if (o->validate && o->shards)
         return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation are not merged)");
     if (o->resume && o->force)
-        return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
+        return fail(e, "--resume and --force are both given (expected one of them: to continue, or to start again)");
     if (o->seed && !o->bootstrap && !o->validate && o->attribution != ATTRIBUTION_SMOOTH)
         return fail(e,
                     "--seed and --bootstrap 0 are both given (expected one of them: nothing else is drawn without --validate or "
@@ -243,7 +244,7 @@ const struct verb erf_verb = {
         "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
         "  validation.csv, validation.gp  what --validate adds\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
-        "  erf.part     while the run goes on: finished segments, for --resume\n",
+        "  erf.part     while the run is under way: finished segments, for --resume\n",
     .examples = "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz\n"
                 "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
                 "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n"

@@ -176,9 +176,9 @@ static const char *targets_of(const struct ppl_run *r)
 {
     static const char *const of[2][3] = {
         {"every token of the text but the first", "every token of the text",
-         "every token of the text, but the first where nothing stands before it"},
+         "every token of the text, but the first if nothing precedes it"},
         {"every token but the first of each document that is used", "every token of the documents that are used",
-         "every token of the documents that are used, but the first ones where nothing stands before them"}};
+         "every token of the documents that are used, but the first ones if nothing precedes them"}};
     int which = r->models[0].text.bounds.begins;
 
     for (size_t i = 1; i < r->count; i++)

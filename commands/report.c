@@ -48,7 +48,7 @@ const struct verb report_verb = {
                    "erf.h5, or one of their CSV files. Intervals and fields of an erf.h5 are computed anew from its norms. Of "
                    "long CSV tables the page has the first rows, of curve.csv the figure alone.\n"
                    "\n"
-                   "Figures are those of `reach plot` and `reach erf`, drawn by gnuplot; where there is none the page has tables "
+                   "Figures are those of `reach plot` and `reach erf`, drawn by gnuplot; without it the page has tables "
                    "and words, and a line on standard error says so.\n",
     .examples = "  reach report reach-erf\n"
                 "  reach report run-8 run-8-ppl theory/trf.csv -o run-8.html\n",

@@ -221,7 +221,7 @@ static void put_figures(FILE *f, const struct report_source *s, size_t *number)
         {"ppl", "Perplexity over the context"},
         {"gain", "Targets for which a context is enough"},
         {"validation",
-         "How the loss changes where other text stands before the last k tokens, over k and over the gradient of that text"},
+         "How the loss changes with other text before the last k tokens, over k and over the gradient of that text"},
         {"fields", "Theoretical fields"},
         {"bias", "Biases by distance"},
         {"matrix", "Biases, and the attention that they alone would give"},

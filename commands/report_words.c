@@ -57,7 +57,11 @@ static void tell_perplexity(FILE *f, const struct report *t)
 
             fprintf(f, "the perplexity is %.4g with %.0f tokens of context and %.4g with %.0f, ", number(t, first, ppl),
                     number(t, first, context), number(t, last, ppl), number(t, last, context));
-            fprintf(f, change < 0 ? "%.3g nats a token less" : change > 0 ? "%.3g nats a token more" : "the same", fabs(change));
+            fprintf(f,
+                    change < 0   ? "%.3g nats per token less"
+                    : change > 0 ? "%.3g nats per token more"
+                                 : "the same",
+                    fabs(change));
             if (best != first && best != last)
                 fprintf(f, "; the lowest is %.4g, with %.0f", number(t, best, ppl), number(t, best, context));
         }

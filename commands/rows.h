@@ -82,7 +82,7 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
     { \
         .name = "rope", .value = "SPEC", \
         .help = \
-            "turn rotary positions by SPEC in place of the checkpoint's own scaling, none of which stays: " \
+            "turn rotary positions by SPEC instead of the checkpoint's own scaling, which is dropped whole: " \
             "[base=B,]KIND[:NAME=VALUE,...], as linear:factor=4, dynamic:factor=4, base=500000,yarn:factor=4,original=8192 or " \
             "llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=8192; none: unscaled; base=B alone: unscaled, with " \
             "that base; the numbers mean what they do in rope_parameters of transformers. doc/encodings.md has them all", \
@@ -242,7 +242,7 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define WIDE_ROW \
     { \
         .name = "wide", \
-        .help = "all columns of tables, be the terminal too narrow for them (elsewhere than on a terminal always)", \
+        .help = "all columns of tables, even if the terminal is too narrow for them (always so outside a terminal)", \
         .type = OPTION_FLAG, .at = AT(wide), .group = GROUP_OUTPUT \
     }
 #define TRAIN_LENGTH_ROW(says) \

@@ -60,7 +60,7 @@ const struct verb tokenize_verb = {
                    "vocabulary of "
                    "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
                    "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
-                   "Special tokens that stand in the text are found; none is put before or after it. Broken UTF-8 counts as "
+                   "Special tokens in the text are found; none is put before or after it. Broken UTF-8 counts as "
                    "U+FFFD, as Python's errors=\"replace\" makes it. The table on standard output says how many tokens there "
                    "are, the bytes of text to one, and the time.",
     .examples =

@@ -103,9 +103,10 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
         snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores",
                  s->multiplier->source);
     else if (out[0] == 0 && s->key_bias)
-        snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
+        snprintf(out, size, "the bias %.60s depends on the key's position, not on the distance", s->key_bias->source);
     else if (out[0] == 0 && s->keep)
-        snprintf(out, size, "the first %d keys stay visible beside the window: they go by position, not by distance", s->keep);
+        snprintf(out, size, "the first %d keys stay visible besides the window: they depend on position, not on distance",
+                 s->keep);
     else if (out[0] == 0 && (s->log_length || s->query_growth != 0))
         snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
 }

@@ -133,7 +133,7 @@ static const struct refusal refusals[] = {
     {"mistral4", LATENT},
     {"mllama", OTHER_INPUTS},
     {"modernbert", ENCODER},
-    {"modernbert-decoder", "a layer with an activation stands before its head"},
+    {"modernbert-decoder", "its head has an activated layer before it"},
     {"molmo2", OTHER_INPUTS},
     {"moshi", OTHER_INPUTS},
     {"moss_transcribe_diarize", OTHER_INPUTS},

@@ -38,7 +38,7 @@ static const char *reason(const struct decoder *d, const char *type)
     } beside[] = {{"vision_config", "it has parts for images or sound beside the language model"},
                   {"audio_config", "it has parts for images or sound beside the language model"},
                   {"text_config", "it has parts for images or sound beside the language model"},
-                  {"auto_map", "its code lies beside it and is not part of transformers"}};
+                  {"auto_map", "its code is in the folder and is not part of transformers"}};
     const char *why = refusal_of(type);
     for (size_t i = 0; i < sizeof beside / sizeof *beside && !why; i++)
         why = json_is_object(json_object_get(config_root(d->config), beside[i].key)) ? beside[i].why : NULL;

@@ -348,7 +348,7 @@ static int find_rope_of_kind(const char **root, const char **type, struct config
     if ((all && !json_is_object(all)) || (older && !json_is_object(older)))
         return fail(e, "%s: rope_%s is not an object (expected {...})", config_path(c), older ? "scaling" : "parameters");
     json_object_foreach(all, name, member) if (!json_is_object(member) && !json_is_null(member)) return fail(
-        e, "%s: rope_parameters.%s stands beside the kinds of layers (expected full_attention and sliding_attention alone)",
+        e, "%s: rope_parameters.%s is given besides the kinds of layers (expected only full_attention and sliding_attention)",
         config_path(c), name);
     *root = roots[which];
     if (json_object_size(older) && json_object_size(config_get(c, *root)))

@@ -10,7 +10,7 @@
 struct ppl_point {
     double context; /* inputs, or keys that every layer attends to: what the horizontal axis counts */
     double nll, std_error; /* nats; std_error NaN: unknown, drawn without a bar */
-    double change, change_error; /* nll less that at the line's reference, paired over the same targets; NaN: not known */
+    double change, change_error; /* nll minus that at the line's reference, paired over the same targets; NaN: not known */
 };
 
 /* One model. */

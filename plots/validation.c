@@ -113,8 +113,7 @@ static int write_validation(struct script *s, const void *context, struct error 
     const struct extent u = extent_of(figure);
     struct key key = {0};
     int by_kept = figure_has_panel(s->style->panels, "size"), by_share = figure_has_panel(s->style->panels, "share");
-    const char *const headings[] = {"Loss where other text stands before the last k tokens",
-                                    "The same by the gradient of that text"};
+    const char *const headings[] = {"Loss with other text before the last k tokens", "The same by the gradient of that text"};
     struct layout l = {.panels = (size_t)(by_kept + by_share),
                        .columns = 2,
                        .least = 380,

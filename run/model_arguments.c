@@ -85,10 +85,9 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
         const char *text = texts->item[i], *equals = strchr(text, '=');
 
         if (text[0] == '-') {
-            fail(
-                e,
-                "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, but for -o and -h)",
-                text);
+            fail(e,
+                 "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, except -o and -h)",
+                 text);
             goto end;
         }
         if (text[0] == 0) {

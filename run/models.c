@@ -138,7 +138,7 @@ void model_tell_length(const struct decoder *d, size_t inputs, struct progress *
 {
     if (d->declared_length && inputs > (size_t)d->declared_length)
         progress_message(p,
-                         "%s: %zu inputs are more than its configuration has positions for (%s %d), and its encoding goes on "
+                         "%s: %zu inputs are more than its configuration has positions for (%s %d), and its encoding continues "
                          "beyond them",
                          d->path, inputs, d->declared_by, d->declared_length);
 }

@@ -240,7 +240,7 @@ int results_check_finished(const char *path, struct error *e)
     if (!folder)
         fail(e, "%s: out of memory", path);
     else if (there)
-        fail(e, "%s: holds an unfinished run (expected a finished one: go on with reach erf --resume)", folder);
+        fail(e, "%s: holds an unfinished run (expected a finished one: continue with reach erf --resume)", folder);
     free(folder);
     free(part);
     return part && !there ? 0 : -1;

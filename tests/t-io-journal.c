@@ -261,7 +261,7 @@ static void test_damaged_header(void **state)
         free(scratch_read(path, &now));
         assert_int_equal(now, size);
         assert_null(resume(scratch_write(scratch_folder, "bad.part", good, at), &seen, &e));
-        assert_int_equal(check_message("cut header", &e, "bad.part: |start afresh"), 0);
+        assert_int_equal(check_message("cut header", &e, "bad.part: |start again"), 0);
     }
     free(good);
 }

@@ -255,7 +255,7 @@ static void files_that_lie_are_refused(void **state)
         {mx, BLOCKS "w.x_scales U8 2,3 z7f", "w.x_scales holds 6 elements of U8 (expected 12 of U8 for w.x_blocks)"},
         {mx, BLOCKS "w.x_scales I8 2,3,2 z7f", "w.x_scales holds 12 elements of I8 (expected 12 of U8"},
         {mx, BLOCKS "w.y F32 1 f1", "w.x_blocks has no w.x_scales beside it"},
-        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1", "w.x_blocks stands beside one that is not quantised, w.x"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1", "w.x_blocks stores the same matrix as w.x, which is not quantised"},
         {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|v.x_scales U8 1 z7f", "v.x_scales has no quantised matrix that it belongs to"},
         {mx, "w.x_blocks U8 6,2,16 z21|w.x_scales U8 6,2 z7f",
          "w.x_blocks is stored as U8 and is not a stack of matrices in blocks of 16"},

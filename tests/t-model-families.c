@@ -97,7 +97,7 @@ static void test_refused(void **state)
          "rope_parameters.short_factor, entry 3 is not a number above 0"},
         {"gemma3-text", "attn_logit_softcapping", "50", "attn_logit_softcapping is not supported in a gemma3_text model"},
         {"gemma3-text", "use_bidirectional_attention", "true", "use_bidirectional_attention true is not supported"},
-        {"gemma3-text", "rope_parameters.rope_theta", "500", "rope_parameters.rope_theta stands beside the kinds of layers"},
+        {"gemma3-text", "rope_parameters.rope_theta", "500", "rope_parameters.rope_theta is given besides the kinds of layers"},
         {"gemma3-text", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}",
          "both rope_scaling and rope_parameters.full_attention"},
         {"gemma3-text", "rope_parameters.sliding_attention.rope_type", "\"su\"", "rotary scaling 'su' is not supported"},
@@ -112,7 +112,7 @@ static void test_refused(void **state)
         {"smollm3", "no_rope_layers", "[1, 2]", "no_rope_layers, entry 2 is neither 1 nor 0"},
         {"cohere", "use_qk_norm", "false", "k_norm.weight' has no place"},
         {"cohere2", "head_dim", "8", "head_dim 8 is not supported"},
-        {"olmo3", "rope_parameters", "{\"rope_theta\": 5}", "rope_parameters.rope_theta stands beside the kinds of layers"},
+        {"olmo3", "rope_parameters", "{\"rope_theta\": 5}", "rope_parameters.rope_theta is given besides the kinds of layers"},
         {"ministral3", "rope_parameters.llama_4_scaling_beta", "", "rope_parameters.llama_4_scaling_beta is missing"},
         {"ministral3", "rope_parameters", "", "neither rope_parameters nor rope_scaling says how positions are turned"},
         {"cwm", "rope_parameters", "null", "neither rope_parameters nor rope_scaling says how positions are turned"},
@@ -361,7 +361,7 @@ static void test_refused_type(void **state)
 {
     static const char *const rows[][3] = {
         {"vision_config", "{}", "model_type 'wavelet' is not supported: it has parts for images or sound"},
-        {"auto_map", "{\"AutoModelForCausalLM\": \"a.B\"}", "model_type 'wavelet' is not supported: its code lies beside it"},
+        {"auto_map", "{\"AutoModelForCausalLM\": \"a.B\"}", "model_type 'wavelet' is not supported: its code is in the folder"},
         {"auto_map", "null", "model_type 'wavelet' is not supported (expected one that reach families lists"}};
     struct error e;
     (void)state;

@@ -226,7 +226,7 @@ static void encodings_are_told(void **state)
     o = reach("erf goldens/llama --tokens goldens/llama/tokens.npy --device cpu -o beyond --rope dynamic:factor=4");
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.err, "goldens/llama: 97 inputs are more than its configuration has positions for "
-                                  "(max_position_embeddings 32), and its encoding goes on beyond them\n"));
+                                  "(max_position_embeddings 32), and its encoding continues beyond them\n"));
     outcome_free(&o);
     o = reach("ppl goldens/llama --tokens goldens/llama/tokens.npy --device cpu --context 20,33");
     assert_int_equal(o.status, 0);
@@ -323,7 +323,8 @@ static void kept_keys_have_no_theory(void **state)
     text = table_of(at("kept/attention.csv"));
     assert_null(strstr(text, "converges"));
     free(text);
-    expect("info goldens/llama --positions none --window 9 --keep-first 2", 0, "the first 2 keys stay visible beside the window");
+    expect("info goldens/llama --positions none --window 9 --keep-first 2", 0,
+           "the first 2 keys stay visible besides the window");
 }
 
 static int make_inputs(void **state)

@@ -572,7 +572,7 @@ static void interrupted_attention_goes_on(void **state)
     (void)state;
     o = interrupted(0, "stopped-late", SIGINT, 2 * 2 * 30, 1);
     kept = strstr(o.err, "interrupted; ");
-    if (o.status != 1 || !kept || !strstr(o.err, " of 180 runs are kept (go on with --resume)"))
+    if (o.status != 1 || !kept || !strstr(o.err, " of 180 runs are kept (continue with --resume)"))
         fail_msg("exit %d: %s", o.status, o.err);
     assert_true(atoi(kept + 13) >= 150);
     outcome_free(&o);

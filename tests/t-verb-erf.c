@@ -47,7 +47,7 @@ static void wrong_usage_exits_2(void **state)
     expect("plto", 2, "plto: unknown verb (did you mean reach plot?)");
     expect("x", 2, "unknown verb (expected one of those that");
     expect("help plto", 2, "plto: unknown verb (did you mean reach plot?)");
-    expect("help plot trf", 2, "reach help: trf: is one too many");
+    expect("help plot trf", 2, "reach help: trf: unexpected argument");
     expect("erf none --text text --lenght 3", 2, "--lenght: unknown option");
     expect("erf none", 2, "nothing to read");
     expect("erf --text text", 2, "no MODEL");

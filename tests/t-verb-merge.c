@@ -190,7 +190,8 @@ static void shards_resume(void **state)
     o = run_until_journal(line, "half-1", SIGKILL, 18000); /* some records behind the room for attention */
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    expect("merge half-1 -o half", 1, "half-1: holds an unfinished run (expected a finished one: go on with reach erf --resume)");
+    expect("merge half-1 -o half", 1,
+           "half-1: holds an unfinished run (expected a finished one: continue with reach erf --resume)");
     expect("merge half-1/erf.h5 -o half", 1, "half-1/: holds an unfinished run");
     snprintf(line, sizeof line, "erf %s --shard 2/2 -o half-1 --resume", options);
     expect(line, 1, "shard is 1/2 there, 2/2 in this run");
@@ -244,7 +245,7 @@ static const struct {
     {"erf window --text text --shard /3", 2, "--shard: \"/3\" is not valid"},
     {"erf window --text text --shard 1/", 2, "--shard: \"1/\" is not valid"},
     {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1,
-     "shard 1/4 holds no segment, for there are 3"},
+     "shard 1/4 holds no segment, because there are 3"},
     {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
     {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
 };

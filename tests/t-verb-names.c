@@ -196,7 +196,7 @@ static void names_are_printable(void **state)
                                            {"tokenize " NAME " " NAME ".txt out.npy", SHOWN},
                                            {"erf " NAME " --text a\nb" NAME, "a\\nb" SHOWN ": cannot be opened"},
                                            {NAME "\n", "reach: " SHOWN "\\n: unknown verb"},
-                                           {"help info " NAME "\n", SHOWN "\\n: is one too many"}};
+                                           {"help info " NAME "\n", SHOWN "\\n: unexpected argument"}};
 
     (void)state;
     assert_int_equal(tiny_checkpoint(at(NAME), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}), 0);

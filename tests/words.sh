@@ -3,7 +3,8 @@
 # line ends; blocks between ``` are code or made by the program and are left out. Of C sources only string literals count. FILE...: those in place of FILES.
 set -eu
 cd "$(dirname "$0")/.."
-FILES="README.md examples/README.md python/README.md doc/*.md doc/*.[17] doc/studies/*.md"
+FILES="README.md examples/README.md python/README.md doc/*.md doc/*.[17] doc/studies/*.md
+    $(find commands run io model analyze page -name '*.[ch]' | grep -v '^analyze/series')"
 LATER="doc/architecture.md doc/certificate.md doc/cuda.md doc/formula.md doc/outputs.md doc/series.md doc/studies/registered.md" # not rewritten yet, or made
 
 list=$(mktemp)

@@ -166,7 +166,7 @@ static int refuse_trainer(const char *folder, struct error *e)
         return 0;
     return fail(
         e,
-        "%s: was saved by DeepSpeed for training to go on, not as transformers loads a model (expected model.safetensors: "
+        "%s: was saved by DeepSpeed for training to continue, not as transformers loads a model (expected model.safetensors: "
         "`python zero_to_fp32.py . OUT --safe_serialization` in the folder that has this script makes it; config.json goes "
         "with it)",
         folder);
@@ -185,7 +185,7 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
             continue;
         int index = i % 2 == 0 ? is_in(folder, wanted[i + 1], e) : 0;
         if (index > 0)
-            store_note(t, "%s is read; %s and its shards, which are there too, are not", wanted[i], wanted[i + 1]);
+            store_note(t, "%s is read; %s and its shards, which also exist, are not", wanted[i], wanted[i + 1]);
         char *path = index < 0 ? NULL : join(folder, wanted[i], e);
         int result = path ? read_single(t, path, own, e) : -1;
         free(path);

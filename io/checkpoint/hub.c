@@ -180,7 +180,7 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
              path);
     } else if (matches == 0 && path) {
         fail(e, "%s: has no revision %s of %s (expected what `%s` has put there%s%s)", repository, w->revision, w->repository,
-             w->download, count ? ", or @HASH of a snapshot that is there: " : "", shown);
+             w->download, count ? ", or @HASH of one of these snapshots: " : "", shown);
     } else if (matches && !found) {
         fail_memory(e, 64, path);
     }

@@ -73,22 +73,22 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
 {
     unsigned char fixed[FIXED_BYTES], *whole = NULL;
     if (file_bytes < FIXED_BYTES + CHECKSUM_BYTES)
-        return fail(e, "%s: is not a journal of reach (%zu bytes; remove it to start afresh)", j->path, file_bytes);
+        return fail(e, "%s: is not a journal of reach (%zu bytes; remove it to start again)", j->path, file_bytes);
     if (file_read_at(j->descriptor, j->path, fixed, sizeof fixed, 0, e))
         return -1;
     if (memcmp(fixed, magic, sizeof magic))
-        return fail(e, "%s: is not a journal of reach (remove it to start afresh)", j->path);
+        return fail(e, "%s: is not a journal of reach (remove it to start again)", j->path);
     if (get32(fixed + 8) == 1)
         return fail(e,
-                    "%s: is the journal of a run of reach 0.1.0 (expected that version to go on with it, or --force without "
-                    "--resume to start afresh)",
+                    "%s: is the journal of a run of reach 0.1.0 (expected that version to continue it, or --force without "
+                    "--resume to start again)",
                     j->path);
     if (get32(fixed + 8) != VERSION)
-        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start afresh)", j->path, get32(fixed + 8),
+        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start again)", j->path, get32(fixed + 8),
                     VERSION);
     uint64_t length = get64(fixed + 56);
     if (length > SETTINGS_BYTES_MAX || length > file_bytes - FIXED_BYTES - CHECKSUM_BYTES)
-        return fail(e, "%s: its header is damaged (remove it to start afresh)", j->path);
+        return fail(e, "%s: its header is damaged (remove it to start again)", j->path);
     size_t bytes = FIXED_BYTES + (size_t)length;
     if (!(whole = malloc(bytes + CHECKSUM_BYTES)))
         return fail_memory(e, (double)bytes, "the journal's header");
@@ -96,7 +96,7 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
     if (result)
         goto end;
     if (get64(whole + bytes) != XXH3_64bits(whole, bytes)) {
-        result = fail(e, "%s: its header is damaged (remove it to start afresh)", j->path);
+        result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
         goto end;
     }
     whole[bytes] = '\0'; /* the checksum's place: it has done its duty */
@@ -113,7 +113,7 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
                       (unsigned long long)get64(whole + 32), (unsigned long long)get64(whole + 40), j->sizes.values,
                       j->sizes.words);
     else if (file_bytes < j->begin)
-        result = fail(e, "%s: its header is damaged (remove it to start afresh)", j->path);
+        result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
     j->size = j->begin;
 end:
     free(whole);

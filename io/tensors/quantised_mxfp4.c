@@ -22,8 +22,8 @@ int quantised_join_mxfp4(struct join *j, const char *end)
         return fail(j->e, "%s: tensor %s is stored as %s and is not a stack of matrices in blocks of %d bytes (expected U8)",
                     part_path(t), t->name, t->stored->name, BYTES);
     if (part_beside(j, t->name, length, ""))
-        return fail(j->e, "%s: tensor %s stands beside one that is not quantised, %.*s", part_path(t), t->name, (int)length,
-                    t->name);
+        return fail(j->e, "%s: tensor %s stores the same matrix as %.*s, which is not quantised", part_path(t), t->name,
+                    (int)length, t->name);
     size_t rows = shape[0] * shape[1], across = shape[2], columns = across * CODES;
     *j->made = (struct scaled){
         .scale = SCALE_E8M0, .columns = columns, .block_rows = 1, .block_columns = CODES, .blocks_across = across};

@@ -33,7 +33,7 @@ static int take_shard(struct erf_model *m, const struct erf_options *o, struct e
         return 0;
     count = erf_shard(&m->first, s->count, (size_t)o->shard, (size_t)o->shards);
     if (!count)
-        return fail(e, "%s: shard %ld/%ld holds no segment, for there are %zu (expected at most as many shards)",
+        return fail(e, "%s: shard %ld/%ld holds no segment, because there are %zu (expected at most as many shards)",
                     m->argument->path, o->shard, o->shards, s->count);
     memmove(s->ids, s->ids + m->first * s->length, count * s->length * sizeof *s->ids);
     memmove(s->start, s->start + m->first, count * sizeof *s->start);

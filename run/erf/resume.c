@@ -133,7 +133,7 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
     if (r->options->resume)
         r->journal = journal_resume(path, &r->sizes, settings, take_record, r, &found, e);
     else if (!r->options->force && access(path, F_OK) == 0) {
-        fail(e, "%s: an unfinished run is kept here (expected --resume to go on with it, or --force to start afresh)", path);
+        fail(e, "%s: an unfinished run is kept here (expected --resume to continue it, or --force to start again)", path);
         found.absent = 0;
     }
     if (r->journal)

@@ -64,7 +64,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     progress_end(r->progress);
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
-        fail(e, "%s: interrupted; %zu of %zu %s are kept (go on with --resume)", path, done, total, r->progress->unit);
+        fail(e, "%s: interrupted; %zu of %zu %s are kept (continue with --resume)", path, done, total, r->progress->unit);
     if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
         erf_journal_remove(path);
     if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)

@@ -10,7 +10,7 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(fit_row, last, "tokens", "the greatest"),
     CSV_COLUMN(fit_row, coefficient, "", "name of the coefficient in the form"),
     CSV_COLUMN(fit_row, value, "", "its estimate, by ordinary least squares"),
-    CSV_COLUMN(fit_row, std_error, "", "standard error of it; `nan` where there are no more points than coefficients"),
+    CSV_COLUMN(fit_row, std_error, "", "standard error of it; `nan` if there are no more points than coefficients"),
     CSV_COLUMN(fit_row, r2, "", "1 - RSS / sum of (y - mean y)^2, of the whole fit"),
     CSV_OPTIONAL(fit_row, layer, "", "of a checkpoint, from 1, or as in the file; empty for other points"),
 };

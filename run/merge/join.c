@@ -41,7 +41,7 @@ static int check_command(const struct result *r, const char *path, int *by_layer
             rc = fail(e, "%s: its models are not those of its command (expected %s)", path,
                       i < (size_t)texts.count ? models[i].name : "no more");
         else if (layer && strcmp(layer, "all") == 0 ? layers != m->layers : layers != (layer && strcmp(layer, "0") != 0 ? 2 : 1))
-            rc = fail(e, "%s: does not hold what its command says of the layers of %s", path, m->name);
+            rc = fail(e, "%s: does not hold what its command says about the layers of %s", path, m->name);
     }
     model_arguments_free(models, texts.count);
     text_list_free(&texts);
@@ -117,7 +117,7 @@ static int join_field(struct result_field *out, const struct shard *s, const str
     size_t n = f->positions;
 
     if (out->target != f->target || out->layer != f->layer || !out->completeness != !f->completeness)
-        return fail(e, "%s: does not hold what its command says of %s, target %zu, layer %zu", s->path, m->name, out->target,
+        return fail(e, "%s: does not hold what its command says about %s, target %zu, layer %zu", s->path, m->name, out->target,
                     out->layer);
     memcpy(out->norm + first * n, f->norm, m->segments * n * sizeof *f->norm);
     memcpy(out->logprob + first, f->logprob, m->segments * sizeof *f->logprob);
@@ -163,7 +163,7 @@ static int join_model(struct result_model *out, const struct shard *s, const str
     size_t first, count = erf_shard(&first, out->run_segments, s->heads.shard, s->heads.shards);
 
     if (strcmp(m->name, out->name) != 0 || m->segments != count || m->field_count != out->field_count)
-        return fail(e, "%s: does not hold what its command says of %s", s->path, out->name);
+        return fail(e, "%s: does not hold what its command says about %s", s->path, out->name);
     out->wide |= m->wide;
     memcpy(out->start + first, m->start, count * sizeof *m->start);
     for (size_t k = 0; k < out->field_count; k++)

@@ -13,7 +13,7 @@ static const struct csv_column ppl_columns[] = {
     CSV_OPTIONAL(ppl_row, window, "tokens", "keys that every layer attends to; empty: all, or layers differ"),
     CSV_OPTIONAL(ppl_row, seconds_per_token, "seconds", "time of the forward passes for each target; empty without --timing"),
     CSV_OPTIONAL(ppl_row, diff, "nats",
-                 "nll less that of the first model over the same targets; empty for the first model, and where targets differ"),
+                 "nll minus that of the first model over the same targets; empty for the first model, and where targets differ"),
     CSV_OPTIONAL(ppl_row, diff_se, "nats", "standard error of diff"),
     CSV_OPTIONAL(ppl_row, p, "", "two-sided, of the paired t-test on diff"),
 };
@@ -24,7 +24,7 @@ const struct csv_layout ppl_csv = {
     .row = "a model and context",
     .units = "context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored "
              "targets) in tokens; nll, std_error in nats, over all targets alike; ppl = exp(nll); seconds_per_token with "
-             "--timing; diff: nll less that of the first model over the same targets, diff_se its standard error, p two-sided "
+             "--timing; diff: nll minus that of the first model over the same targets, diff_se its standard error, p two-sided "
              "of the paired t-test",
     .columns = ppl_columns,
     .count = sizeof ppl_columns / sizeof *ppl_columns,
@@ -43,7 +43,7 @@ static const struct csv_column gain_columns[] = {
     CSV_OPTIONAL(gain_row, gain_hi, "nats", "its upper end"),
     CSV_OPTIONAL(gain_row, p, "", "two-sided, of the paired t-test on gain"),
     CSV_OPTIONAL(gain_row, rest, "nats",
-                 "what longer ones would pay: nll here less that at the longest, paired by target; empty for the longest"),
+                 "what longer ones would pay: nll here minus that at the longest, paired by target; empty for the longest"),
     CSV_OPTIONAL(gain_row, rest_lo, "nats", "lower end of its 95 % interval"),
     CSV_OPTIONAL(gain_row, rest_hi, "nats", "its upper end"),
     CSV_COLUMN(gain_row, within, "nats",

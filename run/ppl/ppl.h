@@ -22,8 +22,8 @@ struct ppl_result {
     int paired; /* 1: `difference` to the first model is there */
     struct perplexity_difference difference;
     struct perplexity_difference gain, rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
-                                              * and that here less that at the longest */
-    struct perplexity_difference change; /* of --gain: NLL here less that at the model's reference */
+                                              * and that here minus that at the longest */
+    struct perplexity_difference change; /* of --gain: NLL here minus that at the model's reference */
     double needed, enough; /* shares of the targets: this is the shortest context that is enough; it is enough */
 };
 

@@ -7,13 +7,13 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(trf_row, layers, "", "depth: the number of layers that the field spans"),
     CSV_COLUMN(trf_row, epsilon, "", "share of the mass that may lie beyond the field, as it was written"),
     CSV_COLUMN(trf_row, verdict, "", "converges, diverges, undecided, or not applicable"),
-    CSV_ROUNDED(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty where there is no series"),
+    CSV_ROUNDED(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty if there is no series"),
     CSV_ROUNDED(trf_row, sum_hi, "", "upper bound of it"),
     CSV_OPTIONAL(trf_row, trf_lo, "tokens",
-                 "lower bound of the field, all digits; empty where there is none, or it has more than 10,000 digits"),
+                 "lower bound of the field, all digits; empty if there is none, or it has more than 10,000 digits"),
     CSV_OPTIONAL(trf_row, trf_hi, "tokens", "upper bound of it; equal to trf_lo when exact"),
     CSV_OPTIONAL(trf_row, layer, "", "of a checkpoint, from 1; empty for a formula"),
-    CSV_ROUNDED(trf_row, log10_trf_lo, "", "lower bound of the decimal logarithm of the field; empty where there is none"),
+    CSV_ROUNDED(trf_row, log10_trf_lo, "", "lower bound of the decimal logarithm of the field; empty if there is none"),
     CSV_ROUNDED(trf_row, log10_trf_hi, "", "upper bound of it"),
 };
 
@@ -36,7 +36,7 @@ static const struct csv_column rotary_columns[] = {
     CSV_COLUMN(rotary_row, still, "", "pairs that are not: 1 each at every distance"),
     CSV_COLUMN(rotary_row, verdict, "",
                "of the sum, proved: `below` 0 at that distance and nowhere before; `not below` 0 before it; `never` below 0; "
-               "`undecided`: not told from 0 there, and not below it before"),
+               "`undecided`: indistinguishable from 0 there, and not below it before"),
     CSV_OPTIONAL(rotary_row, distance, "tokens", "where that is so; empty for `never`"),
     CSV_OPTIONAL(rotary_row, window, "tokens", "keys that the layer attends to; empty: all of them"),
     CSV_OPTIONAL(rotary_row, train_length, "tokens", "the length that the model was trained on; empty: not known"),

@@ -21,7 +21,7 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(validation_csv_row, tokens, "tokens",
                "inputs that stay, the last ones; of single: the nearest of its octave, counted from the target, which is 0"),
     CSV_COLUMN(validation_csv_row, tests, "", "segments that were tested, of which each has one target"),
-    CSV_COLUMN(validation_csv_row, nll_change, "nats", "-log p of the target less that with all inputs, mean over the tests"),
+    CSV_COLUMN(validation_csv_row, nll_change, "nats", "-log p of the target minus that with all inputs, mean over the tests"),
     CSV_OPTIONAL(validation_csv_row, nll_change_lo, "nats",
                  "lower end of its 95 % interval, by Student's t over the tests; empty for a single one"),
     CSV_OPTIONAL(validation_csv_row, nll_change_hi, "nats", "its upper end"),
@@ -31,10 +31,9 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(validation_csv_row, gradient, "",
                "share of the gradient's norm of the inputs before those that stay, 1 - c; of single: of one input of the octave"),
     CSV_COLUMN(validation_csv_row, within, "nats", "what is taken as no change; alike in all rows"),
-    CSV_COLUMN(
-        validation_csv_row, enough, "tokens",
-        "inputs, of those tried or all, from which on others in place of the rest move the loss no more: size of replaced; "
-        "alike in all rows of a model, and so are the columns after it"),
+    CSV_COLUMN(validation_csv_row, enough, "tokens",
+               "inputs, of those tried or all, from which on replacing the rest changes the loss no more: size of replaced; "
+               "alike in all rows of a model, and so are the columns after it"),
     CSV_OPTIONAL(validation_csv_row, enough_lo, "tokens", "by the lower ends of the intervals of size; empty for a single test"),
     CSV_OPTIONAL(validation_csv_row, enough_hi, "tokens", "by their upper ends"),
     CSV_COLUMN(validation_csv_row, enough_gradient, "",
