@@ -1,6 +1,6 @@
-/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, and y one of z, ln
- * z, ln ln z, ... the bias is taken apart into c + q0 z + a0 ln z + a1 ln ln z + ... + w y^p and the
- * sum is integrated from z to infinity (up to a constant where that diverges). */
+/* Antiderivatives that are known functions, recognised on the expression. With y0 = shift + slope t, y1 = shift + slope ln y0, y2
+ * = shift + slope ln y1, ..., slopes > 0, the bias is taken apart into c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of
+ * these, and the sum is integrated from t to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -17,12 +17,13 @@ static const double GAMMA_WORK = 60, GAMMA_TERMS = 20 /* of its order s */;
 struct taken {
     const struct expression_pool *p;
     slong prec;
-    int z; /* node of z, -1 while nothing names it */
-    arb_t shift, slope; /* z = shift + slope t */
+    int node[LOGS + 1]; /* of y0, y1, ...; -1 while nothing names it, which is then t, or the logarithm of the one before */
+    arb_t shift[LOGS + 1], slope[LOGS + 1];
     arb_t constant, linear; /* b = constant + linear * t + ... */
-    arb_t log[LOGS + 1]; /* weights of ln z, ln ln z, ... */
+    arb_t slopes; /* the product of those of the variables gone through */
+    arb_t log[LOGS + 1]; /* weights of ln y0, ln y1, ... */
     arb_t weight, power, inverse; /* weight * y^power, and 1/power: exactly, where it is a whole number */
-    int level; /* y being the logarithm of a logarithm of ... z, so often; -1: absent */
+    int level; /* which y that is; -1: absent */
 };
 
 /* What multiplies t in a node: the part that depends on t and its constant factor. */
@@ -41,31 +42,44 @@ static int constant_factor(arb_t factor, const struct expression_pool *p, int n,
     return n;
 }
 
-/* Takes the node for z, or finds that it is. */
-static int same_z(struct taken *k, int n)
+/* The logarithm that a sum or a multiple with constants may be a line in, or -1. */
+static int logarithm_in(const struct expression_pool *p, int n)
 {
-    if (k->z >= 0)
-        return k->z == n;
-    if (!evaluate_affine(k->shift, k->slope, k->p, n, k->prec) || !arb_is_positive(k->slope))
-        return 0;
-    k->z = n;
-    return 1;
+    while (p->node[n].depends && (p->node[n].kind == X_LINEAR || p->node[n].kind == X_MULTIPLY)) {
+        int i = 0;
+        while (!p->node[p->node[n].child[i]].depends)
+            i++;
+        n = p->node[n].child[i];
+    }
+    return p->node[n].kind == X_LN ? n : -1;
 }
 
-/* n = ln ln ... ln z: how many logarithms, 0 if it is something else. */
-static int log_depth(struct taken *k, int n)
+/* Which of y0, y1, ... the node is, or is taken for where nothing was; -1 where it is none. */
+static int level_of(struct taken *k, int n)
 {
-    int depth = 0;
-    for (; k->p->node[n].kind == X_LN; n = k->p->node[n].child[0])
-        depth++;
-    return depth >= 1 && depth <= LOGS && same_z(k, n) ? depth : 0;
+    int level = 0;
+    LOCAL(arb, shift, slope);
+    if (!evaluate_affine(shift, slope, k->p, n, k->prec)) {
+        int ln = logarithm_in(k->p, n);
+        if (ln < 0 || !evaluate_line_in(shift, slope, k->p, n, ln, k->prec))
+            return -1;
+        level = level_of(k, k->p->node[ln].child[0]) + 1;
+        if (level == 0 || level > LOGS)
+            return -1;
+    }
+    if (k->node[level] < 0 && arb_is_positive(slope)) {
+        k->node[level] = n;
+        arb_set(k->shift[level], shift);
+        arb_set(k->slope[level], slope);
+    }
+    return k->node[level] == n ? level : -1;
 }
 
 /* One term: weight * node. */
 static int take(struct taken *k, int n, const fmpq *weight)
 {
     LOCAL(arb, factor, a, b);
-    int inner = constant_factor(factor, k->p, n, k->prec), depth;
+    int inner = constant_factor(factor, k->p, n, k->prec), level;
     const struct expression *x = &k->p->node[inner];
     arb_mul_fmpz(factor, factor, fmpq_numref(weight), k->prec);
     arb_div_fmpz(factor, factor, fmpq_denref(weight), k->prec);
@@ -76,20 +90,20 @@ static int take(struct taken *k, int n, const fmpq *weight)
         arb_addmul(k->linear, factor, b, k->prec);
         return 1;
     }
-    if ((depth = log_depth(k, inner)) > 0) {
-        arb_add(k->log[depth - 1], k->log[depth - 1], factor, k->prec);
-        return 1;
+    if (x->kind == X_LN) {
+        if ((level = level_of(k, x->child[0])) >= 0)
+            arb_add(k->log[level], k->log[level], factor, k->prec);
+        return level >= 0;
     }
     if (x->kind != X_POWER || k->p->node[x->child[1]].depends || k->level >= 0)
         return 0;
-    depth = log_depth(k, x->child[0]);
-    k->level = depth;
+    k->level = level_of(k, x->child[0]);
     arb_set(k->weight, factor);
     evaluate_constant(k->power, k->p, x->child[1], k->prec);
     arb_inv(k->inverse, k->power, k->prec);
     if (k->p->node[x->child[1]].kind == X_NUMBER && fmpz_is_one(fmpq_numref(k->p->node[x->child[1]].q)))
         arb_set_fmpz(k->inverse, fmpq_denref(k->p->node[x->child[1]].q));
-    return (depth > 0 || same_z(k, x->child[0])) && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
+    return k->level >= 0 && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
 }
 
 /* [5.5] y^a dy. */
@@ -171,46 +185,59 @@ int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
 
 static void taken_leave(struct taken *k)
 {
-    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->weight, k->power, k->inverse};
+    arb_ptr own[] = {k->constant, k->linear, k->slopes, k->weight, k->power, k->inverse};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         arb_clear(own[i]);
-    for (int i = 0; i <= LOGS; i++)
+    for (int i = 0; i <= LOGS; i++) {
+        arb_clear(k->shift[i]);
+        arb_clear(k->slope[i]);
         arb_clear(k->log[i]);
+    }
 }
 
 static void taken_init(struct taken *k, const struct expression_pool *p, slong prec)
 {
-    *k = (struct taken){.p = p, .prec = prec, .z = -1, .level = -1};
-    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->weight, k->power, k->inverse};
+    *k = (struct taken){.p = p, .prec = prec, .level = -1};
+    arb_ptr own[] = {k->constant, k->linear, k->slopes, k->weight, k->power, k->inverse};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         arb_init(own[i]);
-    for (int i = 0; i <= LOGS; i++)
+    arb_one(k->slopes);
+    for (int i = 0; i <= LOGS; i++) {
+        k->node[i] = -1;
+        arb_init(k->shift[i]);
+        arb_init(k->slope[i]);
+        arb_one(k->slope[i]);
         arb_init(k->log[i]);
+    }
 }
 
-/* [5.5] The integral from z on, but for a factor; 1 if it is known. With x = ln y, y^a dy is exp((a + 1) x) dx: so one logarithm
- * after the other is made the variable, until none is left behind it. */
+/* [5.5] The integral from t on, but for the factor exp(constant) / slopes; 1 if it is known. With x = ln y, y^a dy is exp((a + 1)
+ * x) dx, and x a line in the next y: so one after the other is made the variable, until none is left behind it. */
 static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
 {
-    int level = 0, last = k->level;
+    int level, last = k->level;
     LOCAL(arb, y, linear, unit, s);
-    if (k->z < 0 && !same_z(k, NODE_T_ITSELF))
-        return 0;
-    arb_mul(y, k->slope, t, k->prec);
-    arb_add(y, y, k->shift, k->prec);
-    arb_div(linear, k->linear, k->slope, k->prec); /* of z = shift + slope t */
-    arb_submul(k->constant, linear, k->shift, k->prec);
-    for (int i = last + 1; i < LOGS; i++)
+    for (int i = last + 1; i <= LOGS; i++)
         last = arb_is_zero(k->log[i]) ? last : i;
-    while (level < LOGS && arb_is_zero(linear) && k->level != level && arb_is_positive(y)) {
+    arb_set(y, t);
+    arb_set(linear, k->linear);
+    for (level = 0;; level++) {
+        arb_mul(y, y, k->slope[level], k->prec);
+        arb_add(y, y, k->shift[level], k->prec);
+        arb_div(linear, linear, k->slope[level], k->prec);
+        arb_submul(k->constant, linear, k->shift[level], k->prec);
+        arb_mul(k->slopes, k->slopes, k->slope[level], k->prec);
+        if (!arb_is_positive(y))
+            return 0;
+        if (level == LOGS || !arb_is_zero(linear) || k->level == level)
+            break;
         arb_add_ui(linear, k->log[level], 1, k->prec);
         if (last <= level && !arb_is_zero(linear))
             return integrate_monomial(out, vanishes, k->log[level], y, k->prec);
         arb_log(y, y, k->prec);
-        level++;
     }
     const arb_struct *a = k->log[level];
-    if (last > level || !arb_is_positive(y))
+    if (last > level)
         return 0;
     arb_one(unit);
     arb_add_ui(s, a, 1, k->prec);
@@ -248,6 +275,6 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
         return 0;
     arb_exp(k.constant, k.constant, prec);
     arb_mul(out, out, k.constant, prec);
-    arb_div(out, out, k.slope, prec);
+    arb_div(out, out, k.slopes, prec);
     return arb_is_finite(out);
 }

@@ -28,7 +28,7 @@ void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struc
     }
 }
 
-int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec)
+int evaluate_line_in(arb_t shift, arb_t slope, const struct expression_pool *p, int n, int u, slong prec)
 {
     const struct expression *x = &p->node[n];
     int affine = 1;
@@ -37,7 +37,7 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
         arb_zero(slope);
         return 1;
     }
-    if (n == NODE_T_ITSELF) {
+    if (n == u) {
         arb_zero(shift);
         arb_one(slope);
         return 1;
@@ -47,7 +47,7 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
     LOCAL(arb, a, b, w);
     if (x->kind == X_MULTIPLY) {
         int constant = !p->node[x->child[0]].depends ? 0 : !p->node[x->child[1]].depends ? 1 : -1;
-        affine = constant >= 0 && evaluate_affine(a, b, p, x->child[1 - constant], prec);
+        affine = constant >= 0 && evaluate_line_in(a, b, p, x->child[1 - constant], u, prec);
         if (affine) {
             evaluate_constant(w, p, x->child[constant], prec);
             arb_mul(shift, a, w, prec);
@@ -59,13 +59,18 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
         for (int i = 0; i < x->count && affine; i++) {
             if (!p->node[x->child[i]].depends)
                 continue;
-            affine = evaluate_affine(a, b, p, x->child[i], prec);
+            affine = evaluate_line_in(a, b, p, x->child[i], u, prec);
             arb_set_fmpq(w, &x->weight[i], prec);
             arb_addmul(shift, a, w, prec);
             arb_addmul(slope, b, w, prec);
         }
     }
     return affine;
+}
+
+int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec)
+{
+    return evaluate_line_in(shift, slope, p, n, NODE_T_ITSELF, prec);
 }
 
 static void part_add(struct part *list, int *count, int step, const fmpq *weight, slong prec)

@@ -10,7 +10,8 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
 /* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels. */
 void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec);
 
-/* 1 if the node is shift + slope * t with constants. */
+/* 1 if the node is shift + slope * u, u another node (for evaluate_affine t), with constants. */
+int evaluate_line_in(arb_t shift, arb_t slope, const struct expression_pool *p, int n, int u, slong prec);
 int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec);
 
 /* One expression made ready for many points: f(t) = exp(node). Owned constants are computed once for the precision. */

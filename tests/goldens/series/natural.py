@@ -200,6 +200,9 @@ above|ln(1.001+cos(t))-1.2*ln(1+t)|waves:1.001+cos(t):1:6/5:1
 above|-1.1*ln(1+t)+sin(t)|waves:exp(sin(t)):1:11/10:1
 above|-ln(2+t)-2*ln(ln(2+t))+sin(t)|twist:exp(sin(t)):1:1/((2+t)*ln(2+t)^2):1/ln(2+t)
 above|t==0?0:2*ln(abs(sin(t/50)/(t/50)))|whole:(50*pi+1)/2
+factor|-ln(1+t)-2*ln(1+ln(1+t))|twist:1:1:1/((1+t)*(1+ln(1+t))^2):1/(1+ln(1+t))
+factor|-1.1*ln(1+t)+2*ln(1+ln(1+t))|twist:1:1:(1+t)^-1.1*(1+ln(1+t))^2:(1+t)^-0.1*(10*(1+ln(1+t))^2+200*(1+ln(1+t))+2000)
+factor|-ln(3+2*t)-ln(1+2*ln(3+2*t))-8*ln(2+ln(1+2*ln(3+2*t)))|twist:1:1:1/((3+2*t)*(1+2*ln(3+2*t))*(2+ln(1+2*ln(3+2*t)))^8):1/(28*(2+ln(1+2*ln(3+2*t)))^7)
 """
 
 # The share below j is 1 - 1/(1+j) or 1 - 1/(1+j)^2: the first of them that is not 99/100 but above
