@@ -528,6 +528,22 @@ static void test_primitive(void **state)
     }
 }
 
+/* exp of a number with many digits before the point counts as what it takes: 3,322 bits of 10^1000 beside the 4,096 that tell it.
+ */
+static void test_work_of_exp(void **state)
+{
+    (void)state;
+    struct built b = build("-10^1000-1/3");
+    arb_t out;
+    arb_init(out);
+    double before = work_done;
+    evaluate_exp_constant(out, b.pool, b.root, 1024);
+    assert_true(work_done - before > work_elementary(4096 + 3322));
+    assert_true(arb_rel_accuracy_bits(out) > 500);
+    arb_clear(out);
+    demolish(&b);
+}
+
 /* Waves added in double lie in the balls of the plain evaluation, and the blocks are narrow. */
 static void test_waves(void **state)
 {
@@ -638,9 +654,10 @@ static void test_interval_waves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_ranges),        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_scale),  cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive),
-        cmocka_unit_test(test_waves),  cmocka_unit_test(test_waves_unknown), cmocka_unit_test(test_interval_waves),
+        cmocka_unit_test(test_values),      cmocka_unit_test(test_ranges),        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_scale),       cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive),
+        cmocka_unit_test(test_waves),       cmocka_unit_test(test_waves_unknown), cmocka_unit_test(test_interval_waves),
+        cmocka_unit_test(test_work_of_exp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

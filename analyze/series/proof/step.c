@@ -8,7 +8,8 @@
 
 enum {
     WIDE_BITS = -5, /* an angle known to 2^this or less, and to less than a few turns, */
-    WIDE_WORK = 40 /* takes so long */
+    WIDE_WORK = 40, /* takes so long */
+    LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */
 };
 
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
@@ -406,9 +407,12 @@ int exp_of(arb_t out, const arb_t b, slong prec)
 {
     if (arf_is_neg_inf(arb_midref(b)) && arb_is_exact(b))
         arb_zero(out);
-    else if (arb_is_finite(b))
+    else if (arb_is_finite(b)) {
+        slong before = arf_abs_bound_lt_2exp_si(arb_midref(b)); /* digits before the point: as many more are needed behind it */
+        if (before > LARGE_BITS && before <= 2 * prec && mag_cmp_2exp_si(arb_radref(b), 0) < 0)
+            work_done += work_elementary(prec + before) - work_elementary(prec);
         arb_exp(out, b, prec);
-    else
+    } else
         arb_indeterminate(out);
     return arb_is_finite(out) ? 0 : -1;
 }
@@ -419,6 +423,7 @@ void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, sl
     arb_indeterminate(out);
     for (slong bits = prec; bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4) {
         evaluate_constant(b, p, n, bits);
+        work_done += work_elementary(bits);
         exp_of(out, b, bits);
         if (arf_cmpabs_2exp_si(arb_midref(b), 64 * prec) > 0) /* its digits before the point are more than there will be */
             break;
