@@ -5,6 +5,8 @@
 #   make check-python         the package in python/; PYTHON with numpy, h5py, torch, safetensors
 #   make check-random         `reach trf` on COUNT random formulas (1000) from SEED on, against sums
 #                             in ball arithmetic by a script of its own; WAVES=1: with waves
+#   make check-formulas       one question of each of 1,000 formulas: counted work within its cap,
+#                             and the slowest ten; FORMULAS=LIST: those of a list
 #   make check-certificates   `reach trf --certificate` by a checker of its own, a sample;
 #                             check-long: all goldens and COUNT random formulas (1000)
 #   make check-converted      `reach convert` of the tests' GGUF files, loaded by transformers
@@ -91,6 +93,9 @@ check-random: $(BUILD)/reach
 	$(Q)$(call with_modules,flint,python-flint,tests/random_series.py $(BUILD)/reach \
 	  $(or $(COUNT),1000) $(SEED) $(if $(WAVES),waves))
 
+check-formulas: $(BUILD)/bench/formulas
+	$(Q)$< $(or $(FORMULAS),tests/goldens/series/formulas.txt)
+
 check-converted: $(BUILD)/reach
 	$(Q)$(call with_modules,transformers$(comma) torch$(comma) h5py,\
 	  transformers$(comma) torch and h5py,tests/converted.py $(BUILD)/reach)
@@ -154,6 +159,6 @@ fuzz:
 fuzz-short:
 	$(Q)RUNS=20000 $(MAKE) --no-print-directory fuzz SECONDS_EACH=3 FUZZ_JOBS=2
 
-.PHONY: tests check check-environments check-python check-certificates check-long check-random \
+.PHONY: tests check check-environments check-python check-certificates check-long check-formulas check-random \
   check-converted compare-cas check-page torture torture-short shards tokenizer-study aarch64 tsan \
   fuzz fuzz-short
