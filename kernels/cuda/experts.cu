@@ -53,7 +53,8 @@ __device__ static struct place place_of(const float *score, int total, int count
     return last;
 }
 
-/* A warp's own part of shared memory: numbers by expert, scores of groups, and the chosen, in ascending order. */
+/* A warp's own part of shared memory: numbers by expert, scores of groups, and the chosen, in ascending order. Element i of
+ * each is lane i % WARP's where all lanes write at once. */
 struct route_space {
     float *number, *group;
     int *chosen;
@@ -97,9 +98,9 @@ __device__ static void score(const struct route_space &space, const float *logit
         float s = g.sigmoid ? sigmoid(logits[e]) : correction ? expf(logits[e] - largest) / sum : logits[e];
         space.number[e] = ordered(correction ? s + correction[e] : s);
     }
-    __syncwarp();
     if (g.groups == 1)
         return;
+    __syncwarp(); /* all have written */
     for (int i = lane; i < g.groups; i += WARP) { /* a group's two largest scores together */
         float most = -INFINITY, second = -INFINITY;
         for (int e = i * size; e < (i + 1) * size; e++) {
@@ -109,17 +110,16 @@ __device__ static void score(const struct route_space &space, const float *logit
         }
         space.group[i] = ordered(most + second);
     }
-    __syncwarp();
     struct place last = place_of(space.group, g.groups, g.chosen_groups, lane);
+    __syncwarp(); /* all have written groups, and read numbers */
     for (int e = lane; e < g.experts; e += WARP) {
         struct place own = {space.group[e / size], e / size};
         if (!is_before(own, last))
             space.number[e] = -INFINITY;
     }
-    __syncwarp();
 }
 
-/* Into space.chosen and `choice`. */
+/* Into space.chosen, for after a barrier, and `choice`. */
 __device__ static void choose(int32_t *choice, const struct route_space &space, const float *logits, const float *correction,
                               const struct router &g, int lane)
 {
@@ -136,7 +136,6 @@ __device__ static void choose(int32_t *choice, const struct route_space &space, 
         }
         count += __popc(taken);
     }
-    __syncwarp();
 }
 
 /* The largest logit of all experts, or of the chosen where the others cancel, and the sum that scores are divided by. */
@@ -201,14 +200,14 @@ __global__ void __launch_bounds__(ROUTERS *WARP)
     struct route_space space = route_space_of(shared, g.experts);
     const float *z = logits + r * (size_t)g.experts;
     float largest, *out = weights + r * (size_t)g.chosen;
+    for (int e = lane; e < g.experts; e += WARP)
+        is_bad |= z[e] != z[e];
+    float bad = __any_sync(FULL_WARP, is_bad) ? NAN : 0;
     if (choice)
         choose(choice + r * (size_t)g.chosen, space, z, correction, g, lane);
     else if (lane == 0)
         space.chosen[0] = 0;
-    for (int e = lane; e < g.experts; e += WARP)
-        is_bad |= z[e] != z[e];
-    float bad = __any_sync(FULL_WARP, is_bad) ? NAN : 0;
-    __syncwarp();
+    __syncwarp(); /* all have written the chosen */
     if (g.sparsemixer) {
         for (int j = 0; j < 2; j++) {
             float sum = near_sum(z, space, g, j, lane);

@@ -2,6 +2,7 @@
 # Takes each barrier, wait and bound of the CUDA set out, one at a time, builds the stand-in for a GPU with it, and runs the set's tests until one fails:
 # `make cuda-without`. What no test misses is a survivor, and must stand in survivors.txt with the reason; exit 1 for one that does not, or that stands there
 # and is missed. PART=I/N does every N-th from the I-th on; ONLY=TEXT those whose line has the text; LIST=1 names them and runs nothing.
+# REACH_TESTS='test_route*': of t-kernels-sets those tests alone, for a first look at a file of theirs.
 # RACES=1 builds the stand-in that looks for races (races.cpp), and says a race where one was told. A test ends with its first failure, or is red after
 # SECONDS_MOST (300), which the line says.
 # The Makefile sets CXX, FLAGS and BUILD. A line for each: what came of it, FILE, the line's number, and what was taken out.
@@ -74,6 +75,7 @@ tests_of() {
     */product*) echo kernels-cuda-products kernels-sets model-cuda ;;
     */memory.cu | */weight.cu | */set.cu) echo kernels-cuda-plugin kernels-cuda-products model-cuda kernels-sets ;;
     */head.cu) echo kernels-sets kernels-cuda-products model-cuda ;;
+    */experts.cu) echo kernels-sets ;;
     *) echo kernels-sets kernels-cuda-attention kernels-cuda-plugin model-cuda ;;
     esac
 }
