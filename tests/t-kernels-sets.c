@@ -520,6 +520,45 @@ static void test_head_rows_edges(void **state)
     }
 }
 
+/* Tokens whose bias is -inf count for nothing, also where there are so many in front that a set meets no other logit for long. */
+static void test_head_left_out(void **state)
+{
+    enum { OUT = 8500, VOCABULARY = OUT + 300, WIDTH = 12, ROWS = 20 };
+    (void)state;
+    for (int s = 0; s < set_count; s++)
+        for (int rows = 3; rows <= ROWS; rows += ROWS - 3) {
+            struct kernels *k = sets[s];
+            double *x = random_values(ROWS * WIDTH, 1, 1), *w = random_values(VOCABULARY * WIDTH, 2, 1), want[2][ROWS],
+                   got[2][ROWS], *b = random_values(VOCABULARY, 3, 1), unit = roundoff(k, OP_HEAD_ROWS);
+            size_t n = (size_t)rows;
+            struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, n * WIDTH),
+                          *logprob = buffer_new(k, ROLE_STATISTIC, n);
+            for (int all = 0; all < 2; all++) {
+                int32_t target[ROWS];
+                int first = all ? 0 : OUT;
+                for (int r = 0; r < rows; r++)
+                    target[r] = OUT - first + 14 * r;
+                for (int v = 0; v < OUT; v++)
+                    b[v] = -INFINITY;
+                struct weight *table = weight_of(k, WEIGHT_TABLE, w + first * WIDTH, (size_t)(VOCABULARY - first), WIDTH),
+                              *bias = weight_of(k, WEIGHT_VECTOR, b + first, (size_t)(VOCABULARY - first), 1);
+                struct buffer *targets = index_of(k, target, n);
+                double(*to)[ROWS] = all ? got : want;
+                k->head(k, dx, logprob, bx, targets, table, bias, 0, 1, rows, WIDTH);
+                k->read(k, to[0], logprob, 0, n);
+                k->head_rows(k, logprob, bx, targets, table, bias, 0, (struct rows){1, rows}, WIDTH);
+                k->read(k, to[1], logprob, 0, n);
+                k->destroy(k, targets), k->weight_free(k, table), k->weight_free(k, bias);
+            }
+            for (int i = 0; i < 2; i++)
+                if (compare_values(k->name, got[i], want[i], n, 64 * unit, 16 * unit))
+                    fail_msg("%s %s: another log p of %d rows beside tokens that are left out, by %s", k->name, k->dtype, rows,
+                             i ? "head_rows" : "head");
+            k->destroy(k, bx), k->destroy(k, dx), k->destroy(k, logprob);
+            free(x), free(w), free(b);
+        }
+}
+
 /* A table that is stored in bf16 gives the head what the same numbers in double do. */
 static void test_head_rows_bf16(void **state)
 {
@@ -891,6 +930,7 @@ int main(void)
         cmocka_unit_test(test_head_rows),
         cmocka_unit_test(test_head_rows_edges),
         cmocka_unit_test(test_head_rows_bf16),
+        cmocka_unit_test(test_head_left_out),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_route),

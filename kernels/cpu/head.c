@@ -130,6 +130,12 @@ static void partial_rescale(struct partial *p, double largest)
     }
 }
 
+/* exp(z - largest), and 0 for a z of -inf where there is no other yet. */
+static double exp_below(double z, double largest)
+{
+    return z == -INFINITY ? 0 : exp(z - largest);
+}
+
 /* Adds z[count] to p; z is destroyed. */
 static void partial_add(struct partial *p, const struct vector_kernels *v, float *z, size_t count)
 {
@@ -145,8 +151,9 @@ static void partial_add(struct partial *p, const struct vector_kernels *v, float
         largest[0] = z[i] > largest[0] ? z[i] : largest[0];
     for (size_t l = 0; l < LANES; l++)
         partial_rescale(p, (double)largest[l]);
+    float from = p->largest == -INFINITY ? 0 : (float)p->largest;
     for (size_t i = 0; i < count; i++)
-        z[i] -= (float)p->largest;
+        z[i] -= from;
     v->exp(z, z, count);
     for (size_t i = 0; i < whole; i += LANES)
         for (size_t l = 0; l < LANES; l++)
@@ -191,7 +198,7 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
             if (v == (size_t)t->target[r])
                 z = t->target_logit[r];
             partial_rescale(p, z);
-            p->sum += exp(z - p->largest);
+            p->sum += exp_below(z, p->largest);
         }
     }
 }
@@ -326,7 +333,7 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
         for (size_t c = 0; c < chunks; c++) {
             const struct partial *p = &t.partial[r * chunks + c];
             partial_rescale(&all, p->largest);
-            all.sum += p->sum * exp(p->largest - all.largest);
+            all.sum += p->sum * exp_below(p->largest, all.largest);
         }
         ((float *)logprob->data)[r] = (float)(t.target_logit[r] - all.largest - log(all.sum));
     }
