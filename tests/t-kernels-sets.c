@@ -453,6 +453,11 @@ static void test_rows(void **state)
         {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1, 0},
         {2, 0, 5, 9, 3, 16, 8, PAIRING_HALF, 1, 0},
         {1, 0, 3, 5, 2, 16, 8, PAIRING_INTERLEAVED, 0, 0},
+        /* pairs that are no vectors, and vectors of them, of which the second head's would not be aligned */
+        {1, 0, 2, 3, 3, 12, 12, PAIRING_HALF, 0, 0},
+        {1, 0, 2, 3, 3, 8, 6, PAIRING_INTERLEAVED, 0, 0},
+        {1, 0, 2, 3, 2, 9, 8, PAIRING_HALF, 0, 0},
+        {1, 0, 2, 3, 2, 9, 8, PAIRING_INTERLEAVED, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -474,7 +479,7 @@ static void test_head_rows(void **state)
         {1, 0, 1, 1, 1, 0, 0, 1},       {3, 0, 1, 19, 33, 1, 0, 1},     {2, 0, 8, 33, 257, 1, 2, 4},
         {2, 0, 9, 33, 257, 1, 2, 4},    {2, 0, 9, 7, 767, 0, 0, 1},     {1, 0, 63, 65, 769, 1, 0, 8},
         {3, 0, 17, 16, 50000, 1, 0, 2}, {3, 0, 2, 16, 50000, 1, 30, 2}, {2, 0, 515, 5, 3, 0, 0, 64},
-        {2, 0, 1025, 8, 800, 1, 5, 1},
+        {2, 0, 1025, 8, 800, 1, 5, 1},  {1, 0, 1030, 2, 8300, 1, 0, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
