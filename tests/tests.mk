@@ -159,6 +159,6 @@ fuzz:
 fuzz-short:
 	$(Q)RUNS=20000 $(MAKE) --no-print-directory fuzz SECONDS_EACH=3 FUZZ_JOBS=2
 
-.PHONY: tests check check-environments check-python check-certificates check-long check-formulas check-random \
-  check-converted compare-cas check-page torture torture-short shards tokenizer-study aarch64 tsan \
+.PHONY: tests check check-environments check-python check-certificates check-long check-formulas \
+  check-random check-converted compare-cas check-page torture torture-short shards tokenizer-study aarch64 tsan \
   fuzz fuzz-short
