@@ -35,7 +35,7 @@ tsan     ?= 0
 werror   ?= 0
 V        ?= 0
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 MACHINE := $(shell uname -m)
 X86     := $(filter x86_64 amd64,$(MACHINE))
 ASAN    := $(filter 1,$(asan))
