@@ -585,37 +585,7 @@ class Rule:
                 lo(iv.mpf(lo(self.start)) + (times(iv.mpf(max(lo(self.rate), -mpf(10) ** 9)), along) if t > self.X else 0))
             return make(low, hi(iv.mpf(hi(self.start)) + times(iv.mpf(hi(self.rate)), along)) if hi(self.start) < inf and hi(self.rate) < inf else inf)
         g, n = self.growth_of(t)
-        if self.name == "4.13":
-            return make(lo(g.exponent(n) + iv.mpf(lo(g.rest)) - ball(self.power) * levels(t)[self.logs]), inf)
         return ALL if g is None else g.exponent(n) + g.rest
-
-    def is_near(self, t):
-        """Rules 4.9 and 4.13: whether the angle at t is certainly on the arc."""
-        if self.name == "4.13":
-            width = iv.exp(ball(self.power) * levels(t)[self.logs])
-            arc = make(hi(self.centre - width), lo(self.centre + width))
-        else:
-            arc = self.arc
-        angle = self.turn * (iv.exp(ball(self.turning) * iv.log(levels(t)[self.level - 1] if self.level else ball(t))) if self.name == "4.13" else ball(t))
-        angle = angle - iv.mpf(mp.floor(lo((angle - iv.mpf(lo(arc))) / (2 * iv.pi)))) * 2 * iv.pi
-        return lo(arc) <= lo(angle) <= hi(angle) <= hi(arc)
-
-    def returns(self):
-        """Distances at which the angle is within 32/t of the centre, as rule 4.14 says, as far as the digits tell."""
-        with mp.workprec(400):
-            turn = (lo(self.turn) + hi(self.turn)) / 2
-            a, centre = abs(turn) / (2 * mp.pi), (lo(self.centre) + hi(self.centre)) / 2 * mp.sign(turn) / (2 * mp.pi)
-            x, (p, q), (p1, q1) = a, (1, 0), (0, 1)
-            for _ in range(40):
-                n = int(mp.floor(x))
-                (p, q), (p1, q1) = (n * p + p1, n * q + q1), (p, q)
-                t = int(mp.nint(centre * q)) * pow(p, -1, q) % q + q
-                if (hi(self.centre) - lo(self.centre) + t * (hi(self.turn) - lo(self.turn))) * t > 1:
-                    return
-                if t >= self.X and abs((a * t - centre + mpf("0.5")) % 1 - mpf("0.5")) * 2 * mp.pi * t > 32:
-                    raise Refused(f"at {t} the angle is not as near as that")
-                yield t
-                x = 1 / (x - n)
 
     def number(self, t):
         """u, whose whole part is the number of the bucket of t."""
@@ -699,14 +669,8 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "factor", "offset", "inside", "along", "ratio", "centre"):
+            elif key in ("slope", "constant", "rate", "start", "factor", "offset", "inside", "along", "ratio"):
                 setattr(self.rules[-1], key, bounds(words))
-            elif key == "width":
-                self.rules[-1].logs, self.rules[-1].power = int(words[0]), Fraction(words[1])
-            elif key == "turning":
-                self.rules[-1].level, self.rules[-1].turning = int(words[0]), Fraction(words[1])
-            elif key == "within":
-                self.rules[-1].within = number(rest)
             elif key == "growth":
                 self.rules[-1].growth = Growth(words)
             elif key == "period":
@@ -817,7 +781,7 @@ class Certificate:
     def check_rule(self, rule):
         if rule.is_convergent() != (self.verdict == "converges"):
             raise Refused(f"rule {rule.name} with these numbers does not show that it {self.verdict}")
-        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name in ("4.7", "4.9", "4.13", "4.14") and (lo if self.verdict == "diverges" else hi)(
+        if rule.name == "4.5" and lo(rule.start) == -inf or rule.name == "4.7" and (lo if self.verdict == "diverges" else hi)(
                 rule.growth.rest) in (inf, -inf):
             raise Refused("the bound that decides is infinite")
         proved = self.proves(rule)
@@ -828,17 +792,13 @@ class Certificate:
             except (Unsure, TypeError):
                 found = None
             proved = found is not None and self.loosely(rule.slope, found[1]) and self.loosely(rule.constant, found[0] - self.shift)
-        if rule.name == "4.9":
-            self.check_arc(rule)
         looked = 0
         near = [int(rule.X) + k for k in range(40)] + [int(rule.X) + p for p in POINTS]
         if rule.name == "4.15":
             near += [rule.distance(rule.place(p)) for p in near]
-        for j in near if rule.name != "4.14" else [t for t in rule.returns() if t >= rule.X]:
+        for j in near:
             t = Fraction(j)
             try:
-                if rule.name in ("4.9", "4.13") and not rule.is_near(t):
-                    continue
                 b = self.b(t)
                 iv.prec = mp.prec = 192
                 claimed = rule.envelope(t)
@@ -854,19 +814,6 @@ class Certificate:
             raise Unsure
         self.notes.append(f"rule {rule.name} from {rule.X if rule.X < 10 ** 9 else '10^9 or more'} " + ("proved" if proved else f"at {looked} distances"))
         return proved
-
-    @staticmethod
-    def check_arc(rule):
-        width, turn = lo(rule.arc.delta), 2 * iv.pi
-        width = lo(iv.mpf(hi(rule.arc)) - iv.mpf(lo(rule.arc)))
-        for k in range(1, 4097):
-            step = rule.turn * k
-            step = abs(step - turn * iv.mpf(mp.nint(mpf((step / turn).mid))))
-            if lo(step) > 0 and hi(step) < width:
-                if hi(k * (turn / step + 1)) > hi(ball(rule.within)):
-                    raise Refused("the arc is not met so often")
-                return
-        raise Refused("the arc is not shown to be met")
 
     def check(self):
         """proved, agrees or undecided; raises Refused."""

@@ -45,8 +45,13 @@ static const char *const LOOSE[] = {
     NULL,
 };
 
-/* Undecided: sums to t. */
+/* Undecided: waves that decide how often f is large, and sums to t. */
 static const char *const OPEN[] = {
+    "-(1+cos(t))*ln(1+t)",
+    "-ln(1+t)*(1.5+sin(t))",
+    "-ln(1+t)*(1+0.2*sin(t))",
+    "sin(t)>0?-ln(1+t):-2*ln(1+t)",
+    "sin(t)>0?0:-inf",
     "-sum(i,1,t,ln(i))",
     "-sum(i,1,t,1/i)",
     "-2*sum(i,1,t,1/i)",

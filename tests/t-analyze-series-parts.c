@@ -267,7 +267,7 @@ static void test_growth(void **state)
         int found = 0;
         for (int bits = 4; bits <= 64; bits += 12) {
             fmpz_one_2exp(X, (ulong)bits);
-            struct growth *g = growth_new(b.pool, b.root, X, NULL);
+            struct growth *g = growth_new(b.pool, b.root, X);
             if (!g)
                 continue;
             char text[256];
@@ -381,7 +381,7 @@ static void test_scale(void **state)
             struct scale g;
             struct scaled s;
             fmpz_one_2exp(X, (ulong)bits);
-            assert_int_equal(scale_init(&g, b.pool, b.root, X, NULL), 0);
+            assert_int_equal(scale_init(&g, b.pool, b.root, X), 0);
             scaled_init(&s, g.prec);
             int known = scaled_of(&s, &g, b.root);
             scale_clear(&g);

@@ -119,56 +119,11 @@ void certify_rate(char **to, const char *rule, const fmpz_t X, const struct rang
     text_append(to, "start %s", interval_text(text, x->start));
 }
 
-void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
+static void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
 {
     char text[800];
     append_rule(to, rule, X);
     text_append(to, "growth %s", growth_bounds(text, g));
-}
-
-/* A number beside the last rule. */
-static void append_number(struct series_summand *f, const char *name, int node)
-{
-    char text[140];
-    LOCAL(arb, v);
-    LOCAL_INTERVAL(128, x);
-    evaluate_constant(v, f->pool, node, 128);
-    interval_set_arb(x, v);
-    text_append(&f->certificate, "%s %s", name, interval_text(text, x));
-}
-
-void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within)
-{
-    char text[140], *count = exact_text(within);
-    append_number(f, "turn", arc->slope);
-    text_append(&f->certificate, "arc %s", interval_text(text, arc->angle));
-    text_append(&f->certificate, "within %s", count);
-    flint_free(count);
-}
-
-void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_t X, const struct growth *g)
-{
-    char *power = fmpq_get_str(NULL, 10, arc->power);
-    certify_growth(&f->certificate, "4.13", X, g);
-    append_number(f, "centre", arc->centre);
-    append_number(f, "turn", arc->slope);
-    text_append(&f->certificate, "width %d %s", arc->level - 1, power);
-    flint_free(power);
-    power = fmpq_get_str(NULL, 10, arc->turning_power);
-    text_append(&f->certificate, "turning %d %s", arc->turning - 1, power);
-    flint_free(power);
-}
-
-void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b)
-{
-    char text[140];
-    LOCAL_INTERVAL(128, below);
-    mpfi_set(below, b);
-    mpfr_set_inf(&below->right, 1);
-    append_rule(&f->certificate, "4.14", X);
-    text_append(&f->certificate, "growth 0 0 0 0 0 rest %s", interval_text(text, below));
-    append_number(f, "centre", arc->centre);
-    append_number(f, "turn", arc->slope);
 }
 
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
@@ -225,7 +180,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
     } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !strands_are_powers(&f->residues) &&
-               (g = growth_new(f->pool, root, X, NULL)) != NULL) {
+               (g = growth_new(f->pool, root, X)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

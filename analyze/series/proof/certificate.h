@@ -14,12 +14,6 @@ void certify_last(struct series_summand *f, const char *rule);
 /* b(t) = shift + slope t on it. */
 void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slope);
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
-void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g);
-void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
-/* g: the growth of f times the width of the arc, there. */
-void certify_border(struct series_summand *f, const struct arc *arc, const fmpz_t X, const struct growth *g);
-/* b: bounds of the bias on that arc. */
-void certify_returns(struct series_summand *f, const struct arc *arc, const fmpz_t X, const mpfi_t b);
 /* f->residue, on [X, inf). */
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
 /* f->buckets, on [X, inf). */

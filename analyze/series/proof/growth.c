@@ -204,29 +204,17 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
     return 0;
 }
 
-/* Whether node n is a number or -inf at every t >= X. */
-static int is_number(struct expression_pool *p, int n, const fmpz_t X)
-{
-    struct scale g;
-    if (scale_init(&g, p, n, X, NULL))
-        return 0;
-    LOCAL_SCALED(&g, u);
-    int known = scaled_of(&u, &g, n);
-    scale_clear(&g);
-    return known;
-}
-
 /* [4.7] 1 if the scale decides, 0 if not; *again: it may do so by bounds from above alone. */
-static int growth_find(struct growth *result, int *again, struct expression_pool *p, int root, const struct arc *arc, int above)
+static int growth_find(struct growth *result, int *again, struct expression_pool *p, int root, int above)
 {
     struct scale g;
     *again = 0;
-    if (scale_init(&g, p, root, result->from, arc))
+    if (scale_init(&g, p, root, result->from))
         return 0;
     g.above = above;
     LOCAL_SCALED(&g, b);
-    int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed && (!arc || is_number(p, root, result->from));
-    *again = g.one_sided && !arc && !above && !p->failed;
+    int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed;
+    *again = g.one_sided && !above && !p->failed;
     if (known && b.masked) /* f may be 0 where the sum says nothing of it */
         mpfr_set_inf(&result->rest->left, -1);
     if (known && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
@@ -235,7 +223,7 @@ static int growth_find(struct growth *result, int *again, struct expression_pool
     return known;
 }
 
-struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
+struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from)
 {
     struct growth *result = fmpz_sgn(from) > 0 ? calloc(1, sizeof *result) : NULL;
     int again;
@@ -248,23 +236,11 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     fmpq_init(result->power);
     mpfi_init2(result->rest, SCALE_PREC);
     fmpz_init_set(result->from, from);
-    if (!growth_find(result, &again, p, root, arc, 0) && !(again && growth_find(result, &again, p, root, arc, 1))) {
+    if (!growth_find(result, &again, p, root, 0) && !(again && growth_find(result, &again, p, root, 1))) {
         growth_free(result);
         result = NULL;
     }
     return result;
-}
-
-/* [4.14] */
-int growth_on_arc(mpfi_t out, struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
-{
-    struct scale g;
-    if (scale_init(&g, p, root, from, arc))
-        return 0;
-    LOCAL_SCALED(&g, u);
-    int known = scaled_of(&u, &g, root) && scaled_bounds(out, &g, &u) && !u.masked;
-    scale_clear(&g);
-    return known && !p->failed && is_number(p, root, from);
 }
 
 void growth_free(struct growth *g)

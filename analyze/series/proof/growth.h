@@ -22,12 +22,9 @@ struct growth {
     int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
 };
 
-/* Of exp(b), b the node `root`, from X >= 1 on, at the distances of the arc (NULL: all). NULL if it decides nothing (or memory is
- * short). Caller frees. */
-struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc);
+/* Of exp(b), b the node `root`, from X >= 1 on. NULL if it decides nothing (or memory is short). Caller frees. */
+struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from);
 void growth_free(struct growth *g);
-/* The node `root` within bounds from X >= 1 on at the distances of the arc. 1 or 0: it is not told. */
-int growth_on_arc(mpfi_t out, struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec);
 /* "t^-1 (ln t)^-2", "t^-1 exp(-2 (ln t)^(1/2))". */

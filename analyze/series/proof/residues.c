@@ -36,7 +36,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, const struct strands 
         while (f->residue[x->first].node != x->node)
             x->first++;
         if (x->first == r && x->node != NODE_MINUS_INFINITY)
-            known = (x->growth = growth_new(f->pool, x->node, N, NULL)) != NULL;
+            known = (x->growth = growth_new(f->pool, x->node, N)) != NULL;
     }
     if (known)
         return 0;
@@ -64,7 +64,7 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
     struct growth **closer = &x->closer[fmpz_bits(near) % CLOSERS];
     if (!*closer || !fmpz_equal(near, (*closer)->from)) {
         growth_free(*closer);
-        *closer = growth_new(p, x->node, near, NULL);
+        *closer = growth_new(p, x->node, near);
     }
     return *closer ? *closer : x->growth;
 }

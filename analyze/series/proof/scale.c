@@ -362,9 +362,9 @@ int scaled_bounds(mpfi_t out, struct scale *g, const struct scaled *u)
 
 /* ---- [X, inf) ---- */
 
-int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_t X, const struct arc *arc)
+int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_t X)
 {
-    *g = (struct scale){.p = p, .prec = SCALE_PREC, .arc = arc, .count = root + 1};
+    *g = (struct scale){.p = p, .prec = SCALE_PREC, .count = root + 1};
     mpfr_set_emax(mpfr_get_emax_max()); /* of this thread: 2^(2^40) is a number here, as it is one in balls */
     g->made = calloc((size_t)root + 1, sizeof *g->made);
     g->known = calloc((size_t)root + 1, 1);

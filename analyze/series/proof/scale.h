@@ -26,24 +26,12 @@ struct scaled {
     int masked; /* u may also be less at some t, down to -inf */
 };
 
-/* slope m is, modulo 2 pi, within centre + angle times level^power, m = turning^turning_power: that holds at some distances only.
- */
-struct arc {
-    int slope, centre; /* nodes without t */
-    int turning; /* a level: 1 is t */
-    fmpq_t turning_power;
-    mpfi_t angle;
-    int level; /* 0: the arc is as wide everywhere */
-    fmpq_t power;
-};
-
 /* [X, inf) */
 struct scale {
     struct expression_pool *p;
     mpfi_t level[SCALE_LEVELS + 1]; /* at X; that of exp(t) is not kept */
     int levels; /* up to this one they are positive from X on */
     mpfr_prec_t prec;
-    const struct arc *arc;
     int above; /* bounds from above are enough: what is added and never positive is left out */
     int one_sided; /* there is something of that kind */
     struct scaled **made; /* [count] of each node, so far */
@@ -52,7 +40,7 @@ struct scale {
 };
 
 /* 0, or -1 when memory runs out. */
-int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_t X, const struct arc *arc);
+int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_t X);
 void scale_clear(struct scale *g);
 
 /* ---- monomials ---- */

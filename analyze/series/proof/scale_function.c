@@ -298,52 +298,15 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
            scaled_addmul(g, out, &factor, &m, expression_power(g->p, u->coefficient[0], expression_number(g->p, q)));
 }
 
-/* q = a / b if that is shown to be a whole number. */
-static int is_multiple(fmpq_t q, struct expression_pool *p, int a, int b)
-{
-    fmpq_set_si(q, a == b ? 1 : -1, 1);
-    if (a == b || expression_sign(p, expression_add(p, a, b)) == 0)
-        return 1;
-    if (p->node[a].kind != X_NUMBER || p->node[b].kind != X_NUMBER)
-        return 0;
-    fmpq_div(q, p->node[a].q, p->node[b].q);
-    return fmpz_is_one(fmpq_denref(q));
-}
-
-/* [4.14] out = what is left of a wave's argument u at the distances of the arc, modulo 2 pi; 0: they say nothing of it. */
-static int on_arc(struct scaled *out, struct scale *g, const struct scaled *u)
-{
-    const struct arc *arc = g->arc;
-    LOCAL_MONOMIAL(turning);
-    LOCAL_MONOMIAL(width);
-    LOCAL_INTERVAL(g->prec, c);
-    LOCAL(fmpq, times);
-    if (arc)
-        fmpq_set(&turning.a[arc->turning], arc->turning_power);
-    if (!arc || !u->count || monomial_compare(&u->of[0], &turning) != 0 ||
-        !is_multiple(times, g->p, u->coefficient[0], arc->slope))
-        return 0;
-    interval_set_fmpq(c, times);
-    mpfi_mul(c, c, arc->angle);
-    scaled_set(out, u);
-    scaled_shift(out);
-    if (arc->level)
-        fmpq_set(&width.a[arc->level], arc->power);
-    return add_constant(out, g, expression_scale(g->p, arc->centre, times)) && scaled_add_rest(g, out, &width, c);
-}
-
 static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, int is_sine)
 {
     LOCAL_SCALED(g, large);
     LOCAL_SCALED(g, small);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
-    LOCAL_SCALED(g, angle);
     int constant;
     if (u->masked)
         return 0;
-    if (on_arc(&angle, g, u))
-        u = &angle;
     if (!split(&large, &constant, c, &small, g, u))
         return 0;
     if (large.count || large.rough)
@@ -598,7 +561,7 @@ static int within_turn(struct scaled *u, int known, struct scale *g, int n)
     double least, most;
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
-    if (g->arc || !expression_turns(&least, &most, g->p, n) ||
+    if (!expression_turns(&least, &most, g->p, n) ||
         (known && (u->count || !u->rough || u->masked || monomial_sign(&u->at) != 0)))
         return known;
     mpfi_interv_d(c, least, most);

@@ -134,15 +134,6 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X);
 int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands);
 /* The same of all t: one strand. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
-/* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
- * claim. */
-int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
-/* By the same where the angle of a wave (a node) is within (ln t)^-power of so many sixths of pi, with two logs (ln ln t)^-power,
- * on [X, inf). 1 if that makes a claim. */
-int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int sixth, int logs, const fmpq_t power);
-/* By bounds of b at the distances t >= X at which a wave (a node) is as near to so many sixths of pi as it is infinitely often. 1
- * if that makes a claim. */
-int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth);
 /* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
 int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */

@@ -119,7 +119,7 @@ static void closer_tail(arb_t out, struct expression_pool *p, int root, const fm
     }
     if (arb_rel_accuracy_bits(out) >= CLOSE || root > NODES_MAX)
         return;
-    struct growth *g = growth_new(p, root, X, NULL);
+    struct growth *g = growth_new(p, root, X);
     arb_indeterminate(tail);
     if (g && g->verdict < 0)
         growth_tail(tail, g, from, prec);

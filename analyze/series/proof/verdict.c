@@ -1,6 +1,5 @@
 /* Whether the sum converges. */
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/arcs.h"
 #include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
@@ -12,7 +11,6 @@
 
 enum {
     SCAN_MAX = 20000, /* distances that are looked at one by one */
-    RETURN = 32, /* at least 10 pi */
     READABLE = 50 /* exp of what is less has an exponent that can be read */
 };
 
@@ -318,143 +316,6 @@ int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
           "factor f falls all the same from one to the next: a geometric series with ratio below 1",
           distance_text(from, X));
     return 1;
-}
-
-static void arc_init(struct arc *arc, int slope)
-{
-    *arc = (struct arc){.slope = slope, .centre = NODE_ZERO, .turning = 1};
-    mpfi_init2(arc->angle, SCALE_PREC);
-    fmpq_init(arc->power);
-    fmpq_init(arc->turning_power);
-    fmpq_one(arc->turning_power);
-}
-
-static void arc_clear(struct arc *arc)
-{
-    mpfi_clear(arc->angle);
-    fmpq_clear(arc->power);
-    fmpq_clear(arc->turning_power);
-}
-
-/* [4.9] */
-int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts)
-{
-    struct arc arc;
-    struct growth *g = NULL;
-    char from[64], growth[256], least[64], angles[2][64], digits[64];
-    LOCAL(fmpz, within);
-    if (!may_claim(f, X))
-        return 0;
-    LOCAL_INTERVAL(SCALE_PREC, pi);
-    arc_init(&arc, slope);
-    mpfi_const_pi(pi);
-    mpfi_interv_si(arc.angle, 2 * part, 2 * part + 2);
-    mpfi_mul(arc.angle, arc.angle, pi);
-    mpfi_div_ui(arc.angle, arc.angle, (unsigned long)parts);
-    if (arc_returns(within, f->pool, &arc))
-        g = growth_new(f->pool, f->piece[f->pieces - 1].root, X, &arc);
-    if (g && g->verdict > 0) {
-        multiple_text(least, f, &g->rest->left, 0);
-        growth_text(growth, sizeof growth, g);
-        f->claim = SERIES_DIVERGES;
-        fmpz_set(f->tail_from, X);
-        certify_growth(&f->certificate, "4.9", X, g);
-        certify_arc(f, &arc, within);
-        prove(f,
-              "diverges: f(t) is at least %s times %s wherever a wave's angle is between %s and %s, as it is at one of any %s "
-              "distances from t = %s on, and the sum of that diverges (Bertrand's series)",
-              least, growth, bound_text(angles[0], &arc.angle->left, 4, 0), bound_text(angles[1], &arc.angle->right, 4, 1),
-              distance_text(digits, within), distance_text(from, X));
-    }
-    growth_free(g);
-    arc_clear(&arc);
-    return f->claim != SERIES_UNDECIDED;
-}
-
-/* [4.13] An arc about so many sixths of pi, of the angle of a wave. 1, or 0: it does not turn as t does, or (X not NULL) as a
- * power of t below the first or of a logarithm from X on. */
-static int arc_about(struct arc *arc, struct expression_pool *p, int wave, int sixth, const fmpz *X)
-{
-    LOCAL(fmpq, turn);
-    int start;
-    arc_init(arc, NODE_ZERO);
-    if (!wave_turns(&start, &arc->slope, p, wave) &&
-        (!X || !wave_turns_slowly(&start, &arc->slope, &arc->turning, arc->turning_power, p, wave, X))) {
-        arc_clear(arc);
-        return 0;
-    }
-    fmpq_set_si(turn, sixth, 6);
-    arc->centre = expression_subtract(p, expression_scale(p, expression_leaf(p, X_PI), turn), start);
-    return 1;
-}
-
-static int turns_as_t(const struct arc *arc)
-{
-    return arc->turning == 1 && fmpq_is_one(arc->turning_power);
-}
-
-/* Multiples of pi/6, for people. */
-static const char *const sixths[] = {"0",  "pi/6",   "pi/3",   "pi/2",   "2 pi/3", "5 pi/6",
-                                     "pi", "7 pi/6", "4 pi/3", "3 pi/2", "5 pi/3", "11 pi/6"};
-
-/* [4.13] */
-int verdict_by_border(struct series_summand *f, const fmpz_t X, int wave, int sixth, int logs, const fmpq_t power)
-{
-    struct expression_pool *p = f->pool;
-    struct arc arc;
-    char from[64], growth[256], *exponent;
-    if (!may_claim(f, X) || !arc_about(&arc, p, wave, sixth, X))
-        return 0;
-    int level = NODE_T_ITSELF, even = !turns_as_t(&arc) || p->node[arc.slope].kind == X_NUMBER;
-    for (int i = 0; i < logs; i++)
-        level = expression_unary(p, X_LN, level);
-    mpfi_interv_si(arc.angle, -1, 1);
-    arc.level = logs + 1;
-    fmpq_neg(arc.power, power);
-    int share = expression_scale(p, expression_unary(p, X_LN, level), arc.power);
-    struct growth *g = even ? growth_new(p, expression_add(p, f->piece[f->pieces - 1].root, share), X, &arc) : NULL;
-    if (g && g->verdict > 0) {
-        growth_text(growth, sizeof growth, g);
-        f->claim = SERIES_DIVERGES;
-        fmpz_set(f->tail_from, X);
-        certify_border(f, &arc, X, g);
-        exponent = fmpq_get_str(NULL, 10, arc.power);
-        prove(f,
-              "diverges: from t = %s on, wherever a wave's angle is within w = (%sln t)^(%s) of %s, f(t) is at least a constant "
-              "times %s / w, and that is so at a share of the distances of at least a constant times w%s",
-              distance_text(from, X), logs == 1 ? "" : "ln ", exponent, sixths[sixth], growth,
-              turns_as_t(&arc) ? " (Mahler's measure of the irrationality of pi)" : ", for it turns ever slower");
-        flint_free(exponent);
-    }
-    growth_free(g);
-    arc_clear(&arc);
-    return f->claim != SERIES_UNDECIDED;
-}
-
-/* [4.14] */
-int verdict_by_returns(struct series_summand *f, const fmpz_t X, int wave, int sixth)
-{
-    struct arc arc;
-    char from[64], least[64];
-    LOCAL_INTERVAL(SCALE_PREC, b);
-    LOCAL_REAL(96, bound);
-    if (!may_claim(f, X) || !arc_about(&arc, f->pool, wave, sixth, NULL))
-        return 0;
-    mpfi_interv_si(arc.angle, -RETURN, RETURN);
-    arc.level = 1;
-    fmpq_set_si(arc.power, -1, 1);
-    if (growth_on_arc(b, f->pool, f->piece[f->pieces - 1].root, X, &arc) && mpfr_number_p(&b->left)) {
-        f->claim = SERIES_DIVERGES;
-        fmpz_set(f->tail_from, X);
-        certify_returns(f, &arc, X, b);
-        unshifted(bound, f, &b->left, MPFR_RNDD);
-        prove(f,
-              "diverges: b(t) is at least %s at infinitely many t >= %s, where a wave's angle is within %d/t of %s: "
-              "multiples of a number that pi is no rational multiple of come that near to any angle",
-              bound_text(least, bound, 6, 0), distance_text(from, X), RETURN, sixths[sixth]);
-    }
-    arc_clear(&arc);
-    return f->claim != SERIES_UNDECIDED;
 }
 
 int verdict_close(struct series_summand *f, struct formula_error *e)

@@ -7,11 +7,7 @@ enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
     RESIDUE_BITS = 4096,
-    BASE_BITS = 65536, /* of powers of a base, which are few */
-    WAVES = 4, /* slopes whose */
-    ARCS = 32, /* parts of a turn are tried */
-    ANGLE_BITS = 4096,
-    SIXTHS = 12 /* of pi, in a turn */
+    BASE_BITS = 65536 /* of powers of a base, which are few */
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
@@ -100,76 +96,6 @@ static int try_residues(struct series_summand *f)
     return 0;
 }
 
-/* t times what a wave's argument moves on a step, if it is shift + slope t: the slope as a node, or -1. */
-static int slope_of(struct expression_pool *p, int wave)
-{
-    struct scale g;
-    int argument = p->node[wave].child[0], slope = -1;
-    LOCAL(fmpz, X);
-    fmpz_one_2exp(X, 10);
-    if (scale_init(&g, p, argument, X, NULL))
-        return -1;
-    LOCAL_SCALED(&g, u);
-    LOCAL_MONOMIAL(t);
-    monomial_level(&t, 1);
-    if (scaled_of(&u, &g, argument) && u.count && monomial_compare(&u.of[0], &t) == 0)
-        slope = u.coefficient[0];
-    scale_clear(&g);
-    return slope;
-}
-
-/* Whether f is large enough wherever a wave is at some part of its turn. 1 if that decides. */
-static int try_arcs(struct series_summand *f)
-{
-    const struct piece *last = &f->piece[f->pieces - 1];
-    int slopes[WAVES], count = 0, nodes = last->root;
-    LOCAL(fmpz, X);
-    for (int n = 0; n <= nodes && count < WAVES; n++) {
-        enum expression_kind kind = f->pool->node[n].kind;
-        int slope = (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends ? slope_of(f->pool, n) : -1, known = slope < 0;
-        for (int i = 0; i < count; i++)
-            known |= slopes[i] == slope;
-        if (!known)
-            slopes[count++] = slope;
-    }
-    for (int i = 0; i < count; i++)
-        for (ulong bits = 8; bits <= 1024; bits *= 2)
-            for (int part = 0; part < ARCS && !search_spent(f, "rule 4.9 was tried"); part++) {
-                fmpz_one_2exp(X, bits);
-                fmpz_add(X, X, last->first);
-                if (verdict_by_arc(f, X, slopes[i], part, ARCS))
-                    return 1;
-            }
-    return 0;
-}
-
-/* Whether f is large enough where a wave comes near an angle: near as a power of logarithms, and then often, or as 1/t, and then
- * for ever. 1 if that decides. */
-static int try_angles(struct series_summand *f, ulong bits)
-{
-    static const struct {
-        int logs, numerator, denominator;
-    } width[] = {{1, 1, 2}, {1, 1, 1}, {1, 1, 4}, {2, 1, 2}, {2, 1, 1}, {0, 0, 1}};
-    enum { WIDTHS = sizeof width / sizeof width[0] };
-    const struct piece *last = &f->piece[f->pieces - 1];
-    LOCAL(fmpz, X);
-    LOCAL(fmpq, power);
-    fmpz_one_2exp(X, bits);
-    fmpz_add(X, X, last->first);
-    for (int n = 0, nodes = last->root; n <= nodes; n++) {
-        enum expression_kind kind = f->pool->node[n].kind;
-        for (int k = 0; k < WIDTHS * SIXTHS && (kind == X_SIN || kind == X_COS) && f->pool->node[n].depends; k++) {
-            int w = k / SIXTHS, sixth = k % SIXTHS;
-            if (search_spent(f, width[w].logs ? "rule 4.13 was tried" : "rule 4.14 was tried"))
-                return 0;
-            fmpq_set_si(power, width[w].numerator, (ulong)width[w].denominator);
-            if (width[w].logs ? verdict_by_border(f, X, n, sixth, width[w].logs, power) : verdict_by_returns(f, X, n, sixth))
-                return 1;
-        }
-    }
-    return 0;
-}
-
 int search_first(const int *node, int r)
 {
     int first = 0;
@@ -212,9 +138,7 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
         return wanted;
     if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
         !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
-        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried") && !try_arcs(f))
-            for (ulong bits = 8; bits <= ANGLE_BITS && !try_angles(f, bits); bits *= 8)
-                ;
+        first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried");
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
