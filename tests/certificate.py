@@ -557,13 +557,6 @@ class Rule:
         self.name, self.X, self.residues = words[0], number(words[2]), {}
 
     def is_convergent(self):
-        if self.name == "4.12":
-            ratio = self.slope + 1 / self.factor
-            if not lo(self.factor) > 0 or not lo(self.along) > 0 or hi(ratio) < lo(self.ratio) or lo(ratio) > hi(self.ratio):
-                raise Refused("a ratio that is not that of these buckets")
-            if not hi(ratio) < 0:
-                raise Refused("a ratio that decides nothing")
-            return True
         if self.name in ("4.4", "4.5"):
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":
@@ -576,9 +569,6 @@ class Rule:
         """ln f(t) lies within."""
         if self.name == "4.3":
             return self.constant + self.slope * ball(t) if hasattr(self, "slope") else ALL
-        if self.name == "4.12":
-            u = self.number(t)
-            return self.constant + self.slope * make(mp.floor(lo(u)), mp.floor(hi(u)))
         if self.name in ("4.4", "4.5"):
             along = iv.log(ball(t) / ball(self.X))
             low = -inf if lo(self.start) == -inf or lo(self.rate) == -inf and t > self.X else \
@@ -586,10 +576,6 @@ class Rule:
             return make(low, hi(iv.mpf(hi(self.start)) + times(iv.mpf(hi(self.rate)), along)) if hi(self.start) < inf and hi(self.rate) < inf else inf)
         g, n = self.growth_of(t)
         return ALL if g is None else g.exponent(n) + g.rest
-
-    def number(self, t):
-        """u, whose whole part is the number of the bucket of t."""
-        return self.offset + self.factor * iv.log(self.inside + self.along * ball(t))
 
     def growth_of(self, t):
         if self.name == "4.2":
@@ -627,16 +613,6 @@ class Rule:
             first = ZERO if lo(start) == -inf else iv.exp(iv.mpf(lo(start)))
             lower = first if hi(s) == inf else first * (iv.mpf(1) / 2 + n / (iv.mpf(hi(s)) - 1))
             return make(lo(lower), hi(upper))
-        if self.name == "4.12":
-            k = mp.floor(lo(self.number(t)))
-            if k != mp.floor(hi(self.number(t))):
-                raise Unsure
-            k = iv.mpf(k)
-            end, level = iv.exp((k + 1 - self.offset) / self.factor), iv.exp(self.constant + self.slope * k)
-            here = (end - self.inside) / self.along - ball(t) + make(0, 1)
-            behind = iv.exp(self.constant + self.slope * (k + 1))
-            sizes = end * (iv.exp(1 / self.factor) - 1) / self.along / (1 - iv.exp(self.slope + 1 / self.factor))
-            return level * here + behind * (sizes + make(-1, 1) / (1 - iv.exp(self.slope)))
         if self.name == "4.7":
             return self.growth.tail(t)
         if self.name == "4.15":
@@ -669,7 +645,7 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "factor", "offset", "inside", "along", "ratio"):
+            elif key in ("slope", "constant", "rate", "start"):
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "growth":
                 self.rules[-1].growth = Growth(words)

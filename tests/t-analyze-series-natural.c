@@ -38,6 +38,7 @@ static const char *const LOOSE[] = {
     "-1.1*ln(1+t)+sin(t)",
     "-ln(2+t)-2*ln(ln(2+t))+sin(t)",
     "t==0?0:2*ln(abs(sin(t/50)/(t/50)))",
+    "-floor(ln(1+t)/ln(2))", /* the floor of a logarithm: its worst values */
     /* ties, told as two neighbours */
     "ln(1/(1+t)-1/(2+t))",
     "ln(1/(1+t)^2-1/(2+t)^2)",

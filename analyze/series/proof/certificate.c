@@ -148,27 +148,6 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
     }
 }
 
-void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
-{
-    const struct buckets *b = &f->buckets;
-    char text[140];
-    static const char *const names[] = {"factor", "offset", "inside", "along", "constant", "slope", "ratio"};
-    arb_ptr x = _arb_vec_init(7);
-    LOCAL_INTERVAL(128, bounds);
-    evaluate_constant(x, f->pool, b->factor, 128);
-    evaluate_constant(x + 1, f->pool, b->shift, 128);
-    evaluate_affine(x + 2, x + 3, f->pool, b->base, 128);
-    evaluate_affine(x + 4, x + 5, f->pool, b->value, 128);
-    arb_inv(x + 6, x, 128);
-    arb_add(x + 6, x + 6, x + 5, 128);
-    append_rule(to, "4.12", X);
-    for (int i = 0; i < 7; i++) {
-        interval_set_arb(bounds, x + i);
-        text_append(to, "%s %s", names[i], interval_text(text, bounds));
-    }
-    _arb_vec_clear(x, 7);
-}
-
 /* The same rule from a later X on, where its bounds are closer. */
 static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
 {

@@ -16,9 +16,6 @@ void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slo
 void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
 /* f->residue, on [X, inf). */
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
-/* f->buckets, on [X, inf). */
-void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X);
-
 /* The verdict, the rule, and the sum from some distance on. NULL: no memory. Caller frees. */
 char *summand_certificate(struct series_summand *f);
 

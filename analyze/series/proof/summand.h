@@ -25,7 +25,7 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_BUCKETS };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH };
 
 /* Distances that are summed apart: r + count n for each r < count; or, where f is 0 at all others, those alone at which t + ahead
  * is n^power or base^n (then count is 1). */
@@ -47,13 +47,6 @@ struct residue {
     struct growth *closer[CLOSERS]; /* the same from later n on, for tails, by the bits of n modulo CLOSERS */
 };
 
-/* u = c + a ln(q + w t), and b as a function of floor(u). */
-struct buckets {
-    int factor, shift, base; /* nodes: a > 0, c, q + w t */
-    int place, stands; /* the node with the logarithm in u, and what it is where t is u */
-    int value; /* b, with floor(u) for t: linear in it, and falling by more than 1/a */
-};
-
 struct series_summand {
     const struct formula *formula;
     struct formula_point at;
@@ -73,7 +66,6 @@ struct series_summand {
     fmpz_t decreasing_from;
     struct residue *residue; /* [residues.count] TAIL_GROWTH; their growths hold from tail_from on */
     struct strands residues;
-    struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
     struct series_share *share; /* of that work with other heads; NULL: none */
@@ -134,8 +126,6 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X);
 int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands);
 /* The same of all t: one strand. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
-/* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
-int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
 int verdict_close(struct series_summand *f, struct formula_error *e);
 /* 1 if f does not grow from X on; then this is kept. */
@@ -175,19 +165,6 @@ void residues_free(struct series_summand *f);
 int residues_diverge(const struct series_summand *f);
 /* Sum over all t >= from. */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
-
-/* ---- buckets (buckets.c) ---- */
-
-/* Of the node u - floor(u): all but b. 0 or -1: u is no such logarithm. */
-int buckets_of(struct buckets *out, struct expression_pool *p, int fraction);
-/* Of node `root` on [X, inf). 0 or -1: it is no linear function of one such floor(u), or does not fall by more than 1/a. */
-int buckets_new(struct buckets *out, struct expression_pool *p, int root, const fmpz_t X);
-/* About where bucket k begins. 0 or -1: beyond 2^prec. */
-int buckets_begin(fmpz_t out, const struct expression_pool *p, const struct buckets *b, const fmpz_t k, slong prec);
-/* u at t. */
-void buckets_number(arb_t out, const struct expression_pool *p, const struct buckets *b, const arb_t t, slong prec);
-/* Sum over all t >= from; indeterminate where its bucket cannot be told. */
-void buckets_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 

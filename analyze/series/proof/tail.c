@@ -140,7 +140,6 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return; /* [4.2] */
     case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
-    case TAIL_BUCKETS: buckets_tail(out, f, from, prec); return;
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }

@@ -301,23 +301,6 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X)
     return verdict_by_residues(f, X, &(struct strands){.count = 1});
 }
 
-/* [4.12] */
-int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
-{
-    char from[64];
-    if (!may_claim(f, X) || buckets_new(&f->buckets, f->pool, f->piece[f->pieces - 1].root, X))
-        return 0;
-    f->claim = SERIES_CONVERGES;
-    f->tail = TAIL_BUCKETS;
-    fmpz_set(f->tail_from, X);
-    certify_buckets(&f->certificate, f, X);
-    prove(f,
-          "converges: for all t >= %s, f is constant on buckets whose sizes grow by a constant factor, within 1, and times that "
-          "factor f falls all the same from one to the next: a geometric series with ratio below 1",
-          distance_text(from, X));
-    return 1;
-}
-
 int verdict_close(struct series_summand *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];

@@ -11,8 +11,6 @@ enum {
     STEPS = 60000, /* nodes times intervals that are looked at */
     TAIL_BITS = 33500, /* a last piece may begin at 2^this, some 10^10000 */
     PIECES = 200, /* besides those between breaks that can be read off */
-    BUCKETS = 600, /* of a logarithm, up to 2^BUCKET_BITS: what is left out beyond is known to about as many bits */
-    BUCKET_BITS = 150,
     SHIFT_BITS = 1 << 16, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
     FALLS = 3, /* powers of 2 in a row where a bias falls: it has a peak */
@@ -70,7 +68,6 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
 struct breaks {
     fmpz *at;
     int count;
-    int buckets; /* some are where buckets begin */
 };
 
 static int by_size(const void *a, const void *b)
@@ -78,45 +75,11 @@ static int by_size(const void *a, const void *b)
     return fmpz_cmp(a, b);
 }
 
-/* Where the buckets of u - floor(u) begin, and the distance after. 0 or -1. */
-static int add_buckets(struct breaks *breaks, struct expression_pool *p, int n)
-{
-    struct buckets b;
-    LOCAL(fmpz, k, begin);
-    LOCAL(arb, u, one);
-    arb_one(one);
-    if (buckets_of(&b, p, n))
-        return 0;
-    fmpz *grown = realloc(breaks->at, (size_t)(breaks->count + 2 * BUCKETS) * sizeof *grown);
-    if (!grown)
-        return -1;
-    breaks->at = grown;
-    memset(grown + breaks->count, 0, 2 * BUCKETS * sizeof *grown);
-    do {
-        buckets_number(u, p, &b, one, 64);
-        arb_mul_2exp_si(one, one, 1);
-    } while (!arb_is_finite(u) && arf_cmpabs_2exp_si(arb_midref(one), BUCKET_BITS) < 0);
-    if (!arb_is_finite(u) || arf_cmpabs_2exp_si(arb_midref(u), 30) > 0)
-        return 0;
-    arf_get_fmpz(k, arb_midref(u), ARF_RND_FLOOR);
-    for (int i = 0; i < BUCKETS && buckets_begin(begin, p, &b, k, BUCKET_BITS + 64) == 0 && fmpz_bits(begin) <= BUCKET_BITS;
-         i++) {
-        if (fmpz_sgn(begin) >= 0) {
-            breaks->buckets = 1;
-            fmpz_set(&breaks->at[breaks->count++], begin);
-            fmpz_add_ui(&breaks->at[breaks->count++], begin, 1);
-        }
-        fmpz_add_ui(k, k, 1);
-    }
-    return 0;
-}
-
-/* The first whole t at which q + w t has another sign, and the one before it, for every such node, and where buckets begin, of as
- * many as leave `least` of the work. 0 or -1. */
-static int find_breaks(struct breaks *breaks, struct series_summand *f, double least)
+/* The first whole t at which q + w t has another sign, and the one before it, for every such node. 0 or -1. */
+static int find_breaks(struct breaks *breaks, struct series_summand *f)
 {
     struct expression_pool *p = f->pool;
-    int nodes = p->count; /* buckets add some */
+    int nodes = p->count;
     *breaks = (struct breaks){0};
     breaks->at = calloc(2 * (size_t)nodes, sizeof *breaks->at);
     if (!breaks->at)
@@ -135,9 +98,6 @@ static int find_breaks(struct breaks *breaks, struct series_summand *f, double l
         fmpz_set(&breaks->at[breaks->count++], floor);
         fmpz_add_ui(&breaks->at[breaks->count++], floor, 1);
     }
-    for (int n = 0; n < nodes && search_left(f) > least; n++)
-        if (p->node[n].kind == X_FRACTION && p->node[n].depends && add_buckets(breaks, p, n))
-            return -1;
     qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
     return 0;
 }
@@ -319,7 +279,7 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
     struct strands powers;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
-    if (find_breaks(&breaks, f, 1.5 * c.half) || (!fmpz_is_zero(peak) && break_at_peak(&breaks, f, peak))) {
+    if (find_breaks(&breaks, f) || (!fmpz_is_zero(peak) && break_at_peak(&breaks, f, peak))) {
         free(breaks.at);
         return formula_refuse(e, 0, "out of memory");
     }
@@ -328,10 +288,6 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
     c.most = PIECES + breaks.count;
     if (breaks.count)
         fmpz_set(last, &breaks.at[breaks.count - 1]);
-    if (breaks.buckets && fmpz_bits(last) <= BUCKET_BITS) { /* where hardly any bucket begins: there floor could not be told */
-        fmpz_set_ui(last, 1025);
-        fmpz_mul_2exp(last, last, BUCKET_BITS - 10);
-    }
     stretch_init(&all, f, NULL, lo, NULL);
     stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */

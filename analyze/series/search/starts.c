@@ -136,8 +136,7 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     find_strands(f);
     if (wanted <= 0)
         return wanted;
-    if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
-        !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
+    if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried");
     if (verdict_close(f, e))
         return -1;

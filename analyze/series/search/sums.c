@@ -121,10 +121,6 @@ static void find_far(struct plan *plan)
     const arb_struct *tail = sums_offer_tail(plan->sums, far);
     if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC)
         return;
-    if (f->tail == TAIL_BUCKETS) { /* those before are summed one by one */
-        plan->exhausted |= !is_narrow(plan, tail);
-        return;
-    }
     slong bits = (slong)fmpz_bits(far);
     slong most = f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
