@@ -561,7 +561,7 @@ class Rule:
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":
             return hasattr(self, "slope") and hi(self.slope) < 0
-        if self.name in ("4.10", "4.15"):
+        if self.name == "4.10":
             return all(g is None or g.converges for g in self.residues.values())
         return self.name == "4.2" or self.growth.converges
 
@@ -580,26 +580,9 @@ class Rule:
     def growth_of(self, t):
         if self.name == "4.2":
             return None, t
-        if self.name == "4.15":
-            n = self.place(t)
-            return (self.residues[0] if self.distance(n) == t else None), Fraction(n)
         if self.name != "4.10":
             return self.growth, t
         return self.residues[int(t % self.period)], Fraction(t // self.period)
-
-    def distance(self, n):
-        return (n ** self.power if self.base is None else self.base ** n) - self.ahead
-
-    def place(self, t):
-        """The least n whose distance is not below t."""
-        n = 1
-        while self.distance(n) < t:
-            n *= 2
-        low = -1
-        while n - low > 1:
-            middle = (low + n) // 2
-            low, n = (middle, n) if self.distance(middle) < t else (low, middle)
-        return n
 
     def tail(self, t, b=None):
         """Sum of f from t >= X on; b: ln f(t), where the rule holds from t on for it."""
@@ -615,8 +598,6 @@ class Rule:
             return make(lo(lower), hi(upper))
         if self.name == "4.7":
             return self.growth.tail(t)
-        if self.name == "4.15":
-            return self.residues[0].tail(Fraction(self.place(t))) if self.residues[0] else ZERO
         total = ZERO
         for r, g in self.residues.items():
             total = total + (g.tail(max(Fraction(1), Fraction(-((r - t) // self.period)))) if g else ZERO)
@@ -651,11 +632,6 @@ class Certificate:
                 self.rules[-1].growth = Growth(words)
             elif key == "period":
                 self.rules[-1].period = int(rest)
-            elif key == "only":
-                left, right, ahead = re.fullmatch(r"(n|\d+)\^(n|\d+)(?: ([-+] \d+))?", rest).groups()
-                rule = self.rules[-1]
-                rule.power, rule.base = (int(right), None) if left == "n" else (None, int(left))
-                rule.ahead = -int((ahead or "0").replace(" ", ""))
             elif key == "residue":
                 self.rules[-1].residues[int(words[0])] = Growth(words[2:]) if words[1] == "growth" else None
             elif key == "partial":
@@ -770,8 +746,6 @@ class Certificate:
             proved = found is not None and self.loosely(rule.slope, found[1]) and self.loosely(rule.constant, found[0] - self.shift)
         looked = 0
         near = [int(rule.X) + k for k in range(40)] + [int(rule.X) + p for p in POINTS]
-        if rule.name == "4.15":
-            near += [rule.distance(rule.place(p)) for p in near]
         for j in near:
             t = Fraction(j)
             try:
@@ -782,7 +756,7 @@ class Certificate:
                 continue
             finally:
                 iv.prec = mp.prec = 128
-            zero = rule.name == "4.2" or rule.name in ("4.10", "4.15") and rule.growth_of(t)[0] is None
+            zero = rule.name == "4.2" or rule.name == "4.10" and rule.growth_of(t)[0] is None
             looked += 1
             if infinite(b) != zero and (zero or lo(claimed) > -inf) or not infinite(b) and (hi(b) < lo(claimed) or lo(b) > hi(claimed)):
                 raise Refused(f"rule {rule.name}: ln f({j if j < 10 ** 20 else '...'}) = {text(b)} is not within {text(claimed)}")
@@ -811,7 +785,7 @@ class Certificate:
             settle(self.check_rule(rule))
         rule, mass = self.rules[-1], None
         if self.verdict == "converges":
-            N = int(max(rule.X, 1 if rule.name in ("4.10", "4.15") else 0))
+            N = int(max(rule.X, 1 if rule.name == "4.10" else 0))
             try:
                 tail = rule.tail(Fraction(N))
                 mass = self.below(N) + tail

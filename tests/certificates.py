@@ -48,9 +48,6 @@ DAMAGE = [
     ("-ln(2+t)-ln(ln(2+t))", r"rest \S+", "rest -inf", "no lower bound"),
     ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 -1.1 -1.1 1/10", "another stretch"),
     ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 0 0 1/10", "a stretch that decides nothing"),
-    ("floor(sqrt(t))^2==t?-ln(1+t):-inf", r"only n\^2", "only n^3", "other powers"),
-    ("floor(sqrt(t))^2==t?-ln(1+t):-inf", r"only n\^2", "only n^2 - 1", "powers elsewhere"),
-    ("floor(sqrt(t))^2==t?-ln(1+t):-inf", r"growth -2 0 0 0 0 rest \S+ \S+", "growth -2 0 0 0 0 rest -9 -8", "another growth along powers"),
     ("(-1)^t*5-2*ln(1+t)", r"period 2\n", "period 3\n", "another period"),
     ("(-1)^t*5-2*ln(1+t)", r"residue 1 growth -2 0 0 0 0 rest \S+ \S+", "residue 1 growth -2 0 0 0 0 rest -9 -8", "another residue"),
 ]

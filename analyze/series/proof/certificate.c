@@ -129,16 +129,13 @@ static void certify_growth(char **to, const char *rule, const fmpz_t X, const st
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
     char text[800];
-    int powers = strands_are_powers(&f->residues), count = f->residues.count;
-    if (count == 1 && !powers) {
+    int count = f->residues.count;
+    if (count == 1) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
     }
-    append_rule(to, powers ? "4.15" : "4.10", X);
-    if (powers)
-        text_append(to, "only %s", powers_text(text, sizeof text, &f->residues));
-    else
-        text_append(to, "period %d", count);
+    append_rule(to, "4.10", X);
+    text_append(to, "period %d", count);
     for (int r = 0; r < count; r++) {
         const struct growth *g = f->residue[f->residue[r].first].growth;
         if (g)
@@ -158,8 +155,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
-    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && !strands_are_powers(&f->residues) &&
-               (g = growth_new(f->pool, root, X)) != NULL) {
+    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && (g = growth_new(f->pool, root, X)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

@@ -1,5 +1,4 @@
-/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1; or at
- * squares alone. */
+/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
@@ -17,18 +16,16 @@ void residues_free(struct series_summand *f)
     f->residues = (struct strands){0};
 }
 
-/* [4.10, 4.15] */
+/* [4.10] */
 int residues_new(struct series_summand *f, const fmpz_t X, const struct strands *strands)
 {
-    int root = f->piece[f->pieces - 1].root, known = strands_hold(strands, f->pool, root, X);
+    int root = f->piece[f->pieces - 1].root, known = 1;
     LOCAL(fmpz, N);
     residues_free(f);
     f->residue = calloc((size_t)strands->count, sizeof *f->residue);
     if (!f->residue)
         return -1;
     f->residues = *strands;
-    if (strands_are_powers(strands))
-        known = known && range_defined(f->pool, root, X, NULL);
     strand_place(N, X, 0, strands);
     for (int r = 0; r < strands->count && known; r++) {
         struct residue *x = &f->residue[r];
@@ -69,7 +66,7 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
     return *closer ? *closer : x->growth;
 }
 
-/* [4.10, 4.15] */
+/* [4.10] */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     LOCAL(arb, n, next, tail, other);

@@ -10,7 +10,6 @@ enum {
     RATIOS = 16, /* that are looked at to see whether they are known */
     WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
     ASKED_MAX = 4096, /* sums that are kept */
-    LEADS_MAX = 1 << 16, /* terms of a strand of powers before Euler's formula */
     STRAND_WORK = 1 /* of adding one up that is kept */
 };
 
@@ -43,8 +42,6 @@ static void strands_free(struct part *q)
 {
     for (int r = 0; r < q->strands.count; r++) {
         euler_free(q->strand[r].euler);
-        if (q->strand[r].before)
-            _arb_vec_clear(q->strand[r].before, (slong)q->strand[r].leads + 1);
     }
     free(q->strand);
     q->strand = NULL;
@@ -191,44 +188,6 @@ int sums_points(struct sums *s, ulong count)
     return 0;
 }
 
-/* The sum of a strand's terms before the n-th. */
-static void strand_below(arb_t out, const struct strand *x, const fmpz_t n, slong prec)
-{
-    LOCAL(fmpz, left);
-    fmpz_sub(left, euler_begin(x->euler), n);
-    if (x->leads && fmpz_sgn(left) > 0) {
-        if (fmpz_cmp_ui(left, x->leads) < 0)
-            arb_set(out, x->before + x->leads - fmpz_get_ui(left));
-        else
-            arb_zero(out);
-        return;
-    }
-    euler_sum(out, x->euler, n);
-    if (x->leads)
-        arb_add(out, out, x->before + x->leads, prec);
-}
-
-/* The terms from n on, up to where Euler's formula begins, one by one. 1, or 0: one is not known. */
-static int add_leads(struct strand *x, const struct expression_pool *p, const fmpz_t n, slong prec)
-{
-    int known = 1;
-    LOCAL(fmpz, leads);
-    LOCAL(arb, at, term);
-    fmpz_sub(leads, euler_begin(x->euler), n);
-    if (fmpz_sgn(leads) <= 0 || fmpz_cmp_ui(leads, LEADS_MAX) > 0)
-        return fmpz_sgn(leads) == 0;
-    x->leads = fmpz_get_ui(leads);
-    x->before = _arb_vec_init((slong)x->leads + 1);
-    struct evaluator *v = evaluator_new(p, x->node, prec, n);
-    arb_set_fmpz(at, n);
-    for (ulong k = 0; k < x->leads && known; k++, arb_add_ui(at, at, 1, prec)) {
-        known = v && evaluator_point(term, v, at) == 0;
-        arb_add(x->before + k + 1, x->before + k, term, prec + 64);
-    }
-    evaluator_free(v);
-    return known;
-}
-
 /* [5.1] The sum up to before t by Euler's formula, strand by strand. */
 static void strands_below(arb_t out, const struct sums *s, const struct part *q, const fmpz_t t)
 {
@@ -243,7 +202,7 @@ static void strands_below(arb_t out, const struct sums *s, const struct part *q,
             continue;
         strand_place(n, t, r, &q->strands);
         if (first == r || !fmpz_equal(n, asked + first))
-            strand_below(sum + first, &q->strand[first], n, s->prec + 64);
+            euler_sum(sum + first, q->strand[first].euler, n);
         fmpz_set(asked + first, n);
         arb_add(out, out, sum + first, s->prec + 64);
     }
@@ -263,7 +222,6 @@ static int strands_follow(const struct sums *s, const struct part *q, const fmpz
             continue;
         }
         strand_place(n, points_end, r, &q->strands);
-        fmpz_add_ui(n, n, x->leads);
         follow = euler_is_of(x->euler, s->f->pool, x->node) && fmpz_equal(euler_begin(x->euler), n);
         strand_place(n, q->end, r, &q->strands);
         follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
@@ -275,25 +233,19 @@ int sums_euler(struct sums *s, struct euler *const *e, const struct strands *str
 {
     struct part *q = &s->part[s->count - 1];
     strands_free(q);
-    int holds = strands_hold(strands, s->f->pool, q->piece->root, q->piece->first), count = strands->count;
-    q->strand = holds ? calloc((size_t)count, sizeof *q->strand) : NULL;
+    int count = strands->count;
+    q->strand = calloc((size_t)count, sizeof *q->strand);
     if (!q->strand) {
         for (int r = 0; r < count; r++)
             euler_free(e[r]);
-        return holds ? -1 : 0;
+        return -1;
     }
     q->strands = *strands;
-    LOCAL(fmpz, n);
     for (int r = 0; r < count; r++) {
         struct strand *x = &q->strand[r];
         *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands), .euler = e[r]};
         while (q->strand[x->first].node != x->node)
             x->first++;
-        strand_place(n, q->piece->first, r, strands);
-        if (x->euler && strands_are_powers(strands) && !add_leads(x, s->f->pool, n, s->prec)) {
-            strands_free(q);
-            return 0;
-        }
     }
     strands_below(q->rest, s, q, q->end);
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {

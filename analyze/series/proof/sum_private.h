@@ -17,8 +17,6 @@ struct panel {
 struct strand {
     int node, first; /* b there, in n; the first with this node, which has */
     struct euler *euler; /* for all of them; NULL: f is 0 there */
-    arb_ptr before; /* [leads + 1] sums of the first terms, up to where that begins, from leads before it on */
-    ulong leads;
 };
 
 struct part {

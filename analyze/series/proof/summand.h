@@ -27,17 +27,10 @@ struct piece {
 
 enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH };
 
-/* Distances that are summed apart: r + count n for each r < count; or, where f is 0 at all others, those alone at which t + ahead
- * is n^power or base^n (then count is 1). */
+/* Distances that are summed apart: r + count n for each r < count. */
 struct strands {
-    int count, ahead;
-    ulong power, base; /* 0: it is not that */
+    int count;
 };
-
-static inline int strands_are_powers(const struct strands *s)
-{
-    return s->power || s->base;
-}
 
 /* b at the distances of one strand as an expression in n, from some n on. */
 enum { CLOSERS = 61 };
@@ -142,15 +135,8 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
 
 /* ---- strands (strands.c) ---- */
 
-/* Powers at which alone node `root` may be a number, as floor(sqrt(t))^2 == t ? ... : -inf is at squares, of all t >= first. 1 or
- * 0: there are none known. */
-int strands_of_powers(struct strands *out, struct expression_pool *p, int root, const fmpz_t first);
-/* 1 if there is nothing of node `root` between these strands from there on. */
-int strands_hold(const struct strands *s, struct expression_pool *p, int root, const fmpz_t first);
 /* Node `root` at the distances of strand r, as an expression in n. */
 int strand_node(struct expression_pool *p, int root, int r, const struct strands *s);
-/* "n^2" or "2^n". */
-const char *powers_text(char *text, size_t size, const struct strands *s);
 /* The n-th of its distances; the least n whose distance is not below t; about that of `from`, less than 1 below it. */
 void strand_distance(fmpz_t t, const fmpz_t n, int r, const struct strands *s);
 void strand_place(fmpz_t n, const fmpz_t t, int r, const struct strands *s);

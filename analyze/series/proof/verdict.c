@@ -261,10 +261,10 @@ static void prove_growth(struct series_summand *f, const struct growth *g, const
           below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, from, series_verdict_name(f->claim));
 }
 
-/* [4.10, 4.15] */
+/* [4.10] */
 int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands)
 {
-    char from[64], text[32];
+    char from[64];
     LOCAL(arb, start, tail);
     LOCAL(fmpz, first);
     if (!may_claim(f, X) || residues_new(f, X, strands))
@@ -281,10 +281,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct s
         f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
-        if (strands_are_powers(strands))
-            prove(f, "%s: from t = %s on f is 0 but at t = %s, and so does the sum over n, by Bertrand's series",
-                  series_verdict_name(f->claim), from, powers_text(text, sizeof text, strands));
-        else if (strands->count == 1)
+        if (strands->count == 1)
             prove_growth(f, f->residue[0].growth, from);
         else
             prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",

@@ -276,7 +276,6 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
     struct cutting c = {.f = f, .e = e, .half = search_left(f) / 2};
     struct breaks breaks;
     struct stretch all, tail;
-    struct strands powers;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
     if (find_breaks(&breaks, f) || (!fmpz_is_zero(peak) && break_at_peak(&breaks, f, peak))) {
@@ -309,8 +308,6 @@ int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_er
             fmpz_zero(from); /* all of it, as it is */
         else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
-        else if (strands_of_powers(&powers, f->pool, tail.root, from)) /* so it is here, but for 0 */
-            fmpz_add_ui(from, last, fmpz_is_zero(last));
         stretch_clear(&tail);
         stretch_resolve(&tail, f, &all, from, NULL);
     }

@@ -6,8 +6,7 @@
 enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
-    RESIDUE_BITS = 4096,
-    BASE_BITS = 65536 /* of powers of a base, which are few */
+    RESIDUE_BITS = 4096
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
@@ -76,15 +75,13 @@ int search_period(const struct expression_pool *p, int root)
     return known ? (int)period : 1;
 }
 
-/* Tries the residues of t, or powers, from X on, for growing X. */
+/* Tries the residues of t from X on, for growing X. */
 static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     const struct strands *strands = &f->strands;
-    int several = strands->count > 1 || strands_are_powers(strands);
-    ulong most = strands->base ? BASE_BITS : RESIDUE_BITS;
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= most && several && !search_spent(f, "rules 4.10 and 4.15 were tried");
+    for (ulong bits = 4; bits <= RESIDUE_BITS && strands->count > 1 && !search_spent(f, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)strands->count);
@@ -109,8 +106,7 @@ static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     int kinked = last->kind == PIECE_ROUGH, nodes[PERIOD_MAX], distinct = 0;
-    if (!strands_of_powers(&f->strands, f->pool, last->root, last->first))
-        f->strands = (struct strands){.count = search_period(f->pool, last->root)};
+    f->strands = (struct strands){.count = search_period(f->pool, last->root)};
     for (int r = 0; r < f->strands.count && distinct <= STRANDS_MAX; r++) {
         nodes[r] = strand_node(f->pool, last->root, r, &f->strands);
         distinct += search_first(nodes, r) == r;

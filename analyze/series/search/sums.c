@@ -10,7 +10,6 @@
 enum {
     ESTIMATE_PREC = 256,
     LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
-    FEW = 64, /* powers, which are added up */
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
@@ -65,8 +64,8 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
             continue;
-        if (bits > 0 && !f->strands.base) /* so many distances, where f is not 0, are about as far */
-            arb_mul_2exp_si(y, y, bits / (f->strands.power ? (slong)f->strands.power : 1));
+        if (bits > 0) /* so many distances are about as far */
+            arb_mul_2exp_si(y, y, bits);
         if (is_better(best, y)) /* nothing is known of it where all cancels */
             peak = bits;
     }
@@ -203,27 +202,23 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     struct euler *e[PERIOD_MAX];
     int hard = 0;
     LOCAL(fmpz, N, first, from, to, length);
-    int several = strands->count < 16 ? strands->count : 16, powers = strands_are_powers(strands);
+    int several = strands->count < 16 ? strands->count : 16;
     double most_work = work_done + PANELS_WORK * several;
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
     fmpz_sub(from, to, first);
-    int few = powers && fmpz_cmp_ui(from, FEW) <= 0;
-    for (ulong lead = few ? FEW : 0;
-         lead <= LEAD_MAX && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead <= LEAD_MAX && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         strand_distance(N, from, 0, strands);
         fmpz_sub(from, N, piece->first);
-        *points = powers ? 0 : fmpz_abs_fits_ui(from) ? fmpz_get_ui(from) : UWORD_MAX; /* between powers f is 0 */
-        if (*points > most || (fmpz_cmp(N, end) >= 0 && !powers) || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
+        *points = fmpz_abs_fits_ui(from) ? fmpz_get_ui(from) : UWORD_MAX;
+        if (*points > most || fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
             return 0;
         int failed = 0;
         memset(e, 0, sizeof e);
         strand_place(from, N, 0, strands);
-        if (fmpz_cmp(from, to) > 0 && powers) /* all are added up */
-            fmpz_set(from, to);
         for (int i = 0; i < strands->count && !failed; i++) {
             int r = (hard + i) % strands->count;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
@@ -266,8 +261,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     fmpz_sub(length, end, piece->first);
     ulong most = affordable(plan, piece, length, waves), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
-    int powers = piece->unbounded && strands_are_powers(&plan->f->strands);
-    int euler = piece->unbounded ? !plan->f->wild || powers : piece->kind == PIECE_SMOOTH;
+    int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
     if (!fmpz_is_zero(plan->f->flank) && (fmpz_equal(end, plan->f->flank) || fmpz_equal(piece->first, plan->f->flank + 1)))
         return bound_flank(plan, piece, end);
     if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
