@@ -318,8 +318,7 @@ end:
 int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
                      struct formula_error *e)
 {
-    int n = build(p, f, at, t, NULL, e);
-    return n < 0 || t ? n : expression_expand(p, n);
+    return build(p, f, at, t, NULL, e);
 }
 
 int expression_step(struct expression_pool *p, const struct formula *f, const struct formula_point *at, fmpz_t from)

@@ -103,10 +103,6 @@ int expression_extremum(struct expression_pool *p, int larger, int a, int b);
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 
-/* What has the same value at every whole t: with products of waves written as sums of waves if fewer waves are left (expand.c),
- * else n. */
-int expression_expand(struct expression_pool *p, int n);
-
 /* 1 if a node is q + w t, w not 0. */
 int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
 /* The weight of t itself in n, a sum or t; 1 if nothing else there depends on it. */
