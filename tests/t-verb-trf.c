@@ -583,7 +583,7 @@ static void dear_terms(void **state)
     expect("trf -sum(i,1,300,floor(t/i))/300-1.5*ln(1+t)", 0, " 63");
     /* whole parts of numbers of thousands of digits: minutes, were all terms added that cheap ones would be */
     expect("trf -2*ln(1+t)+sum(i,1,50,floor(exp(i*t/50))-2*floor(exp(i*t/50)/2))/50 --length 50", 0, " 23");
-    expect("trf -sum(i,1,30000,floor(ln(1+t)*i))/30000-t/50", 1, "is too large to analyse");
+    expect("trf -sum(i,1,30000,floor(ln(1+t)*i))/30000-t/50", 0, "  1          1");
     /* a sum whose denominator has hundreds of thousands of digits: it took 26 s to add up */
     expect("trf -t*sum(i,1,30000,1/(i^20+1))", 1, "is too large to analyse");
 }

@@ -184,12 +184,6 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
         for (int n = p->seen ? p->capacity + 1 : 0; n <= capacity; n++)
             seen[n] = 0;
         p->seen = seen;
-        struct turn_bounds *turn = realloc(p->turn, (size_t)capacity * sizeof *turn);
-        if (!turn)
-            return expression_fail(p);
-        for (int n = p->turn ? p->capacity : 0; n < capacity; n++)
-            turn[n].known = 0;
-        p->turn = turn;
         p->capacity = capacity;
     }
     struct expression *x = &p->node[p->count];
@@ -269,7 +263,6 @@ void expression_pool_free(struct expression_pool *p)
     free(p->node);
     free(p->bucket);
     free(p->seen);
-    free(p->turn);
     free(p);
 }
 

@@ -55,12 +55,6 @@ struct expression {
     unsigned sign : 2; /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
 };
 
-/* Bounds of a function of one angle (turns.h): 1: known, -1: it is none, 0: not looked at. */
-struct turn_bounds {
-    double least, most;
-    int known;
-};
-
 /* Nodes; children come before their parents. Grows only. */
 struct expression_pool {
     struct expression *node;
@@ -68,8 +62,6 @@ struct expression_pool {
     int *bucket; /* hash of what is there already */
     int buckets;
     unsigned long *seen; /* [capacity + 1] by the last walk, whose number comes first */
-    struct turn_bounds *turn; /* [capacity] found so far */
-    int whole_turns; /* none are to be found */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
     double end; /* of the work: behind it nothing is made (work.h) */
 };

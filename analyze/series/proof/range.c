@@ -1,7 +1,6 @@
 /* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded outwards by MPFI. */
 #include "analyze/series/proof/range_rules.h"
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -259,8 +258,8 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         ranges_free(r);
         return -1;
     }
-    LOCAL_INTERVAL(prec, t, start, turn);
-    double least, most, elementary = 300 + 12 * work_elementary(prec);
+    LOCAL_INTERVAL(prec, t, start);
+    double elementary = 300 + 12 * work_elementary(prec);
     interval_set_fmpz(start, lo);
     mpfr_set(&t->left, &start->left, MPFR_RNDD);
     if (hi)
@@ -279,12 +278,6 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
                                                                  : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
         range_mend(x);
         rule(x, p, n, r->node, t, start);
-        if (x->defined && p->node[n].depends && expression_turns(&least, &most, p, n)) {
-            mpfr_set_d(&turn->left, least, MPFR_RNDD);
-            mpfr_set_d(&turn->right, most, MPFR_RNDU);
-            range_narrow(x->value, turn);
-            range_narrow(x->start, turn);
-        }
         x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }
     return 0;

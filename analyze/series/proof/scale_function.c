@@ -2,7 +2,6 @@
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/scale.h"
-#include "analyze/series/proof/turns.h"
 
 #include <stdlib.h>
 
@@ -555,27 +554,6 @@ static int make(struct scaled *out, struct scale *g, int n)
     }
 }
 
-/* [3.5] What is a function of one angle is no more than over a whole turn. 1: u is known. */
-static int within_turn(struct scaled *u, int known, struct scale *g, int n)
-{
-    double least, most;
-    LOCAL_MONOMIAL(one);
-    LOCAL_INTERVAL(g->prec, c);
-    if (!expression_turns(&least, &most, g->p, n) ||
-        (known && (u->count || !u->rough || u->masked || monomial_sign(&u->at) != 0)))
-        return known;
-    mpfi_interv_d(c, least, most);
-    if (!known) {
-        scaled_leave(u);
-        scaled_init(u, g->prec);
-        return scaled_add_rest(g, u, &one, c);
-    }
-    mpfi_intersect(c, c, u->rest);
-    if (!mpfi_is_empty(c))
-        mpfi_set(u->rest, c);
-    return 1;
-}
-
 /* NULL: there is none. */
 static const struct scaled *of_node(struct scale *g, int n)
 {
@@ -587,7 +565,7 @@ static const struct scaled *of_node(struct scale *g, int n)
         struct scaled *u = g->made[n] = calloc(1, sizeof *u);
         if (u) {
             scaled_init(u, g->prec);
-            if (within_turn(u, make(u, g, n), g, n) && !g->p->failed)
+            if (make(u, g, n) && !g->p->failed)
                 g->known[n] = 1;
         }
     }
