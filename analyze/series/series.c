@@ -222,31 +222,6 @@ void series_sum(const struct series *s, double *lo, double *hi)
     *hi = s->sum_hi;
 }
 
-/* Narrows the field of the first `limit` distances by fields of all: sums of all of them may be known better. 0 or -1 with *e. */
-static int ask_of_all(struct field *out, const struct series *s, const fmpz_t limit, const fmpq_t epsilon,
-                      struct formula_error *e)
-{
-    int failed = 0;
-    LOCAL(fmpq, more, less);
-    LOCAL(fmpz, span);
-    fmpz_sub(span, out->yes, out->no);
-    if (fmpz_is_one(span) || s->count > 1 || s->verdict != SERIES_CONVERGES || !s->kept->of_all[KEPT_FIRST].shares ||
-        !field_epsilons_within(more, less, s->kept->of_all[KEPT_FIRST].shares, limit, epsilon))
-        return 0;
-    search_begin(s->summand, s->count, SEARCH_AGAIN); /* these sums are there */
-    for (int end = 0; end < 2 && !failed; end++) {
-        struct field f;
-        field_init(&f, NULL);
-        failed = search_field(&f, NULL, s->summand, 1, s->kept, end ? less : more, NULL, e);
-        if (end && f.bounded && fmpz_cmp(f.yes, out->yes) < 0)
-            fmpz_set(out->yes, f.yes);
-        if (!end && fmpz_cmp(f.no, out->no) > 0)
-            fmpz_set(out->no, f.no);
-        field_clear(&f);
-    }
-    return failed < 0 ? -1 : 0;
-}
-
 /* The field of the first `length` distances (0: of all, if the series converges) across so many layers; *lo, *hi: their sum. */
 static int ask(struct series_count *out, double *lo, double *hi, const struct series *s, const char *epsilon, int layers,
                uint64_t length, struct formula_error *e)
@@ -277,8 +252,6 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
         return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);
     int failed = search_field(&f, total, s->summand, s->count, s->kept, q, most, e); /* 1: there may be no mass, and no field */
-    if (!failed && length)
-        failed = ask_of_all(&f, s, limit, q, e);
     if (!failed) {
         ball_doubles(lo, hi, total, s->summand[0]->shift);
         if (s->mean) /* of kernels whose sum is 1 */

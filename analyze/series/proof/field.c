@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPSILON_DIGITS = 1000, EPSILON_BITS = 128 };
+enum { EPSILON_DIGITS = 1000 };
 
 void field_init(struct field *f, const fmpz *limit)
 {
@@ -52,28 +52,6 @@ int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j, c
     if ((sign == -1 || sign == 0) && fmpz_cmp(j, f->no) > 0)
         fmpz_set(f->no, j);
     return sign == 2 ? 0 : sign == 1 ? 1 : -1;
-}
-
-/* [6.6] */
-int field_epsilons_within(fmpq_t more, fmpq_t less, struct shares *m, const fmpz_t limit, const fmpq_t epsilon)
-{
-    LOCAL(arb, share, left);
-    LOCAL(arf, end);
-    shares_below(share, m, limit);
-    arb_set_fmpq(left, epsilon, EPSILON_BITS);
-    arb_sub_ui(left, left, 1, EPSILON_BITS);
-    arb_neg(left, left);
-    arb_mul(left, left, share, EPSILON_BITS);
-    if (!arb_is_finite(left) || !arb_is_positive(left))
-        return 0;
-    for (int up = 0; up < 2; up++) {
-        (up ? arb_get_ubound_arf : arb_get_lbound_arf)(end, left, EPSILON_BITS);
-        fmpq *q = up ? less : more;
-        arf_get_fmpq(q, end);
-        fmpq_sub_ui(q, q, 1);
-        fmpq_neg(q, q);
-    }
-    return fmpq_sgn(less) > 0 && fmpq_cmp_si(more, 1) < 0;
 }
 
 /* [6.4] */

@@ -20,9 +20,6 @@ int field_epsilon(fmpq_t out, const char *text, struct formula_error *e);
 int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon);
 /* The same, j an exact whole number far beyond machine words. */
 int field_test_far(struct field *f, const struct shares *m, const arb_t j, const fmpq_t epsilon);
-/* Epsilons whose fields of all distances (m: of one head) bound that of the first `limit`: of `more` is not above it, of `less`
- * not below. 1, or 0 where the mass there is not known. */
-int field_epsilons_within(fmpq_t more, fmpq_t less, struct shares *m, const fmpz_t limit, const fmpq_t epsilon);
 /* 0 or -1 with *e: memory. */
 int field_report(struct series_count *out, const struct field *f, struct formula_error *e);
 

@@ -16,9 +16,8 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* The verdict is looked for, or a question behind it begins, or what is known is used for it once more: each of the summands has
- * its seconds of processor time from now on, or else a count of work (work.h). */
-enum search_phase { SEARCH_VERDICT, SEARCH_QUESTION, SEARCH_AGAIN };
+/* The verdict is looked for, or a question behind it begins: each of the summands has its seconds of processor time from now on, or else a count of work (work.h). */
+enum search_phase { SEARCH_VERDICT, SEARCH_QUESTION };
 void search_begin(struct series_summand *const *summand, int count, enum search_phase phase);
 /* 1 if the heads have had so much that there is nothing left to begin with another one, or with another question. */
 int search_is_late(const struct series_share *share);
