@@ -317,10 +317,7 @@ static int compare_pair(struct series_summand *f, struct series_summand *g, int 
         return -1;
     long intervals = NODES / (f->pool->count + 1);
     intervals = intervals < 50 ? 50 : intervals > INTERVALS ? INTERVALS : intervals;
-    if ((*order = search_scale(f, g, intervals)) != 0) {
-        snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
-                 *order < 0 ? "f/g" : "g/f");
-    } else if (falls && ratio_falls(f, g, intervals)) {
+    if (falls && ratio_falls(f, g, intervals)) {
         *order = -1;
         snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
     } else if (rises && ratio_falls(g, f, intervals)) {

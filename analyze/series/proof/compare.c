@@ -4,56 +4,6 @@
 #include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/evaluate.h"
 
-#include <stdlib.h>
-
-/* t u'(t) of a node without kinks, as an expression. */
-static int rate_of(struct expression_pool *p, int n)
-{
-    struct expression x = p->node[n]; /* the pool may move while it grows */
-    int result = NODE_NAN;
-    if (!x.depends)
-        return NODE_ZERO;
-    LOCAL(fmpq, q);
-    switch (x.kind) {
-    case X_T: result = NODE_T_ITSELF; break;
-    case X_LINEAR: {
-        int *child = malloc((size_t)x.count * sizeof *child);
-        if (!child) {
-            p->failed = 1;
-            break;
-        }
-        for (int i = 0; i < x.count; i++)
-            child[i] = rate_of(p, x.child[i]);
-        result = expression_linear(p, q, x.count, child, x.weight);
-        free(child);
-        break;
-    }
-    case X_MULTIPLY: {
-        int first = expression_multiply(p, rate_of(p, x.child[0]), x.child[1]);
-        result = expression_add(p, first, expression_multiply(p, x.child[0], rate_of(p, x.child[1])));
-        break;
-    }
-    case X_POWER: /* e u^(e-1) rate(u) */
-        if (!p->node[x.child[1]].depends) {
-            int lower = expression_power(p, x.child[0], expression_subtract(p, x.child[1], NODE_ONE));
-            result = expression_multiply(p, x.child[1], expression_multiply(p, lower, rate_of(p, x.child[0])));
-        }
-        break;
-    case X_LN: {
-        int inverse = expression_power(p, x.child[0], expression_ratio(p, -1, 1));
-        result = expression_multiply(p, rate_of(p, x.child[0]), inverse);
-        break;
-    }
-    case X_EXP: result = expression_multiply(p, n, rate_of(p, x.child[0])); break;
-    case X_SIN: result = expression_multiply(p, expression_unary(p, X_COS, x.child[0]), rate_of(p, x.child[0])); break;
-    case X_COS:
-        result = expression_multiply(p, expression_unary(p, X_SIN, x.child[0]),
-                                     expression_subtract(p, NODE_ZERO, rate_of(p, x.child[0])));
-        break;
-    default: break;
-    }
-    return result;
-}
 
 /* [8.1] 1 if node n is not larger at `to` than at `from`, exactly. */
 static int step_falls(const struct expression_pool *p, int n, const fmpz_t from, const fmpz_t to)
@@ -69,9 +19,8 @@ static int step_falls(const struct expression_pool *p, int n, const fmpz_t from,
     return known;
 }
 
-/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to
- * the next. */
-static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
+/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) from each whole t to the next, for certain. */
+static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, long *budget)
 {
     if (!p->node[n].depends)
         return p->node[n].kind != X_NAN;
@@ -85,15 +34,15 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
         if (fmpz_bits(lo) < 4096) { /* [lo, 2 lo + 1] and what is beyond, which is looked at first */
             fmpz_mul_ui(middle, lo, fmpz_bits(lo) > 20 ? 1 << 20 : 2);
             fmpz_add_ui(middle, middle, 1);
-            known = never_grows(p, n, middle, NULL, whole, budget) && never_grows(p, n, lo, middle, whole, budget);
+            known = never_grows(p, n, middle, NULL, budget) && never_grows(p, n, lo, middle, budget);
         }
     } else {
         fmpz_sub(span, hi, lo);
         if (fmpz_cmp_ui(span, 1) > 0) {
             fmpz_add(middle, lo, hi);
             fmpz_fdiv_q_2exp(middle, middle, 1);
-            known = never_grows(p, n, lo, middle, whole, budget) && never_grows(p, n, middle, hi, whole, budget);
-        } else if (fmpz_is_one(span) && whole) { /* one step: the two values themselves */
+            known = never_grows(p, n, lo, middle, budget) && never_grows(p, n, middle, hi, budget);
+        } else if (fmpz_is_one(span)) { /* one step: the two values themselves */
             known = step_falls(p, n, lo, hi);
         }
     }
@@ -129,7 +78,7 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
             if (known && joined) /* `before` was the last distance at which both were positive */
                 known = step_falls(p, expression_subtract(p, f->root, g->root), before, from);
             if (known)
-                known = never_grows(p, expression_subtract(p, x->root, y->root), from, unbounded ? NULL : last, 1, &budget);
+                known = never_grows(p, expression_subtract(p, x->root, y->root), from, unbounded ? NULL : last, &budget);
             fmpz_set(before, last);
             joined = 1;
         }
@@ -144,32 +93,10 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
     return known && !p->failed;
 }
 
-/* ---- the same shape ---- */
-
-/* 1 if a difference of biases is one number whatever t is. */
-static int is_constant(const struct expression_pool *p, int difference)
-{
-    const struct expression *x = &p->node[difference];
-    return !x->depends && x->total;
-}
-
 /* [8.2] */
 int are_proportional(const struct series_summand *f, const struct series_summand *g)
 {
-    return f->root == g->root || is_constant(f->pool, expression_subtract(f->pool, f->root, g->root));
-}
-
-/* [8.3] g(t) = f(c t) up to a factor, and t b_f'(t) never grows: then t b_g'(t) = (t b_f')(c t) is at least t b_f'(t) for c <= 1.
- */
-int order_by_scale(const struct series_summand *f, const struct series_summand *g, const fmpq_t c, long budget)
-{
-    struct expression_pool *p = f->pool;
-    LOCAL(fmpz, zero);
-    if (f->pieces != 1 || g->pieces != 1 || f->piece[0].kind != PIECE_SMOOTH || fmpq_sgn(c) <= 0)
-        return 0;
-    int scaled = expression_replace(p, p, f->root, expression_scale(p, NODE_T_ITSELF, c));
-    if (!is_constant(p, expression_subtract(p, scaled, g->root)) ||
-        !never_grows(p, rate_of(p, f->root), zero, NULL, 0, &budget) || p->failed)
-        return 0;
-    return fmpz_cmp(fmpq_numref(c), fmpq_denref(c)) < 0 ? -1 : 1;
+    int difference = expression_subtract(f->pool, f->root, g->root);
+    const struct expression *x = &f->pool->node[difference];
+    return f->root == g->root || (!x->depends && x->total);
 }

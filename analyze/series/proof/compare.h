@@ -8,7 +8,5 @@
 int ratio_falls(const struct series_summand *f, const struct series_summand *g, long budget);
 /* 1 if f/g is proved to be one number. */
 int are_proportional(const struct series_summand *f, const struct series_summand *g);
-/* -1 if f/g, 1 if g/f is proved never to increase as g(t) = f(c t) up to a factor; else 0. */
-int order_by_scale(const struct series_summand *f, const struct series_summand *g, const fmpq_t c, long budget);
 
 #endif

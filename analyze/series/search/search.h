@@ -106,12 +106,9 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
 int search_depth(struct series_count *out, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e);
 
-/* ---- scales.c ---- */
+/* ---- order.c ---- */
 
 /* 0 if f/g grows somewhere by its values in double at a few distances: then it is not worth proving that it never does. */
 int search_may_fall(const struct series_summand *f, const struct series_summand *g);
-
-/* Looks for a scale c at which g(t) = f(c t) up to a factor, and that orders them: -1, 0 or 1. */
-int search_scale(const struct series_summand *f, const struct series_summand *g, long budget);
 
 #endif
