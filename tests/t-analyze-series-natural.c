@@ -39,6 +39,11 @@ static const char *const LOOSE[] = {
     "-ln(2+t)-2*ln(ln(2+t))+sin(t)",
     "t==0?0:2*ln(abs(sin(t/50)/(t/50)))",
     "-floor(ln(1+t)/ln(2))", /* the floor of a logarithm: its worst values */
+    /* a peak so far out that double does not tell it: there is no end */
+    "40*t-t*ln(1+t)",
+    "50*t-t*ln(1+t)",
+    "60*t-t*ln(2+3*t)",
+    "1000*t-t*ln(1+t)",
     /* ties, told as two neighbours */
     "ln(1/(1+t)-1/(2+t))",
     "ln(1/(1+t)^2-1/(2+t)^2)",

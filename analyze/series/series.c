@@ -95,13 +95,13 @@ struct series *series_open_within(const struct formula *f, const struct formula_
         formula_refuse(e, 0, "parameter '%s' has no value", missing);
         return NULL;
     }
-    LOCAL(fmpz, shift, peak);
+    LOCAL(fmpz, shift);
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
     int late = !isfinite(seconds) && search_is_late(share);
     if (!late)
-        search_shift(shift, peak, f, at);
+        search_shift(shift, f, at);
     struct series_summand *summand = s->summand[0] = late ? summand_begin(f, at, e) : summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
@@ -115,7 +115,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
         s->sum_hi = INFINITY;
         return s;
     }
-    if (summand && search_pieces(summand, peak, e) == 0 && search_verdict(summand, e) == 0) {
+    if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
         if (find_sum(s, e) == 0)
             return s;
@@ -312,8 +312,7 @@ static int compare_pair(struct series_summand *f, struct series_summand *g, int 
         snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
         return 0;
     }
-    LOCAL(fmpz, none);
-    if (search_pieces(f, none, e) || search_pieces(g, none, e))
+    if (search_pieces(f, e) || search_pieces(g, e))
         return -1;
     long intervals = NODES / (f->pool->count + 1);
     intervals = intervals < 50 ? 50 : intervals > INTERVALS ? INTERVALS : intervals;

@@ -188,7 +188,7 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     enum piece_kind kind = kind_of(f->pool, s);
     int defined = s->settled || f->pool->node[s->root].total ||
                   range_defined(f->pool, s->root, first, s->unbounded ? NULL : s->last);
-    if (!last || s->apart || last->kind != kind || last->root != s->root) {
+    if (!last || last->kind != kind || last->root != s->root) {
         if (f->pieces == f->capacity) {
             int capacity = f->capacity ? 2 * f->capacity : 16;
             struct piece *grown = realloc(f->piece, (size_t)capacity * sizeof *grown);

@@ -319,7 +319,7 @@ static void reached(fmpz_t out, const struct sums *s, const struct part *q)
         fmpz_set(out, q->end);
 }
 
-int sums_bound(struct sums *s, const fmpz_t next, slong radius_log2)
+int sums_bound(struct sums *s, const fmpz_t next)
 {
     struct part *q = &s->part[s->count - 1];
     LOCAL(fmpz, first, length, last);
@@ -328,12 +328,10 @@ int sums_bound(struct sums *s, const fmpz_t next, slong radius_log2)
     fmpz_sub(length, next, first);
     fmpz_sub_ui(last, next, 1);
     if (fmpz_sgn(length) <= 0)
-        return 1;
+        return 0;
     if (bounds_of(term, s, q->piece, first, last))
         return -1;
     arb_mul_fmpz(sum, term, length, s->prec);
-    if (radius_log2 != WORD_MAX && (!arb_is_finite(sum) || mag_cmp_2exp_si(arb_radref(sum), radius_log2) >= 0))
-        return 0;
     if (q->panels == q->capacity) {
         int capacity = q->capacity ? 2 * q->capacity : 64;
         struct panel *grown = realloc(q->panel, (size_t)capacity * sizeof *grown);
@@ -350,7 +348,7 @@ int sums_bound(struct sums *s, const fmpz_t next, slong radius_log2)
     arb_set(panel->before, q->total);
     arb_set(panel->term, term);
     arb_add(q->total, q->total, sum, s->prec);
-    return 1;
+    return 0;
 }
 
 int sums_close(struct sums *s, struct formula_error *e)

@@ -56,8 +56,6 @@ void summand_release(struct series_summand *f)
         fmpz_clear(f->piece[i].end);
     }
     free(f->piece);
-    fmpz_clear(f->flank);
-    fmpz_clear(f->flank + 1);
     fmpz_clear(f->shift);
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);

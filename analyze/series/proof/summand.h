@@ -66,7 +66,6 @@ struct series_summand {
     struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
     int waves; /* 1: the bias is a combination of many waves, -1: it is not, 0: nobody asked */
-    fmpz flank[2]; /* noted by the search: a peak is between these, and what is beyond hardly counts; 0, 0: it knows of none */
     int references, shared; /* shared: the pool is another's */
 };
 
@@ -94,7 +93,6 @@ struct stretch {
     fmpz_t first, last;
     int unbounded;
     int root, settled;
-    int apart; /* a piece of its own, however alike the one before it is */
 };
 /* [first, last], last NULL: unbounded; the bias as it is on `within` if that holds it (NULL: as it is), nothing settled. */
 void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within, const fmpz_t first,

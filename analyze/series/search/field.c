@@ -295,8 +295,7 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);
-    /* a peak is summed as easily however far out it is */
-    slong most = closed ? CLOSED_PREC_MAX : PREC_MAX + (count == 1 ? (slong)fmpz_bits(summand[0]->flank + 1) : 0), need = 0;
+    slong most = closed ? CLOSED_PREC_MAX : PREC_MAX, need = 0;
     slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)),
           first = SERIES_PREC + (small > 32 ? small : 0);
     LOCAL(fmpz, span);

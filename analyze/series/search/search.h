@@ -31,11 +31,10 @@ void search_stopped(struct series_summand *f, const char *doing);
 /* ---- cuts.c ---- */
 
 /* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no
- * field and keeps the terms near 1. *peak: about where that is, if it is so far out that it stands alone; else 0. */
-void search_shift(fmpz_t shift, fmpz_t peak, const struct formula *f, const struct formula_point *at);
-/* Takes the distances apart into pieces on which the bias is smooth; before and behind a peak that is told (else 0) there is a
- * break. 0 or -1 with *e. */
-int search_pieces(struct series_summand *f, const fmpz_t peak, struct formula_error *e);
+ * field and keeps the terms near 1. */
+void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at);
+/* Takes the distances apart into pieces on which the bias is smooth. 0 or -1 with *e. */
+int search_pieces(struct series_summand *f, struct formula_error *e);
 
 /* ---- starts.c ---- */
 

@@ -13,10 +13,6 @@ enum {
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
-    FINER = 8, /* times a panel beside a peak is halved, until little is in it */
-    FLANK_TRIES = 12000, /* panels in all */
-    FLANK_GUARD = 24, /* bits: there are many panels */
-    FLANK_BITS = 5, /* a peak is about so many times narrower than what is between its flanks */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
     PAYABLE = 1000000000 /* points that somebody may want to wait for */
@@ -50,10 +46,6 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     slong peak = -2, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
     LOCAL(fmpz, best, lo, hi, third, at);
     LOCAL(arb, t, y, other);
-    if (!fmpz_is_zero(f->flank + 1) && (!limit || fmpz_cmp(limit, f->flank + 1) > 0)) { /* near 1 in the middle */
-        fmpz_sub(third, f->flank + 1, f->flank);
-        return (slong)fmpz_bits(third) - FLANK_BITS;
-    }
     struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC, NULL);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
@@ -145,40 +137,10 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
         if (!search_spent(plan->f, "panels were bounded"))
             fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
         fmpz_add(next, next, length);
-        failed = sums_bound(plan->sums, next, WORD_MAX) < 0;
+        failed = sums_bound(plan->sums, next);
     }
     plan->exhausted = 1;
-    return failed ? -1 : 0;
-}
-
-/* Covers [first, end) beside a peak, by panels that are the shorter the nearer to it or to 0 they are. */
-static int bound_flank(struct plan *plan, const struct piece *piece, const fmpz_t end)
-{
-    int before = fmpz_equal(end, plan->f->flank), taken = 1, tries = 0;
-    LOCAL(fmpz, least, at, gap, next);
-    fmpz_sub(least, plan->f->flank + 1, plan->f->flank);
-    fmpz_fdiv_q_2exp(least, least, 1);
-    fmpz_set(at, piece->first);
-    while (fmpz_cmp(at, end) < 0 && taken >= 0) {
-        fmpz_sub(gap, before ? end : at, before ? at : piece->first); /* from the peak */
-        fmpz_add(gap, gap, least);
-        fmpz_fdiv_q_2exp(gap, gap, 1);
-        fmpz_add_ui(next, at, 1);
-        if (fmpz_cmp(gap, next) > 0)
-            fmpz_set(gap, next);
-        taken = 0;
-        for (int finer = 0; finer < FINER && tries < FLANK_TRIES && !taken; finer++, tries++) {
-            fmpz_add(next, at, gap);
-            if (fmpz_cmp(next, end) > 0)
-                fmpz_set(next, end);
-            taken = sums_bound(plan->sums, next, -plan->target - FLANK_GUARD);
-            fmpz_cdiv_q_2exp(gap, gap, 1);
-        }
-        if (!taken) /* there is more to it */
-            return bound(plan, piece, at, end);
-        fmpz_set(at, next);
-    }
-    return taken < 0 ? -1 : 0;
+    return failed;
 }
 
 /* Distances that may be summed one by one, of so many; waves in double have no other way. */
@@ -262,8 +224,6 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     ulong most = affordable(plan, piece, length, waves), points;
     int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
     int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
-    if (!fmpz_is_zero(plan->f->flank) && (fmpz_equal(end, plan->f->flank) || fmpz_equal(piece->first, plan->f->flank + 1)))
-        return bound_flank(plan, piece, end);
     if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
         int known = try_euler(&points, plan, piece, end, most, fits);
         if (known)
