@@ -38,6 +38,7 @@ static const char *const LOOSE[] = {
     "-1.1*ln(1+t)+sin(t)",
     "-ln(2+t)-2*ln(ln(2+t))+sin(t)",
     "t==0?0:2*ln(abs(sin(t/50)/(t/50)))",
+    "-2*sqrt(t+4)+sqrt(t)+sqrt(t+1)-1.2*ln(1+t)", /* roots that cancel: many digits of each are lost far out */
     "-floor(ln(1+t)/ln(2))", /* the floor of a logarithm: its worst values */
     /* a peak so far out that double does not tell it: there is no end */
     "40*t-t*ln(1+t)",
