@@ -36,20 +36,10 @@ struct series;
  * parameters must be set. NULL with *e on failure: a bias that is NaN or +inf somewhere that is reached, no mass at all, memory.
  * Undecided is no failure. Bounded effort (a few seconds). Caller frees. */
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e);
-/* The effort that all questions of one bias share, of all its heads, so that together they take some ten seconds at most: what
- * one needs no more, those after it have. */
-struct series_share {
-    int heads; /* that are not opened yet */
-    int questions; /* that are asked of each, at most */
-    int asked; /* of the one opened last; 0 at first */
-    double end, least; /* of the work, and of a question's; 0 at first */
-};
 /* The same with so many seconds of processor time for this and for each question later (INFINITY: bounded effort). What is found
- * by then is the answer: an interval, `undecided`. It may differ from machine to machine; all of it is true. share: with the
- * other heads, outliving the series; NULL: alone. A head that comes when these have had more than all of it is undecided, with a
- * sum of [0, inf] and counts without ends. */
+ * by then is the answer: an interval, `undecided`. It may differ from machine to machine; all of it is true. */
 struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
-                                  struct series_share *share, struct formula_error *e);
+                                  struct formula_error *e);
 /* What was being done when that time was over, for people ("rule 4.7 was tried"); NULL: it never was. */
 const char *series_spent(const struct series *s);
 /* The same for the mean kernel of several heads, (1/H) sum of f_h / B_h over all heads (each head's kernel normalised):

@@ -443,55 +443,6 @@ static void test_kept(void **state)
     }
 }
 
-/* When the other heads have had all the work there is, and more, nothing is asked about one, and nothing claimed. */
-static void test_late(void **state)
-{
-    (void)state;
-    char why[256], text[128];
-    double lo = -1, hi = -1;
-    int order = 7;
-    struct formula_error e;
-    struct formula *f = formula_of("-2*ln(1+t)", "-");
-    struct formula_point at = {0, 2, 8, 64, 0};
-    struct series_share spent = {.heads = 7, .questions = 3, .end = -1e12, .least = 1}, fresh = {.heads = 8, .questions = 3};
-    struct series *heads[2] = {series_open_within(f, &at, INFINITY, &fresh, &e),
-                               series_open_within(f, &at, INFINITY, &spent, &e)};
-    assert_true(heads[0] && heads[1]);
-    assert_string_equal(trf(heads[0], "0.01", 0, 1), "61");
-    assert_null(series_spent(heads[0]));
-    struct series *mean = series_open_mean(heads, 2, &e), *each[] = {heads[1], mean};
-    assert_non_null(mean);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(series_verdict(each[i]), SERIES_UNDECIDED);
-        assert_string_equal(series_spent(each[i]), "other heads were looked at");
-        assert_non_null(strstr(series_proof(each[i]), "undecided"));
-        series_sum(each[i], &lo, &hi);
-        assert_true(lo == 0 && isinf(hi));
-        assert_string_equal(trf(each[i], "0.01", 0, 1), "none");
-        assert_string_equal(trf(each[i], "0.01", 100, 1), "none");
-        assert_string_equal(trf(each[i], "0.01", 100, 3), "none");
-        assert_int_equal(series_closed_form(each[i], 0.01, &lo, text), 0);
-    }
-    char *certificate = series_certificate(heads[1]);
-    assert_non_null(strstr(certificate, "undecided"));
-    free(certificate);
-    assert_int_equal(series_compare(heads[0], heads[1], &order, why, &e), 0); /* of the formulas alone */
-    assert_true(order != 0 && order != 7);
-    fresh.end = -1e12; /* then nothing is asked of one that converges either */
-    assert_string_equal(trf(heads[0], "0.02", 0, 1), "1..");
-    assert_string_equal(trf(heads[0], "0.02", 100, 1), "1..100");
-    assert_string_equal(trf(heads[0], "0.02", 100, 3), "1..");
-    assert_string_equal(series_spent(heads[0]), "others were asked about");
-    struct series *own = series_open_within(f, &at, 5, &spent, &e); /* this one has seconds of its own */
-    assert_non_null(own);
-    assert_string_equal(trf(own, "0.01", 0, 1), "61");
-    series_free(own);
-    series_free(mean);
-    series_free(heads[0]);
-    series_free(heads[1]);
-    formula_free(f);
-}
-
 /* TRF grows as epsilon falls and as the length grows, never beyond the length; a constant on the bias changes nothing. */
 static void test_monotone(void **state)
 {
@@ -800,11 +751,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),       cmocka_unit_test(test_goldens), cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_exact_ties),  cmocka_unit_test(test_ties),    cmocka_unit_test(test_brute_force),
-        cmocka_unit_test(test_kept),        cmocka_unit_test(test_late),    cmocka_unit_test(test_monotone),
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_mean),    cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_closed_form), cmocka_unit_test(test_compare), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_known),      cmocka_unit_test(test_goldens),  cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_exact_ties), cmocka_unit_test(test_ties),     cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_kept),       cmocka_unit_test(test_monotone), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_mean),       cmocka_unit_test(test_depth),    cmocka_unit_test(test_closed_form),
+        cmocka_unit_test(test_compare),    cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static int find_sum(struct series *s, struct formula_error *e)
     for (int first = !converges; first < 3 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
         double hi = s->sum_hi;
         fmpz_set_ui(limit, first < 2 ? PARTIAL_LENGTH : PARTIAL_LEAST);
-        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL, SERIES_PREC, SERIES_PREC,
+        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL, SERIES_PREC,
                                                    search_has_waves(s->summand, 1), e);
         if (!sums && first > !converges) /* there may be no mass there */
             break;
@@ -84,11 +84,11 @@ static int find_sum(struct series *s, struct formula_error *e)
 
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
 {
-    return series_open_within(f, at, INFINITY, NULL, e);
+    return series_open_within(f, at, INFINITY, e);
 }
 
 struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
-                                  struct series_share *share, struct formula_error *e)
+                                  struct formula_error *e)
 {
     const char *missing = formula_missing(f);
     if (missing) {
@@ -99,21 +99,11 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    int late = !isfinite(seconds) && search_is_late(share);
-    if (!late)
-        search_shift(shift, f, at);
-    struct series_summand *summand = s->summand[0] = late ? summand_begin(f, at, e) : summand_new(f, at, shift, NULL, e);
+    search_shift(shift, f, at);
+    struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->effort = seconds;
-        summand->share = share;
-        search_begin(s->summand, 1, SEARCH_VERDICT);
-    }
-    if (summand && late) {
-        search_stopped(summand, "other heads were looked at");
-        s->unsearched = 1;
-        s->verdict = SERIES_UNDECIDED;
-        s->sum_hi = INFINITY;
-        return s;
+        search_begin(s->summand, 1);
     }
     if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
@@ -146,7 +136,6 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
     for (int i = 0; i < count; i++) {
         s->summand[n] = heads[i]->summand[0];
         s->summand[n++]->references++;
-        s->unsearched |= heads[i]->unsearched;
         if (worst < 0 || badness[heads[i]->verdict] > badness[heads[worst]->verdict])
             worst = i;
     }
@@ -197,9 +186,7 @@ enum series_verdict series_verdict(const struct series *s)
 
 const char *series_proof(const struct series *s)
 {
-    const char *proof = s->mean         ? s->proof
-                        : s->unsearched ? "undecided: the search ended with other heads"
-                                        : s->summand[0]->proof;
+    const char *proof = s->mean ? s->proof : s->summand[0]->proof;
     return proof ? proof : "";
 }
 
@@ -237,17 +224,10 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     arb_indeterminate(total);
     if (field_epsilon(q, epsilon, e))
         return -1;
-    search_begin(s->summand, s->count, SEARCH_QUESTION);
-    if (s->unsearched || (!length && s->verdict != SERIES_CONVERGES))
+    search_begin(s->summand, s->count);
+    if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
     const fmpz *most = length ? limit : NULL;
-    if (!isfinite(s->summand[0]->effort) && search_is_late(s->summand[0]->share)) {
-        search_stopped(s->summand[0], "others were asked about");
-        field_init(&f, layers > 1 ? NULL : most);
-        int unknown = field_report(out, &f, e);
-        field_clear(&f);
-        return unknown;
-    }
     if (layers > 1)
         return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);

@@ -8,7 +8,6 @@ struct series {
     struct series_summand **summand; /* [count] shared between series, counted */
     int count;
     int mean; /* made by series_open_mean */
-    int unsearched; /* of other heads there was so much to do that nothing was asked about one of it */
     enum series_verdict verdict;
     char *proof; /* mean only */
     double sum_lo, sum_hi;

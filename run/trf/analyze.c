@@ -25,9 +25,9 @@ static int fail_series(struct error *e, const struct formula_argument *a, const 
 }
 
 static struct series *open_series(const struct trf_run *r, const struct formula *f, const struct formula_point *at,
-                                  struct series_share *share, struct formula_error *problem)
+                                  struct formula_error *problem)
 {
-    return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY, share, problem);
+    return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY, problem);
 }
 
 /* The values of one length (0: the infinite one) of a series. */
@@ -58,7 +58,7 @@ static int fill_length(struct trf_head *head, const struct trf_run *r, const str
 
 /* A formula with L in it is another one for every length, and has no infinite series. */
 static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at,
-                          struct series_share *share, struct formula_error *problem)
+                          struct formula_error *problem)
 {
     int rc = 0;
 
@@ -72,7 +72,7 @@ static int fill_by_length(struct trf_head *head, const struct trf_run *r, const 
         struct series *s;
 
         at.length = (double)r->options->lengths[length - 1];
-        s = open_series(r, f, &at, share, problem);
+        s = open_series(r, f, &at, problem);
         rc = s ? fill_length(head, r, s, length, problem) : -1;
         series_free(s);
     }
@@ -106,7 +106,6 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
     int rows = bias_rows(&a->set, &a->set.biases[bias]), first = r->head_count, rc = 0;
     struct formula_error problem = {0, "out of memory"};
     struct series **all = NULL;
-    struct series_share *share = NULL;
     struct trf_head *head;
     char what[128];
 
@@ -126,17 +125,10 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         head = add_head(r, argument, bias, rows > 1 ? h : 0, e);
         if (!head)
             return -1;
-        if (h == 1) {
-            share = head->share = calloc(1, sizeof *share);
-            if (!share)
-                return fail_memory(e, sizeof *share, "the effort of a bias");
-            share->heads = rows * (a->set.uses_length ? r->options->length_count : 1);
-            share->questions = (a->set.uses_length ? 1 : 1 + r->options->length_count) * r->depths * r->options->epsilon_count;
-        }
         if (a->set.uses_length) {
-            rc = fill_by_length(head, r, f, at, share, &problem);
+            rc = fill_by_length(head, r, f, at, &problem);
         } else {
-            head->series = open_series(r, f, &at, share, &problem);
+            head->series = open_series(r, f, &at, &problem);
             rc = head->series ? 0 : -1;
             for (int length = 0; length <= r->options->length_count && rc == 0; length++)
                 rc = fill_length(head, r, head->series, length, &problem);

@@ -57,7 +57,6 @@ void trf_run_free(struct trf_run *r)
             series_count_free(&r->heads[i].values[k].count);
         free(r->heads[i].values);
         series_free(r->heads[i].series);
-        free(r->heads[i].share);
     }
     free(r->heads);
     free(r->places);

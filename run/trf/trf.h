@@ -19,7 +19,6 @@ struct trf_head {
     int head; /* from 1; 0: all heads, which are alike or averaged */
     int averaged; /* 1: the mean kernel of several heads */
     struct series *series; /* of infinite length; NULL when there is none: not applicable, or the formula uses L */
-    struct series_share *share; /* of the heads of its bias; it is kept with the first of them */
     struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
 };
 

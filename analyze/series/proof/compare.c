@@ -4,7 +4,6 @@
 #include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/evaluate.h"
 
-
 /* [8.1] 1 if node n is not larger at `to` than at `from`, exactly. */
 static int step_falls(const struct expression_pool *p, int n, const fmpz_t from, const fmpz_t to)
 {

@@ -102,7 +102,7 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
     LOCAL(fmpz, j);
     LOCAL(arb, before, next);
     arb_ptr share = _arb_vec_init(cells);
-    *d = (struct depth){.layers = layers, .cells = cells, .prec = prec, .cumulative = _arb_vec_init(cells + 1)};
+    *d = (struct depth){.layers = layers, .cells = cells, .cumulative = _arb_vec_init(cells + 1)};
     fmpz_init_set(d->width, width);
     work_done += CELL_WORK * cells;
     for (int k = 0; k < cells; k++) {

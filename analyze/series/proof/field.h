@@ -31,12 +31,10 @@ void depth_by_one_layer(struct field *out, const struct field *least, const stru
 /* The logarithms of these bounds where they are too long to be written. */
 void depth_report_far(struct series_count *out, const struct series_count *least, const struct series_count *greatest,
                       int layers);
-/* The sum of `layers` distances with the shares m of a kernel, by cells of so many distances each, from 0 on; the same for every
- * epsilon. */
+/* The sum of `layers` distances with the shares m of a kernel, by cells of so many distances each, from 0 on. */
 struct depth {
     fmpz_t width;
     int layers, cells;
-    slong prec;
     arb_ptr cumulative; /* [cells + 1] P(the sum of the cells' numbers < k) */
 };
 /* About the work of a product of two kernels of so many cells. */

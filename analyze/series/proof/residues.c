@@ -8,8 +8,7 @@ void residues_free(struct series_summand *f)
 {
     for (int r = 0; f->residue && r < f->residues.count; r++) {
         growth_free(f->residue[r].growth);
-        for (int k = 0; k < CLOSERS; k++)
-            growth_free(f->residue[r].closer[k]);
+        growth_free(f->residue[r].closer);
     }
     free(f->residue);
     f->residue = NULL;
@@ -49,7 +48,7 @@ int residues_diverge(const struct series_summand *f)
     return diverge;
 }
 
-/* The growth from N or a little before on: kept, as the next question is often near, and the same is asked for each epsilon. */
+/* The growth from N or a little before on: kept, as the next question is often near. */
 static const struct growth *closer_growth(struct residue *x, struct expression_pool *p, const fmpz_t N)
 {
     LOCAL(fmpz, near);
@@ -58,12 +57,11 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
     fmpz_mul_2exp(near, near, low);
     if (fmpz_cmp(near, x->growth->from) <= 0)
         return x->growth;
-    struct growth **closer = &x->closer[fmpz_bits(near) % CLOSERS];
-    if (!*closer || !fmpz_equal(near, (*closer)->from)) {
-        growth_free(*closer);
-        *closer = growth_new(p, x->node, near);
+    if (!x->closer || !fmpz_equal(near, x->closer->from)) {
+        growth_free(x->closer);
+        x->closer = growth_new(p, x->node, near);
     }
-    return *closer ? *closer : x->growth;
+    return x->closer ? x->closer : x->growth;
 }
 
 /* [4.10] */

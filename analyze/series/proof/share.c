@@ -73,11 +73,6 @@ void shares_below(arb_t out, struct shares *m, const fmpz_t j)
     }
 }
 
-const fmpz *shares_asked(const struct shares *m, int i)
-{
-    return sums_asked(m->sums[0], i);
-}
-
 /* [6.5] */
 void shares_above(arb_t out, const struct shares *m, const arb_t j)
 {

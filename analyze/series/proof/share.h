@@ -13,8 +13,6 @@ void shares_free(struct shares *m);
 
 /* Share of the mass at distances < j. */
 void shares_below(arb_t out, struct shares *m, const fmpz_t j);
-/* As sums_asked. */
-const fmpz *shares_asked(const struct shares *m, int i);
 /* Share at distances >= j, j a whole number that may be far beyond machine words (no limit). */
 void shares_above(arb_t out, const struct shares *m, const arb_t j);
 /* Share of the one distance j. */

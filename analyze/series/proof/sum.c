@@ -9,7 +9,6 @@
 enum {
     RATIOS = 16, /* that are looked at to see whether they are known */
     WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
-    ASKED_MAX = 4096, /* sums that are kept */
     STRAND_WORK = 1 /* of adding one up that is kept */
 };
 
@@ -75,11 +74,6 @@ void sums_free(struct sums *s)
         free(q->panel);
     }
     free(s->part);
-    for (int i = 0; i < s->asks; i++) {
-        fmpz_clear(s->asked[i].j);
-        arb_clear(s->asked[i].below);
-    }
-    free(s->asked);
     fmpz_clear(s->limit);
     fmpz_clear(s->at);
     arb_clear(s->last);
@@ -417,7 +411,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
         }
 }
 
-static void add_below(arb_t out, struct sums *s, const fmpz_t j)
+void sums_below(arb_t out, struct sums *s, const fmpz_t j)
 {
     LOCAL(arb, part);
     if (!s->limited && fmpz_cmp(j, s->far) > 0) {
@@ -439,43 +433,6 @@ static void add_below(arb_t out, struct sums *s, const fmpz_t j)
             arb_add(out, out, part, s->prec + 64);
         }
     }
-}
-
-/* The first of the sums asked for at j or beyond. */
-static int find_asked(const struct sums *s, const fmpz_t j)
-{
-    int lo = 0, hi = s->asks;
-    while (lo < hi) {
-        int middle = lo + (hi - lo) / 2;
-        if (fmpz_cmp(s->asked[middle].j, j) < 0)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo;
-}
-
-void sums_below(arb_t out, struct sums *s, const fmpz_t j)
-{
-    int place = find_asked(s, j);
-    if (place < s->asks && fmpz_equal(s->asked[place].j, j)) {
-        arb_set(out, s->asked[place].below);
-        return;
-    }
-    add_below(out, s, j);
-    if (!s->asked)
-        s->asked = malloc(ASKED_MAX * sizeof *s->asked);
-    if (!s->asked || s->asks == ASKED_MAX)
-        return;
-    memmove(&s->asked[place + 1], &s->asked[place], (size_t)(s->asks++ - place) * sizeof *s->asked);
-    fmpz_init_set(s->asked[place].j, j);
-    arb_init(s->asked[place].below);
-    arb_set(s->asked[place].below, out);
-}
-
-const fmpz *sums_asked(const struct sums *s, int i)
-{
-    return i < s->asks ? s->asked[i].j : NULL;
 }
 
 void sums_above(arb_t out, const struct sums *s, const arb_t j)

@@ -37,8 +37,6 @@ int sums_close(struct sums *s, struct formula_error *e);
 
 /* Sum over t < j; 0 <= j, not beyond the limit. */
 void sums_below(arb_t out, struct sums *s, const fmpz_t j);
-/* The i-th of the distances that have been asked about, by size (NULL: there are no more): asked again, they cost nothing. */
-const fmpz *sums_asked(const struct sums *s, int i);
 /* Sum over all t, or over t < limit. */
 const arb_struct *sums_total(const struct sums *s);
 /* From this distance on (no limit only) sums_above is the tail, and sums_below is the total less that. */

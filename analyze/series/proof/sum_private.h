@@ -37,12 +37,6 @@ struct part {
     int panels, capacity;
 };
 
-/* A sum that has been asked for. */
-struct asked {
-    fmpz_t j;
-    arb_t below;
-};
-
 struct sums {
     const struct series_summand *f;
     slong prec;
@@ -52,8 +46,6 @@ struct sums {
     arb_t total, tail;
     fmpz_t at; /* the last distance that was taken by a ratio, */
     arb_t last; /* and f there */
-    struct asked *asked; /* [asks], by j */
-    int asks;
     int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
     int refused; /* a term is not a number: */
     struct formula_error problem;

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct series_summand *summand_begin(const struct formula *formula, const struct formula_point *at, struct formula_error *e)
+/* [1.3] */
+struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
+                                   struct expression_pool *shared, struct formula_error *e)
 {
     struct series_summand *f = calloc(1, sizeof *f);
     if (!f) {
@@ -17,16 +19,6 @@ struct series_summand *summand_begin(const struct formula *formula, const struct
     f->references = 1;
     f->step = -1;
     f->effort = f->end = INFINITY;
-    return f;
-}
-
-/* [1.3] */
-struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
-                                   struct expression_pool *shared, struct formula_error *e)
-{
-    struct series_summand *f = summand_begin(formula, at, e);
-    if (!f)
-        return NULL;
     f->shared = shared != NULL;
     fmpz_init_set(f->shift, shift);
     fmpz_init(f->tail_from);

@@ -33,11 +33,10 @@ struct strands {
 };
 
 /* b at the distances of one strand as an expression in n, from some n on. */
-enum { CLOSERS = 61 };
 struct residue {
     int node, first; /* the first with this node, which alone has growths */
     struct growth *growth; /* NULL: f is 0 there */
-    struct growth *closer[CLOSERS]; /* the same from later n on, for tails, by the bits of n modulo CLOSERS */
+    struct growth *closer; /* the same from a later n on, for the last tail */
 };
 
 struct series_summand {
@@ -61,7 +60,6 @@ struct series_summand {
     struct strands residues;
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
-    struct series_share *share; /* of that work with other heads; NULL: none */
     const char *spent; /* what the search was at then; NULL: it did not stop */
     struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
@@ -69,8 +67,6 @@ struct series_summand {
     int references, shared; /* shared: the pool is another's */
 };
 
-/* Nothing but which bias it is, of which nothing is known: verdict undecided. NULL with *e on failure. */
-struct series_summand *summand_begin(const struct formula *formula, const struct formula_point *at, struct formula_error *e);
 /* Of the bias less `shift`, in a pool of its own or a shared one (NULL: none). NULL with *e on failure. */
 struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
                                    struct expression_pool *shared, struct formula_error *e);

@@ -19,8 +19,8 @@ struct search {
     struct shares *m;
     const fmpq *epsilon;
     struct series_summand *first; /* its time is that of the question */
-    struct kept *kept;
-    arb_t value; /* of the last comparison */
+    arb_t value; /* of the last comparison, */
+    double asking, looking; /* the work of that, and of the last share of one distance */
 };
 
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near)
@@ -41,15 +41,14 @@ static int test(struct search *s, const fmpz_t j)
 {
     double before = work_done;
     int sign = field_test(s->f, s->value, s->m, j, s->epsilon);
-    if (work_done > before) /* what is kept costs nothing */
-        s->kept->asking = work_done - before;
+    s->asking = work_done - before;
     return sign;
 }
 
 /* 1 if what is left is not enough for another test. */
 static int is_spent(const struct search *s)
 {
-    if (search_left(s->first) > s->kept->asking)
+    if (search_left(s->first) > s->asking)
         return 0;
     search_stopped(s->first, NARROWING);
     return 1;
@@ -59,32 +58,13 @@ static int is_spent(const struct search *s)
 static int look(arb_t term, struct search *s, const fmpz_t j)
 {
     double before = work_done;
-    if (search_left(s->first) <= fmax(s->kept->asking, s->kept->looking)) {
+    if (search_left(s->first) <= fmax(s->asking, s->looking)) {
         search_stopped(s->first, NARROWING);
         return 0;
     }
     shares_term(term, s->m, j);
-    if (work_done > before)
-        s->kept->looking = work_done - before;
+    s->looking = work_done - before;
     return 1;
-}
-
-/* What sums that were asked for before, for other epsilons, say of this one. *last: the last distance looked at; 1: which has a
- * sign. */
-static int recall(fmpz_t last, struct search *s)
-{
-    int lo = -1, hi = 0, sign = 0;
-    while (shares_asked(s->m, hi))
-        hi++;
-    while (hi - lo > 1) {
-        int middle = lo + (hi - lo) / 2;
-        fmpz_set(last, shares_asked(s->m, middle));
-        sign = test(s, last);
-        if (sign == 0)
-            break;
-        *(sign > 0 ? &hi : &lo) = middle;
-    }
-    return sign != 0;
 }
 
 /* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does there. 0 if there is none. */
@@ -160,9 +140,8 @@ static int ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 /* Brings no and yes together as far as this precision allows. */
 static void narrow(struct search *s)
 {
-    int steps = 0;
+    int steps = 0, guessed = 0;
     LOCAL(fmpz, j, next);
-    int guessed = recall(next, s) && guess(j, s, next);
     if (!s->f->bounded) /* ever farther */
         for (slong bits = 1; bits <= NEAR_BITS && !s->f->bounded && !is_spent(s);
              bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
@@ -291,7 +270,7 @@ static int is_closed(const struct series_summand *f)
 int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e)
 {
-    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0], .kept = kept};
+    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);
@@ -308,7 +287,7 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
             continue;
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec > most ? most : prec, most, attempt == 0, e);
+        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec > most ? most : prec, attempt == 0, e);
         if (!sums) {
             failed = -1;
             break;

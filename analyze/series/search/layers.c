@@ -22,39 +22,21 @@ static int choose_cells(const struct series_summand *f)
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
-/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `reach` does that
- * is not kept. */
-static ulong affordable(const struct series_summand *f, struct sums_kept *sums, const fmpz_t reach, int layers, slong prec,
-                        int single)
+/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `reach` does. */
+static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t reach, int layers, slong prec, int single)
 {
-    struct shares *m = sums->shares;
-    double before = work_done, left = fmax(search_left(f), 0), *share_work = &sums->share_work[single];
+    double before = work_done, left = fmax(search_left(f), 0);
     double products = depth_work(1, prec) * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
     LOCAL(fmpz, j);
     fmpz_fdiv_q_2exp(j, reach, 1);
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
-    for (int kept = 0; !single && fmpz_sgn(j) > 0 && shares_asked(m, kept); kept++)
-        fmpz_sub_ui(j, j, 1);
-    if (*share_work < left) { /* else it is not asked for again */
-        (single ? shares_term : shares_below)(share, m, j);
-        *share_work = work_done - before;
-    }
-    return (ulong)fmin(left / 2 / (1 + products + *share_work), EXACT_LENGTH);
+    (single ? shares_term : shares_below)(share, m, j);
+    return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
 }
 
-/* 1 if it is of as many layers, and reaches so far by cells that are as small. */
-static int serves(const struct depth *d, int layers, const fmpz_t width, const fmpz_t reach, slong prec)
-{
-    LOCAL(fmpz, end);
-    if (!d || d->layers != layers || d->prec < prec || fmpz_cmp(d->width, width) > 0)
-        return 0;
-    fmpz_mul_si(end, d->width, d->cells);
-    return fmpz_cmp(end, reach) >= 0;
-}
-
-/* To three bits: epsilons whose fields are near to each other share a convolution. */
+/* To three bits, a little farther. */
 static void round_up(fmpz_t reach)
 {
     ulong low = fmpz_bits(reach) > 3 ? fmpz_bits(reach) - 3 : 0;
@@ -62,22 +44,17 @@ static void round_up(fmpz_t reach)
     fmpz_mul_2exp(reach, reach, low);
 }
 
-/* The convolution for a field of at most `reach`, by single distances or by at most so many cells: one that is kept, or a new
- * one that is kept then. NULL: it would be dear, or memory is short. */
-static const struct depth *depth_for(struct sums_kept *sums, const struct series_summand *f, int layers, const fmpz_t reach,
-                                     int coarse, slong prec)
+/* The convolution for a field of at most `reach`, by single distances or by at most so many cells. NULL: it would be dear, or
+ * memory is short. */
+static struct depth *depth_for(struct shares *m, const struct series_summand *f, int layers, const fmpz_t reach, int coarse,
+                               slong prec)
 {
-    struct depth **kept = coarse ? &sums->by_cells[fmpz_bits(reach) % DEPTHS_KEPT] : &sums->by_distances;
     int cells = coarse;
     LOCAL(fmpz, width, wide);
     fmpz_one(width);
-    if (coarse)
-        fmpz_cdiv_q_ui(width, reach, (ulong)coarse);
-    if (serves(*kept, layers, width, reach, prec))
-        return *kept;
-    ulong most = affordable(f, sums, reach, layers, prec, !coarse);
     fmpz_set(wide, reach);
     round_up(wide);
+    ulong most = affordable(f, m, reach, layers, prec, !coarse);
     if (!coarse) {
         cells = (int)fmpz_get_ui(fmpz_cmp_ui(wide, most) > 0 ? reach : wide);
     } else {
@@ -85,13 +62,7 @@ static const struct depth *depth_for(struct sums_kept *sums, const struct series
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
         fmpz_cdiv_q_ui(width, wide, (ulong)cells);
     }
-    if ((ulong)cells > (coarse ? OVERDRAFT * most : most))
-        return NULL;
-    if (!coarse || !serves(*kept, layers, width, reach, prec)) {
-        depth_free(*kept);
-        *kept = depth_new(sums->shares, layers, width, cells, prec);
-    }
-    return *kept;
+    return (ulong)cells > (coarse ? OVERDRAFT * most : most) ? NULL : depth_new(m, layers, width, cells, prec);
 }
 
 /* 1 if it is less than 7/8 of what it was. */
@@ -123,16 +94,17 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             if (fmpz_cmp_ui(reach, EXACT_LENGTH) > 0)
                 fmpz_set_ui(reach, EXACT_LENGTH);
         }
-        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, WORD_MAX, waves && attempt <= 0, e);
+        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, waves && attempt <= 0, e);
         if (!sums)
             return -1;
         exhausted = sums->exhausted;
-        const struct depth *d = depth_for(sums, summand[0], layers, reach, attempt < 0 ? coarse : 0, prec);
+        struct depth *d = depth_for(sums->shares, summand[0], layers, reach, attempt < 0 ? coarse : 0, prec);
         if (!d) {
             search_stopped(summand[0], "layers were convolved");
             break;
         }
         depth_narrow(f, d, epsilon);
+        depth_free(d);
         if (attempt < 0 && fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 && has_fallen(f->yes, reach))
             attempt--; /* what is nearer has smaller cells */
         depth_exactly(f, sums->shares, epsilon, layers, search_left(summand[0]));

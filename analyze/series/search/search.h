@@ -16,11 +16,9 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* The verdict is looked for, or a question behind it begins: each of the summands has its seconds of processor time from now on, or else a count of work (work.h). */
-enum search_phase { SEARCH_VERDICT, SEARCH_QUESTION };
-void search_begin(struct series_summand *const *summand, int count, enum search_phase phase);
-/* 1 if the heads have had so much that there is nothing left to begin with another one, or with another question. */
-int search_is_late(const struct series_share *share);
+/* The verdict is looked for, or a question behind it begins: each of the summands has its seconds of processor time from now on,
+ * or else a count of work (work.h). */
+void search_begin(struct series_summand *const *summand, int count);
 /* How much work may still be done, about. */
 double search_left(const struct series_summand *f);
 /* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */
@@ -68,29 +66,24 @@ int search_has_waves(struct series_summand *const *summand, int count);
 
 /* ---- kept.c ---- */
 
-enum { DEPTHS_KEPT = 8 };
 /* Sums as search_shares makes them. */
 struct sums_kept {
     struct shares *shares; /* NULL: none */
-    int exhausted;
     slong prec;
-    double left; /* where the work ended with them: how much could be done; else HUGE_VAL */
-    double share_work[2]; /* of a share below a distance when that was last asked for, and of a single distance's; 0: never */
-    struct depth *by_cells[DEPTHS_KEPT], *by_distances; /* across layers, by the bits of how far; NULL: not made */
+    int exhausted, quick;
+    int cut_short; /* the work ended with them: the next question makes them again */
 };
-enum { KEPT_QUICK, KEPT_FIRST, KEPT_SHARP, KEPT_COUNT };
-/* Sums that are kept from one question of a series to the next, which asks for another epsilon. */
+/* What is kept from one question of a series to the next, which asks for another epsilon: sums of all, and of a length. */
 struct kept {
-    struct sums_kept of_all[KEPT_COUNT], of_limit[KEPT_COUNT];
+    struct sums_kept sums[2];
     fmpz_t limit; /* the last one asked for */
-    double asking, looking; /* work of the last comparison, and of the last share of one distance */
 };
 void kept_init(struct kept *kept);
 void kept_clear(struct kept *kept);
-/* Those that are kept where they will do, else new ones of prec bits or a few more (of `most` at most), as search_shares: of the
- * whole series, quick ones do for any up to SERIES_PREC bits. Borrowed up to the next call. NULL with *e. */
+/* Those that are kept where they will do, else new ones of prec bits or a few more, as search_shares. Borrowed up to the next
+ * call. NULL with *e. */
 struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
-                              slong most, int quick, struct formula_error *e);
+                              int quick, struct formula_error *e);
 
 /* ---- field.c ---- */
 
