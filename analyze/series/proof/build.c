@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_TERMS = 64 /* that a sum may have more for one distance more */ };
-
 struct build {
     struct expression_pool *p;
     const struct formula *f;
@@ -17,7 +15,6 @@ struct build {
     const fmpz *t; /* NULL: t stays a variable */
     struct formula_error *e;
     int *made; /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
-    unsigned char *uses_t; /* [formula nodes] 1: t is below, whatever its value does */
     uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
     int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
     long steps; /* left */
@@ -226,83 +223,28 @@ static int build_node(struct build *b, int n)
     return made;
 }
 
-/* ---- a step ---- */
-
-/* [5.7] Node n of the formula at t less itself at t - 1, for t >= *from (which grows). Fails where there is no such form. */
-static int step_of(struct build *b, int n, fmpz_t from)
-{
-    const struct formula_node *node = &b->f->nodes[n];
-    struct expression_pool *p = b->p;
-    LOCAL(fmpq, w, q);
-    int whole = build_node(b, n);
-    if (!p->node[whole].opaque) {
-        fmpq_set_si(q, -1, 1);
-        fmpq_set_si(w, 1, 1);
-        int before = expression_linear(p, q, 1, (const int[]){NODE_T_ITSELF}, w);
-        return expression_subtract(p, whole, expression_replace(p, p, whole, before));
-    }
-    switch (node->kind) {
-    case NODE_NEGATE: return expression_subtract(p, NODE_ZERO, step_of(b, node->child[0], from));
-    case NODE_ADD: return expression_add(p, step_of(b, node->child[0], from), step_of(b, node->child[1], from));
-    case NODE_SUBTRACT: return expression_subtract(p, step_of(b, node->child[0], from), step_of(b, node->child[1], from));
-    case NODE_MULTIPLY:
-    case NODE_DIVIDE: {
-        int divide = node->kind == NODE_DIVIDE, x = build_node(b, node->child[0]), y = build_node(b, node->child[1]);
-        if (!divide && p->node[y].opaque && !p->node[x].depends)
-            return expression_multiply(p, x, step_of(b, node->child[1], from));
-        if (p->node[y].depends)
-            return refuse(b, "a sum grows otherwise");
-        y = divide ? expression_power(p, y, expression_ratio(p, -1, 1)) : y;
-        return expression_multiply(p, step_of(b, node->child[0], from), y);
-    }
-    case NODE_SUM: break;
-    default: return refuse(b, "a sum grows otherwise");
-    }
-    /* from whole to w t + whole: w terms more */
-    int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]), more = NODE_ZERO;
-    if (p->node[first].kind != X_NUMBER || !fmpz_is_one(fmpq_denref(p->node[first].q)) || !expression_in_t(w, q, p, last) ||
-        !fmpz_is_one(fmpq_denref(w)) || fmpq_sgn(w) < 0 || fmpq_cmp_si(w, STEP_TERMS) > 0 || !fmpz_is_one(fmpq_denref(q)))
-        return refuse(b, "a sum grows otherwise");
-    if (b->uses_t[node->child[2]]) /* other terms change too */
-        return refuse(b, "a sum grows otherwise");
-    for (slong i = 0; fmpq_cmp_si(w, i) > 0; i++) {
-        b->index[node->slot] = expression_subtract(p, last, expression_ratio(p, i, 1));
-        more = expression_add(p, more, build_node(b, node->child[2]));
-    }
-    fmpq_sub(q, p->node[first].q, q);
-    fmpq_div(q, q, w);
-    fmpz_cdiv_q(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
-    if (fmpz_cmp(fmpq_numref(q), from) > 0)
-        fmpz_set(from, fmpq_numref(q));
-    return more;
-}
-
-/* Builds the formula, or (from not NULL) a step of it. */
-static int build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, fmpz *from,
-                 struct formula_error *e)
+/* [1.1] */
+int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
+                     struct formula_error *e)
 {
     struct build b = {.p = p, .f = f, .at = at, .t = t, .e = e, .steps = FORMULA_STEPS_MAX};
     int root = -1;
     b.made = calloc((size_t)f->node_count, sizeof *b.made);
     b.uses_index = calloc((size_t)f->node_count, sizeof *b.uses_index);
-    b.uses_t = calloc((size_t)f->node_count, 1);
-    if (!b.made || !b.uses_index || !b.uses_t) {
+    if (!b.made || !b.uses_index) {
         formula_refuse(e, 0, "out of memory");
         goto end;
     }
     for (int n = 0; n < f->node_count; n++) {
         const struct formula_node *node = &f->nodes[n];
         b.uses_index[n] = node->kind == NODE_INDEX ? (uint64_t)1 << node->slot : 0;
-        b.uses_t[n] = node->kind == NODE_VARIABLE && node->slot == VARIABLE_T;
         for (int i = 0; i < 3; i++)
-            if (node->child[i] >= 0) {
+            if (node->child[i] >= 0)
                 b.uses_index[n] |= b.uses_index[node->child[i]];
-                b.uses_t[n] |= b.uses_t[node->child[i]];
-            }
         if (node->kind == NODE_SUM)
             b.uses_index[n] &= ~((uint64_t)1 << node->slot);
     }
-    root = from ? step_of(&b, f->root, from) : build_node(&b, f->root);
+    root = build_node(&b, f->root);
     if (p->failed && !b.failed)
         formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
     if (p->failed || b.failed)
@@ -310,23 +252,7 @@ static int build(struct expression_pool *p, const struct formula *f, const struc
 end:
     free(b.made);
     free(b.uses_index);
-    free(b.uses_t);
     return root;
-}
-
-/* [1.1] */
-int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
-                     struct formula_error *e)
-{
-    return build(p, f, at, t, NULL, e);
-}
-
-int expression_step(struct expression_pool *p, const struct formula *f, const struct formula_point *at, fmpz_t from)
-{
-    struct formula_error ignored;
-    fmpz_zero(from);
-    int n = build(p, f, at, NULL, from, &ignored);
-    return n < 0 || p->node[n].opaque ? -1 : n;
 }
 
 int expression_exchange(struct expression_pool *to, const struct expression_pool *from, int n, int count, const int *old,

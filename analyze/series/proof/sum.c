@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    RATIOS = 16, /* that are looked at to see whether they are known */
     WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
     STRAND_WORK = 1 /* of adding one up that is kept */
 };
@@ -21,8 +20,6 @@ struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong p
     s->prec = prec;
     s->limited = limit != NULL;
     fmpz_init(s->limit);
-    fmpz_init_set_si(s->at, -1);
-    arb_init(s->last);
     fmpz_init(s->far);
     arb_init(s->total);
     arb_init(s->tail);
@@ -59,11 +56,8 @@ void sums_free(struct sums *s)
         arb_clear(q->constant);
         arb_clear(q->slope);
         evaluator_free(q->v);
-        evaluator_free(q->ratio);
         if (q->prefix)
             _arb_vec_clear(q->prefix, (slong)(q->points / STRIDE + 1));
-        if (q->term)
-            _arb_vec_clear(q->term, (slong)(q->points / STRIDE + 1));
         strands_free(q);
         for (int k = 0; k < q->panels; k++) {
             fmpz_clear(q->panel[k].first);
@@ -75,8 +69,6 @@ void sums_free(struct sums *s)
     }
     free(s->part);
     fmpz_clear(s->limit);
-    fmpz_clear(s->at);
-    arb_clear(s->last);
     fmpz_clear(s->far);
     arb_clear(s->total);
     arb_clear(s->tail);
@@ -140,29 +132,17 @@ int sums_evaluate(struct sums *s, slong prec, int waves)
     struct part *q = &s->part[s->count - 1];
     q->v = evaluator_new(s->f->pool, q->piece->root, prec, q->piece->first);
     q->waves = waves && q->v && evaluator_has_waves(q->v);
-    if (s->f->step >= 0 && q->piece->root == s->f->root)
-        q->ratio = evaluator_new(s->f->pool, s->f->step, s->prec + 32, NULL);
     return q->v ? q->waves : -1;
 }
 
 double sums_cost(const struct sums *s, const fmpz_t t)
 {
     const struct part *q = &s->part[s->count - 1];
-    int known = q->ratio != NULL;
     struct formula_error ignored;
     LOCAL(arb, x);
     arb_set_fmpz(x, t);
     if (!s->f->pool->node[q->piece->root].opaque && evaluator_point(x, q->v, x) == 0)
         return evaluator_cost(q->v, q->waves);
-    for (ulong i = 1; i <= RATIOS && known; i++) {
-        arb_set_fmpz(x, s->f->step_from);
-        arb_add_ui(x, x, i, s->prec);
-        known = evaluator_point(x, q->ratio, x) == 0;
-    }
-    arb_set_fmpz(x, t);
-    known = known && evaluator_point(x, q->ratio, x) == 0;
-    if (known)
-        return evaluator_cost(q->ratio, 0);
     double before = work_done;
     summand_term(x, s->f, q->piece->root, t, s->prec, &ignored);
     return work_done - before;
@@ -173,11 +153,6 @@ int sums_points(struct sums *s, ulong count)
     struct part *q = &s->part[s->count - 1];
     q->points = count;
     q->prefix = _arb_vec_init((slong)(count / STRIDE + 1));
-    if (q->ratio) {
-        q->term = _arb_vec_init((slong)(count / STRIDE + 1));
-        for (ulong i = 0; i <= count / STRIDE; i++) /* none is there yet */
-            arb_indeterminate(q->term + i);
-    }
     part_add_points(q->total, s, q, q->piece->first, count, q->prefix);
     return 0;
 }

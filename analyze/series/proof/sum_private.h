@@ -26,11 +26,9 @@ struct part {
     arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
     arb_t slope; /* PIECE_GEOMETRIC */
     struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
-    struct evaluator *ratio; /* f(t) / f(t - 1), where the bias has a sum to t; NULL: it has none */
     int waves; /* in double */
     ulong points; /* the first of them are summed one by one */
     arb_ptr prefix; /* [points / STRIDE + 1] */
-    arb_ptr term; /* [points / STRIDE + 1] with `ratio`: f at the begin of each */
     struct strand *strand; /* [strands.count] then these, or */
     struct strands strands;
     struct panel *panel; /* [panels] this */
@@ -44,8 +42,6 @@ struct sums {
     struct part *part; /* [count] */
     fmpz_t limit, far;
     arb_t total, tail;
-    fmpz_t at; /* the last distance that was taken by a ratio, */
-    arb_t last; /* and f there */
     int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
     int refused; /* a term is not a number: */
     struct formula_error problem;

@@ -17,13 +17,11 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     }
     *f = (struct series_summand){.formula = formula, .at = *at, .verdict = SERIES_UNDECIDED, .claim = SERIES_UNDECIDED};
     f->references = 1;
-    f->step = -1;
     f->effort = f->end = INFINITY;
     f->shared = shared != NULL;
     fmpz_init_set(f->shift, shift);
     fmpz_init(f->tail_from);
     fmpz_init(f->decreasing_from);
-    fmpz_init(f->step_from);
     f->pool = shared ? shared : expression_pool_new();
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");
@@ -33,8 +31,6 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         return NULL;
     }
     f->root = expression_subtract(f->pool, f->root, expression_whole(f->pool, shift));
-    if (f->pool->node[f->root].opaque)
-        f->step = expression_step(f->pool, formula, at, f->step_from);
     f->pool->end = HUGE_VAL; /* it is written out; from now on the search ends by itself */
     return f;
 }
@@ -51,7 +47,6 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->shift);
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);
-    fmpz_clear(f->step_from);
     residues_free(f);
     if (!f->shared)
         expression_pool_free(f->pool);

@@ -52,8 +52,6 @@ struct series_summand {
     enum tail_kind tail; /* how the tail was proved to converge */
     fmpz_t tail_from; /* the proof holds from this distance on */
     int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
-    int step; /* b(t) - b(t - 1) as an expression, where the bias has a sum to t; else -1 */
-    fmpz_t step_from; /* it is that for t > this */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct residue *residue; /* [residues.count] TAIL_GROWTH; their growths hold from tail_from on */
