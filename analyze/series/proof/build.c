@@ -255,8 +255,7 @@ end:
     return root;
 }
 
-int expression_exchange(struct expression_pool *to, const struct expression_pool *from, int n, int count, const int *old,
-                        const int *fresh)
+int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
 {
     int result = NODE_NAN, widest = 1, steps = 0, *nodes = expression_below(&steps, from, &n, 1);
     int *made = calloc((size_t)n + 1, sizeof *made);
@@ -265,23 +264,16 @@ int expression_exchange(struct expression_pool *to, const struct expression_pool
     int *child = malloc((size_t)widest * sizeof *child);
     to->failed |= !made || !nodes || !child;
     for (int step = 0; step < steps && !to->failed; step++) {
-        int i = nodes[step], place = 0;
+        int i = nodes[step];
         struct expression like = from->node[i]; /* the pool may move while it grows */
-        while (place < count && old[place] != i)
-            place++;
         for (int k = 0; k < like.count; k++)
             child[k] = made[like.child[k]];
-        result = made[i] = place < count ? fresh[place] : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
+        result = made[i] = i == NODE_T_ITSELF ? t : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
     }
     free(made);
     free(nodes);
     free(child);
     return to->failed ? NODE_NAN : result;
-}
-
-int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
-{
-    return expression_exchange(to, from, n, 1, (const int[]){NODE_T_ITSELF}, &t);
 }
 
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)

@@ -110,9 +110,6 @@ int expression_sign(struct expression_pool *p, int n);
 /* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure (memory, too large). */
 int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
                      struct formula_error *e);
-/* Node n of `from` with nodes of `to` for the `count` nodes `old`, in the pool `to` (which may be the same). */
-int expression_exchange(struct expression_pool *to, const struct expression_pool *from, int n, int count, const int *old,
-                        const int *fresh);
 /* Node n of `from` with node t of `to` for t, in the pool `to` (which may be the same). */
 int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t);
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
