@@ -129,7 +129,7 @@ static void certify_growth(char **to, const char *rule, const fmpz_t X, const st
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 {
     char text[800];
-    int count = f->residues.count;
+    int count = f->residues;
     if (count == 1) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
@@ -155,7 +155,7 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
-    } else if (f->tail == TAIL_GROWTH && f->residues.count == 1 && (g = growth_new(f->pool, root, X)) != NULL) {
+    } else if (f->tail == TAIL_GROWTH && f->residues == 1 && (g = growth_new(f->pool, root, X)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

@@ -4,29 +4,50 @@
 
 #include <stdlib.h>
 
+int strand_node(struct expression_pool *p, int root, int r, int strands)
+{
+    LOCAL(fmpq, q, w);
+    fmpq_set_si(q, r, 1);
+    fmpq_set_si(w, strands, 1);
+    int t = expression_linear(p, q, 1, (const int[]){NODE_T_ITSELF}, w);
+    return t == NODE_T_ITSELF ? root : expression_replace(p, p, root, t);
+}
+
+void strand_place(fmpz_t n, const fmpz_t t, int r, int strands)
+{
+    fmpz_sub_si(n, t, r);
+    fmpz_cdiv_q_si(n, n, strands);
+}
+
+void strand_near(arb_t n, const arb_t from, int r, int strands, slong prec)
+{
+    arb_sub_si(n, from, r, prec);
+    arb_div_si(n, n, strands, prec);
+}
+
 void residues_free(struct series_summand *f)
 {
-    for (int r = 0; f->residue && r < f->residues.count; r++) {
+    for (int r = 0; f->residue && r < f->residues; r++) {
         growth_free(f->residue[r].growth);
         growth_free(f->residue[r].closer);
     }
     free(f->residue);
     f->residue = NULL;
-    f->residues = (struct strands){0};
+    f->residues = 0;
 }
 
 /* [4.10] */
-int residues_new(struct series_summand *f, const fmpz_t X, const struct strands *strands)
+int residues_new(struct series_summand *f, const fmpz_t X, int strands)
 {
     int root = f->piece[f->pieces - 1].root, known = 1;
     LOCAL(fmpz, N);
     residues_free(f);
-    f->residue = calloc((size_t)strands->count, sizeof *f->residue);
+    f->residue = calloc((size_t)strands, sizeof *f->residue);
     if (!f->residue)
         return -1;
-    f->residues = *strands;
+    f->residues = strands;
     strand_place(N, X, 0, strands);
-    for (int r = 0; r < strands->count && known; r++) {
+    for (int r = 0; r < strands && known; r++) {
         struct residue *x = &f->residue[r];
         x->node = strand_node(f->pool, root, r, strands);
         while (f->residue[x->first].node != x->node)
@@ -43,7 +64,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, const struct strands 
 int residues_diverge(const struct series_summand *f)
 {
     int diverge = 0;
-    for (int r = 0; r < f->residues.count; r++)
+    for (int r = 0; r < f->residues; r++)
         diverge |= f->residue[r].growth && f->residue[r].growth->verdict > 0;
     return diverge;
 }
@@ -70,16 +91,15 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole, N);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
-    arb_ptr asked = _arb_vec_init(2 * f->residues.count),
-            known = asked + f->residues.count; /* the n of each growth's last tail, and that */
+    arb_ptr asked = _arb_vec_init(2 * f->residues), known = asked + f->residues; /* the n of each growth's last tail, and that */
     arb_zero(out);
-    for (int r = 0; r < f->residues.count; r++) {
+    for (int r = 0; r < f->residues; r++) {
         int first = f->residue[r].first;
         struct residue *x = &f->residue[first];
         if (!x->growth)
             continue;
         if (near) {
-            strand_place(N, whole, r, &f->residues);
+            strand_place(N, whole, r, f->residues);
             arb_set_fmpz(n, N);
             if (first < r && arb_equal(n, asked + first)) {
                 arb_add(out, out, known + first, prec);
@@ -87,7 +107,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
             }
             growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
-            strand_near(n, from, r, &f->residues, prec);
+            strand_near(n, from, r, f->residues, prec);
             growth_tail(tail, x->growth, n, prec);
             if (!arb_equal(n, from)) {
                 arb_add_ui(next, n, 1, prec);
@@ -101,5 +121,5 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
         arb_set(asked + first, n);
         arb_set(known + first, tail);
     }
-    _arb_vec_clear(asked, 2 * f->residues.count);
+    _arb_vec_clear(asked, 2 * f->residues);
 }

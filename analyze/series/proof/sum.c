@@ -36,12 +36,12 @@ struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong p
 
 static void strands_free(struct part *q)
 {
-    for (int r = 0; r < q->strands.count; r++) {
+    for (int r = 0; r < q->strands; r++) {
         euler_free(q->strand[r].euler);
     }
     free(q->strand);
     q->strand = NULL;
-    q->strands.count = 0;
+    q->strands = 0;
 }
 
 void sums_free(struct sums *s)
@@ -161,56 +161,55 @@ int sums_points(struct sums *s, ulong count)
 static void strands_below(arb_t out, const struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(fmpz, n);
-    fmpz *asked = _fmpz_vec_init(q->strands.count); /* the n of each strand's last sum, */
-    arb_ptr sum = _arb_vec_init(q->strands.count); /* and that */
-    work_done += STRAND_WORK * q->strands.count;
+    fmpz *asked = _fmpz_vec_init(q->strands); /* the n of each strand's last sum, */
+    arb_ptr sum = _arb_vec_init(q->strands); /* and that */
+    work_done += STRAND_WORK * q->strands;
     arb_zero(out);
-    for (int r = 0; r < q->strands.count; r++) {
+    for (int r = 0; r < q->strands; r++) {
         int first = q->strand[r].first;
         if (!q->strand[first].euler)
             continue;
-        strand_place(n, t, r, &q->strands);
+        strand_place(n, t, r, q->strands);
         if (first == r || !fmpz_equal(n, asked + first))
             euler_sum(sum + first, q->strand[first].euler, n);
         fmpz_set(asked + first, n);
         arb_add(out, out, sum + first, s->prec + 64);
     }
-    _fmpz_vec_clear(asked, q->strands.count);
-    _arb_vec_clear(sum, q->strands.count);
+    _fmpz_vec_clear(asked, q->strands);
+    _arb_vec_clear(sum, q->strands);
 }
 
 /* Whether the strands go on where the points end, up to the end of what is summed. */
 static int strands_follow(const struct sums *s, const struct part *q, const fmpz_t points_end)
 {
-    int follow = q->strands.count > 0;
+    int follow = q->strands > 0;
     LOCAL(fmpz, n);
-    for (int r = 0; r < q->strands.count && follow; r++) {
+    for (int r = 0; r < q->strands && follow; r++) {
         const struct strand *x = &q->strand[q->strand[r].first];
         if (!x->euler) {
             follow = x->node == NODE_MINUS_INFINITY;
             continue;
         }
-        strand_place(n, points_end, r, &q->strands);
+        strand_place(n, points_end, r, q->strands);
         follow = euler_is_of(x->euler, s->f->pool, x->node) && fmpz_equal(euler_begin(x->euler), n);
-        strand_place(n, q->end, r, &q->strands);
+        strand_place(n, q->end, r, q->strands);
         follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
     }
     return follow;
 }
 
-int sums_euler(struct sums *s, struct euler *const *e, const struct strands *strands, slong radius_log2)
+int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius_log2)
 {
     struct part *q = &s->part[s->count - 1];
     strands_free(q);
-    int count = strands->count;
-    q->strand = calloc((size_t)count, sizeof *q->strand);
+    q->strand = calloc((size_t)strands, sizeof *q->strand);
     if (!q->strand) {
-        for (int r = 0; r < count; r++)
+        for (int r = 0; r < strands; r++)
             euler_free(e[r]);
         return -1;
     }
-    q->strands = *strands;
-    for (int r = 0; r < count; r++) {
+    q->strands = strands;
+    for (int r = 0; r < strands; r++) {
         struct strand *x = &q->strand[r];
         *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands), .euler = e[r]};
         while (q->strand[x->first].node != x->node)
@@ -364,7 +363,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    if (fmpz_cmp_ui(count, q->points) <= 0 || q->strands.count) {
+    if (fmpz_cmp_ui(count, q->points) <= 0 || q->strands) {
         ulong n = fmpz_cmp_ui(count, q->points) <= 0 ? fmpz_get_ui(count) : q->points;
         fmpz_add_ui(t, q->piece->first, n / STRIDE * STRIDE);
         if (n)

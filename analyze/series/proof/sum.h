@@ -27,7 +27,7 @@ double sums_cost(const struct sums *s, const fmpz_t t);
 int sums_points(struct sums *s, ulong count);
 /* What follows them up to the piece's end by Euler-Maclaurin's formula, e[r] being of strand r (NULL: f is 0 there); they belong
  * to s from now on. 1, 0 if that is known to less than 2^radius_log2, -1: memory. */
-int sums_euler(struct sums *s, struct euler *const *e, const struct strands *strands, slong radius_log2);
+int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius_log2);
 /* What follows up to `next` by bounds alone. 0 or -1: memory. */
 int sums_bound(struct sums *s, const fmpz_t next);
 /* Adds up. 0, or -1 with *e: a value is not a number. */

@@ -29,8 +29,8 @@ struct part {
     int waves; /* in double */
     ulong points; /* the first of them are summed one by one */
     arb_ptr prefix; /* [points / STRIDE + 1] */
-    struct strand *strand; /* [strands.count] then these, or */
-    struct strands strands;
+    struct strand *strand; /* [strands] then these, or */
+    int strands;
     struct panel *panel; /* [panels] this */
     int panels, capacity;
 };

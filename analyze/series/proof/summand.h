@@ -27,11 +27,6 @@ struct piece {
 
 enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH };
 
-/* Distances that are summed apart: r + count n for each r < count. */
-struct strands {
-    int count;
-};
-
 /* b at the distances of one strand as an expression in n, from some n on. */
 struct residue {
     int node, first; /* the first with this node, which alone has growths */
@@ -54,12 +49,12 @@ struct series_summand {
     int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
-    struct residue *residue; /* [residues.count] TAIL_GROWTH; their growths hold from tail_from on */
-    struct strands residues;
+    struct residue *residue; /* [residues] TAIL_GROWTH; their growths hold from tail_from on */
+    int residues;
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, end; /* of the search: seconds of processor time for a question, infinite: work is counted; when it stops */
     const char *spent; /* what the search was at then; NULL: it did not stop */
-    struct strands strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
+    int strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's formula each */
     int wild; /* that does not converge */
     int waves; /* 1: the bias is a combination of many waves, -1: it is not, 0: nobody asked */
     int references, shared; /* shared: the pool is another's */
@@ -108,7 +103,7 @@ int verdict_begin(struct series_summand *f, struct formula_error *e);
 /* By a rate that stays on one side of -1 on [X, inf). 1 if that makes a claim. */
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
 /* By Bertrand's scale for each of the strands on [X, inf). 1 if that makes a claim. */
-int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands);
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands);
 /* The same of all t: one strand. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
@@ -125,19 +120,15 @@ enum { TAIL_FAR_BITS = 40000 };
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
-/* ---- strands (strands.c) ---- */
+/* ---- residues (residues.c): t = r + `strands` n for each r < strands ---- */
 
 /* Node `root` at the distances of strand r, as an expression in n. */
-int strand_node(struct expression_pool *p, int root, int r, const struct strands *s);
-/* The n-th of its distances; the least n whose distance is not below t; about that of `from`, less than 1 below it. */
-void strand_distance(fmpz_t t, const fmpz_t n, int r, const struct strands *s);
-void strand_place(fmpz_t n, const fmpz_t t, int r, const struct strands *s);
-void strand_near(arb_t n, const arb_t from, int r, const struct strands *s, slong prec);
-
-/* ---- residues (residues.c) ---- */
-
+int strand_node(struct expression_pool *p, int root, int r, int strands);
+/* The least n whose distance is not below t; about that of `from`, less than 1 below it. */
+void strand_place(fmpz_t n, const fmpz_t t, int r, int strands);
+void strand_near(arb_t n, const arb_t from, int r, int strands, slong prec);
 /* b at the distances t >= X of each strand. 0 or -1: one of them has no growth (or memory is short). */
-int residues_new(struct series_summand *f, const fmpz_t X, const struct strands *strands);
+int residues_new(struct series_summand *f, const fmpz_t X, int strands);
 void residues_free(struct series_summand *f);
 /* 1 if the sum over one of them diverges. */
 int residues_diverge(const struct series_summand *f);

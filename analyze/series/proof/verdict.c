@@ -262,7 +262,7 @@ static void prove_growth(struct series_summand *f, const struct growth *g, const
 }
 
 /* [4.10] */
-int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct strands *strands)
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands)
 {
     char from[64];
     LOCAL(arb, start, tail);
@@ -270,7 +270,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct s
     if (!may_claim(f, X) || residues_new(f, X, strands))
         return 0;
     strand_place(first, X, 0, strands);
-    strand_distance(first, first, 0, strands);
+    fmpz_mul_si(first, first, strands);
     arb_set_fmpz(start, first);
     distance_text(from, first);
     int diverges = residues_diverge(f);
@@ -281,11 +281,11 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct s
         f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
-        if (strands->count == 1)
+        if (strands == 1)
             prove_growth(f, f->residue[0].growth, from);
         else
             prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
-                  series_verdict_name(f->claim), diverges ? "one" : "each", strands->count, strands->count, from);
+                  series_verdict_name(f->claim), diverges ? "one" : "each", strands, strands, from);
     }
     if (f->tail != TAIL_GROWTH)
         residues_free(f);
@@ -295,7 +295,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, const struct s
 /* [4.7] Rule 3. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X)
 {
-    return verdict_by_residues(f, X, &(struct strands){.count = 1});
+    return verdict_by_residues(f, X, 1);
 }
 
 int verdict_close(struct series_summand *f, struct formula_error *e)

@@ -15,7 +15,7 @@ enum {
 /* How many cells: fewer where a partial sum takes a while. */
 static int choose_cells(const struct series_summand *f)
 {
-    int cells = CELLS / f->strands.count;
+    int cells = CELLS / f->strands;
     for (int k = 0; k < f->pieces; k++)
         if (f->piece[k].kind == PIECE_SMOOTH)
             cells = CELLS_SLOW;

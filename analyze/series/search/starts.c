@@ -79,15 +79,14 @@ int search_period(const struct expression_pool *p, int root)
 static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    const struct strands *strands = &f->strands;
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= RESIDUE_BITS && strands->count > 1 && !search_spent(f, "rule 4.10 was tried");
+    for (ulong bits = 4; bits <= RESIDUE_BITS && f->strands > 1 && !search_spent(f, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
-        fmpz_add_ui(X, X, (ulong)strands->count);
+        fmpz_add_ui(X, X, (ulong)f->strands);
         if (fmpz_cmp(X, last->first) < 0)
             fmpz_set(X, last->first);
-        if (verdict_by_residues(f, X, strands))
+        if (verdict_by_residues(f, X, f->strands))
             return 1;
     }
     return 0;
@@ -106,14 +105,14 @@ static void find_strands(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     int kinked = last->kind == PIECE_ROUGH, nodes[PERIOD_MAX], distinct = 0;
-    f->strands = (struct strands){.count = search_period(f->pool, last->root)};
-    for (int r = 0; r < f->strands.count && distinct <= STRANDS_MAX; r++) {
-        nodes[r] = strand_node(f->pool, last->root, r, &f->strands);
+    f->strands = search_period(f->pool, last->root);
+    for (int r = 0; r < f->strands && distinct <= STRANDS_MAX; r++) {
+        nodes[r] = strand_node(f->pool, last->root, r, f->strands);
         distinct += search_first(nodes, r) == r;
     }
     if (distinct > STRANDS_MAX)
-        f->strands.count = 1;
-    for (int r = 0; r < f->strands.count && kinked && !f->wild; r++) {
+        f->strands = 1;
+    for (int r = 0; r < f->strands && kinked && !f->wild; r++) {
         if (search_first(nodes, r) < r)
             continue;
         struct evaluator *v = evaluator_new(f->pool, nodes[r], 64, NULL);

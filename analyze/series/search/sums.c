@@ -157,14 +157,16 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
     return (ulong)fmax(work / cost, 1);
 }
 
-/* Euler-Maclaurin's formula behind as few points as will do, for all strands; 1 if it is to be had, and *points; -1: memory. */
-static int try_strands(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits,
-                       const int *node, const struct strands *strands)
+/* Euler-Maclaurin's formula behind as few points as will do, for all strands of the last piece, or of one piece before it; 1 if
+ * it is to be had, and *points; -1: memory. */
+static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
     struct euler *e[PERIOD_MAX];
-    int hard = 0;
+    int hard = 0, node[PERIOD_MAX], strands = piece->unbounded ? plan->f->strands : 1;
     LOCAL(fmpz, N, first, from, to, length);
-    int several = strands->count < 16 ? strands->count : 16;
+    for (int r = 0; r < strands; r++)
+        node[r] = strand_node(plan->f->pool, piece->root, r, strands);
+    int several = strands < 16 ? strands : 16;
     double most_work = work_done + PANELS_WORK * several;
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
@@ -173,7 +175,7 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
     for (ulong lead = 0; lead <= LEAD_MAX && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
-        strand_distance(N, from, 0, strands);
+        fmpz_mul_si(N, from, strands);
         fmpz_sub(from, N, piece->first);
         *points = fmpz_abs_fits_ui(from) ? fmpz_get_ui(from) : UWORD_MAX;
         if (*points > most || fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
@@ -181,8 +183,8 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
         int failed = 0;
         memset(e, 0, sizeof e);
         strand_place(from, N, 0, strands);
-        for (int i = 0; i < strands->count && !failed; i++) {
-            int r = (hard + i) % strands->count;
+        for (int i = 0; i < strands && !failed; i++) {
+            int r = (hard + i) % strands;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
             e[r] = search_euler(plan->f->pool, node[r], from, to, plan->prec, plan->target, most_work);
@@ -194,20 +196,10 @@ static int try_strands(ulong *points, struct plan *plan, const struct piece *pie
         }
         if (!failed)
             return sums_euler(plan->sums, e, strands, plan->prec / 2 - plan->target); /* 0: the integral is too hard */
-        for (int r = 0; r < strands->count; r++)
+        for (int r = 0; r < strands; r++)
             euler_free(e[r]);
     }
     return 0;
-}
-
-/* The same of all strands of the last piece, or of one piece before it. */
-static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
-{
-    struct strands strands = piece->unbounded ? plan->f->strands : (struct strands){.count = 1};
-    int node[PERIOD_MAX];
-    for (int r = 0; r < strands.count; r++)
-        node[r] = strand_node(plan->f->pool, piece->root, r, &strands);
-    return try_strands(points, plan, piece, end, most, fits, node, &strands);
 }
 
 /* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
