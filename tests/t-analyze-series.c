@@ -168,22 +168,17 @@ static void test_known(void **state)
         {"none", "-", 1, "0.01", 0, "none"},
         {"t<5?0:-inf", "-", 1, "1e-300", 0, "5"},
         /* by sums of the first 2^24 terms in numpy, their rests by hand */
-        {"-1/abs(sin(t))-2*ln(1+t)", "-", 1, "0.01", 0, "128"},
-        {"-abs(sin(t)/cos(t))-0.05*t", "-", 1, "0.01", 0, "92"},
         {"-2*ln(1+t)-t*abs(sin(t))", "-", 1, "0.01", 0, "4"},
         {"min(-2*ln(1+t),t*sin(t))", "-", 1, "0.01", 0, "34"},
         {"-exp(-t)/exp(-t*2)+exp(t)-2*ln(1+t)", "-", 1, "0.01", 0, "61"}, /* as -2 ln(1+t) */
         {"(-1)^floor(sqrt(t))-t/50", "-", 1, "0.01", 0, "222"},
         {"(-0.5)^(t^2+floor(t/2))-t/20", "-", 1, "0.01", 0, "91"},
-        {"-1/(1+cos(t))-0.05*t", "-", 1, "0.01", 0, "91"},
-        {"-1/(0.5-abs(sin(t)))^2-t/9", "-", 1, "0.01", 0, "40"},
         {"sqrt(t^2+2*t+5)-(t+1)-2*ln(1+t)", "-", 1, "0.01", 0, "23"},
         /* a frequency that is not rational: a direct sum in long double with the mean tail */
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
         /* samples at angles with rational sines are those of the function between whole t as well: mpmath, 70 digits */
         {"t<120?-t/2:-60-(t-120)/20+ln(1+10^-44*cos(2*pi*t*(1+(1-cos(2.48*t))/10^14)))", "-", 1,
          "0.00000000206115362243855788964874895685364961881058893", 0, "41"},
-        {"-2*ln(1+t)-(sin(t)/cos(t))^2", "-", 1, "0.01", 0, "36"},
         {"-t^2*(1-cos(1/(1+t)))-1.2*ln(1+t)", "-", 1, "0.01", 0, "2298912445"}, /* Euler-Maclaurin in mpmath */
         /* powers alone: by sums in numpy */
         {"(t==2^floor(ln(max(t,1))/ln(2))?0:-inf)-t/1000", "-", 1, "0.01", 0, "2049"},

@@ -219,44 +219,8 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     return known && scaled_addmul(g, out, &factor, &power, constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
 }
 
-/* [4.6] Not algebraic at any whole t >= X, made of one sine or cosine of a rational number that is not 0, which is not (Lindemann
- * 1882). */
-static int is_transcendental(const struct scale *g, int n)
-{
-    const struct expression *x = &g->p->node[n];
-    LOCAL(mpq, root);
-    LOCAL(fmpq, w, zero);
-    switch (x->kind) {
-    case X_ABS: return is_transcendental(g, x->child[0]);
-    case X_POWER:
-        return g->p->node[x->child[1]].kind == X_NUMBER && x->child[1] != NODE_ZERO && is_transcendental(g, x->child[0]);
-    case X_LINEAR: return x->count == 1 && !fmpq_is_zero(&x->weight[0]) && is_transcendental(g, x->child[0]);
-    case X_SIN:
-    case X_COS: /* q + w t is 0 at -q/w */
-        if (!expression_in_t(w, zero, g->p, x->child[0]))
-            return 0;
-        fmpq_div(zero, zero, w);
-        fmpq_neg(zero, zero);
-        fmpq_get_mpq(root, zero);
-        return mpfr_cmp_q(&g->level[1]->left, root) > 0;
-    default: return 0;
-    }
-}
-
-/* [4.6] Not 0 at any whole t >= X. */
-static int is_never_zero(const struct scale *g, int n)
-{
-    const struct expression *x = &g->p->node[n];
-    switch (x->kind) {
-    case X_ABS: return is_never_zero(g, x->child[0]);
-    case X_POWER: return g->p->node[x->child[1]].kind == X_NUMBER && is_never_zero(g, x->child[0]);
-    case X_MULTIPLY: return is_never_zero(g, x->child[0]) && is_never_zero(g, x->child[1]);
-    default: return is_transcendental(g, n);
-    }
-}
-
 /* [4.6] u^q = c^q m^q (1 + e)^q */
-static int power_of(struct scaled *out, struct scale *g, const struct scaled *u, const fmpq_t q, int never_zero)
+static int power_of(struct scaled *out, struct scale *g, const struct scaled *u, const fmpq_t q)
 {
     LOCAL_MONOMIAL(m);
     LOCAL_SCALED(g, e);
@@ -270,7 +234,7 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
         mpfi_set(c, u->rest);
         if (whole && fmpz_is_even(fmpq_numref(q)))
             mpfi_abs(c, c);
-        if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0 && !never_zero))
+        if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0))
             return 0;
         interval_set_fmpq(x, q);
         interval_power(c, c, x);
@@ -524,7 +488,7 @@ static int make(struct scaled *out, struct scale *g, int n)
         if (e->kind == X_NUMBER && fmpz_bits(fmpq_numref(e->q)) <= POWER_BITS) {
             LOCAL(fmpq, q);
             fmpq_set(q, e->q);
-            return power_of(out, g, a, q, is_never_zero(g, x.child[0]));
+            return power_of(out, g, a, q);
         }
         LOCAL_SCALED(g, log);
         LOCAL_SCALED(g, product);
