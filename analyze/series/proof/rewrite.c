@@ -243,25 +243,10 @@ static int special_power(struct expression_pool *p, int base, int exponent)
     return -1;
 }
 
-/* [1.1] sin(u) / cos(u), whose square is cos(u)^-2 - 1, or the other way round: what is below, else -1. */
-static int tangent_of(const struct expression_pool *p, int n)
-{
-    const struct expression *x = &p->node[n];
-    LOCAL(fmpq, e);
-    for (int i = 0; i < 2; i++) {
-        int below = power_of(e, p, x->child[i]);
-        const struct expression *wave = &p->node[x->child[1 - i]], *other = &p->node[below];
-        if (fmpq_cmp_si(e, -1) == 0 && wave->kind == (other->kind == X_COS ? X_SIN : X_COS) &&
-            (other->kind == X_COS || other->kind == X_SIN) && wave->child[0] == other->child[0])
-            return below;
-    }
-    return -1;
-}
-
 /* [1.1] */
 int expression_power(struct expression_pool *p, int base, int exponent)
 {
-    int special = special_power(p, base, exponent), u, tame, tangent;
+    int special = special_power(p, base, exponent), u, tame;
     if (special >= 0)
         return special;
     if (kind_of(p, exponent) == X_NUMBER && (tame = without_growth(p, base, &u)) >= 0) {
@@ -285,8 +270,6 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) &&
                    rational_power(q, &b->weight[0], e)) {
             result = expression_scale(p, expression_power(p, b->child[0], exponent), q);
-        } else if (b->kind == X_MULTIPLY && fmpq_cmp_si(e, 2) == 0 && (tangent = tangent_of(p, base)) >= 0) {
-            result = expression_subtract(p, expression_power(p, tangent, expression_ratio(p, -2, 1)), NODE_ONE);
         } else if (b->kind == X_MULTIPLY && signless && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
