@@ -204,17 +204,14 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
     return 0;
 }
 
-/* [4.7] 1 if the scale decides, 0 if not; *again: it may do so by bounds from above alone. */
-static int growth_find(struct growth *result, int *again, struct expression_pool *p, int root, int above)
+/* [4.7] 1 if the scale decides, 0 if not. */
+static int growth_find(struct growth *result, struct expression_pool *p, int root)
 {
     struct scale g;
-    *again = 0;
     if (scale_init(&g, p, root, result->from))
         return 0;
-    g.above = above;
     LOCAL_SCALED(&g, b);
     int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed;
-    *again = g.one_sided && !above && !p->failed;
     if (known && b.masked) /* f may be 0 where the sum says nothing of it */
         mpfr_set_inf(&result->rest->left, -1);
     if (known && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
@@ -226,7 +223,6 @@ static int growth_find(struct growth *result, int *again, struct expression_pool
 struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from)
 {
     struct growth *result = fmpz_sgn(from) > 0 ? calloc(1, sizeof *result) : NULL;
-    int again;
     if (!result)
         return NULL;
     for (int k = 0; k < GROWTH_LEVELS; k++)
@@ -236,7 +232,7 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     fmpq_init(result->power);
     mpfi_init2(result->rest, SCALE_PREC);
     fmpz_init_set(result->from, from);
-    if (!growth_find(result, &again, p, root, 0) && !(again && growth_find(result, &again, p, root, 1))) {
+    if (!growth_find(result, p, root)) {
         growth_free(result);
         result = NULL;
     }

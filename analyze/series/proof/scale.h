@@ -32,8 +32,6 @@ struct scale {
     mpfi_t level[SCALE_LEVELS + 1]; /* at X; that of exp(t) is not kept */
     int levels; /* up to this one they are positive from X on */
     mpfr_prec_t prec;
-    int above; /* bounds from above are enough: what is added and never positive is left out */
-    int one_sided; /* there is something of that kind */
     struct scaled **made; /* [count] of each node, so far */
     signed char *known; /* [count] 1: made, -1: there is none */
     int count;

@@ -8,8 +8,7 @@
 enum {
     ORDER = 4, /* terms of a power series in what tends to 0 */
     STEEP = 16, /* exp(-wild) is at most level^-STEEP */
-    POWER_BITS = 20, /* larger powers are exponentials of logarithms */
-    END_BITS = 4096 /* of an exponent */
+    POWER_BITS = 20 /* larger powers are exponentials of logarithms */
 };
 
 static int one_sided(struct scaled *out, struct scale *g, long lo, long hi)
@@ -321,12 +320,7 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
         mpfi_union(c, u->rest, v->rest);
         return scaled_add_rest(g, out, &u->at, c);
     }
-    g->one_sided |= larger < 0;
-    scaled_set(out, larger < 0 && g->above && !u->count ? v : u);
-    if (larger < 0 && g->above) {
-        out->masked = 1;
-        return 1;
-    }
+    scaled_set(out, u);
     mpfi_put_si(c, 0);
     if (larger > 0)
         mpfr_set_zero(&c->left, 1);
@@ -375,46 +369,6 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     return u && v && either(out, g, u, v, larger);
 }
 
-/* A bound as the rational number it is. 1, or 0: it is infinite, or too long. */
-static int rational_end(fmpq_t q, const mpfr_t bound)
-{
-    LOCAL(arf, exact);
-    if (!mpfr_number_p(bound) || (!mpfr_zero_p(bound) && labs(mpfr_get_exp(bound)) > END_BITS))
-        return 0;
-    arf_set_mpfr(exact, bound);
-    arf_get_fmpq(q, exact);
-    return 1;
-}
-
-static int is_pure(const struct scaled *u)
-{
-    return u && !u->count && u->rough && !u->masked;
-}
-
-/* [4.7] Bound of w times node n from above, out += its exact terms: of what is known within an interval times a monomial, or
- * times what is positive, no more than an end of it. 1, or 0: it is no such node. */
-static int add_bound(struct scaled *out, struct scale *g, int n, const fmpq *w)
-{
-    struct expression x = g->p->node[n];
-    const struct scaled *u = of_node(g, n), *a = u, *b = NULL;
-    LOCAL(fmpq, q);
-    if (!is_pure(u) || monomial_sign(&u->at) <= 0)
-        return 0;
-    for (int i = 0; i < 2 && x.kind == X_MULTIPLY && !b; i++) {
-        const struct scaled *factor = of_node(g, x.child[i]), *other = of_node(g, x.child[1 - i]);
-        if (is_pure(factor) && other && other->count && scaled_sign(g, other) == 1) {
-            a = factor;
-            b = other;
-        }
-    }
-    if (!rational_end(q, fmpq_sgn(w) > 0 ? &a->rest->right : &a->rest->left))
-        return 0;
-    fmpq_mul(q, q, w);
-    out->masked = 1;
-    int end = expression_number(g->p, q);
-    return b ? scaled_addmul(g, out, b, &a->at, end) : scaled_add_term(g, out, &a->at, end);
-}
-
 /* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and its sign is looked for. */
 static int add_terms(struct scaled *out, struct scale *g, int n, int first, int count)
 {
@@ -425,15 +379,8 @@ static int add_terms(struct scaled *out, struct scale *g, int n, int first, int 
         return add_terms(out, g, n, first, count / 2) && add_terms(&half, g, n, first + count / 2, count - count / 2) &&
                scaled_addmul(g, out, &half, &one, NODE_ONE);
     }
-    int child = g->p->node[n].child[first];
-    const struct scaled *u = of_node(g, child);
+    const struct scaled *u = of_node(g, g->p->node[n].child[first]);
     fmpq_set(w, &g->p->node[n].weight[first]);
-    int never = is_pure(u) && fmpq_sgn(w) * mpfr_sgn(fmpq_sgn(w) > 0 ? &u->rest->right : &u->rest->left) <= 0; /* above 0 */
-    if (is_pure(u) && monomial_sign(&u->at) > 0 && (never || n == g->count - 1)) {
-        g->one_sided = 1;
-        if (g->above && add_bound(out, g, child, w))
-            return 1;
-    }
     return u && scaled_addmul(g, out, u, &one, expression_number(g->p, w));
 }
 
