@@ -384,30 +384,6 @@ static int add_terms(struct scaled *out, struct scale *g, int n, int first, int 
     return u && scaled_addmul(g, out, u, &one, expression_number(g->p, w));
 }
 
-/* [4.6] The sum that is node n with v - k in place of fraction(v), where v is known to be at least k and less than k + 1; n if
- * there is no such v in it. Other children are those of n, or of v. */
-static int without_fraction(struct scale *g, int n)
-{
-    LOCAL(fmpq, w);
-    LOCAL(fmpq, whole);
-    LOCAL_INTERVAL(g->prec, c);
-    for (int i = 0; i < g->p->node[n].count; i++) {
-        int fraction = g->p->node[n].child[i];
-        if (g->p->node[fraction].kind != X_FRACTION)
-            continue;
-        int v = g->p->node[fraction].child[0];
-        const struct scaled *u = of_node(g, v);
-        if (!u || u->masked || !scaled_bounds(c, g, u) || !interval_is_bounded(c) || interval_is_beyond(c, 60) ||
-            mpfr_get_si(&c->left, MPFR_RNDD) != mpfr_get_si(&c->right, MPFR_RNDD))
-            continue;
-        fmpq_set(w, &g->p->node[n].weight[i]);
-        fmpq_set_si(whole, mpfr_get_si(&c->left, MPFR_RNDD), 1);
-        int difference = expression_subtract(g->p, expression_subtract(g->p, v, expression_number(g->p, whole)), fraction);
-        return expression_add(g->p, n, expression_scale(g->p, difference, w));
-    }
-    return n;
-}
-
 static int make(struct scaled *out, struct scale *g, int n)
 {
     struct expression x = g->p->node[n]; /* the pool may move while it grows */
@@ -419,11 +395,8 @@ static int make(struct scaled *out, struct scale *g, int n)
         monomial_level(&m, 1);
         return scaled_add_term(g, out, &m, NODE_ONE);
     }
-    if (x.kind == X_LINEAR) {
-        int whole = without_fraction(g, n);
-        return whole != n ? make(out, g, whole)
-                          : add_constant(out, g, expression_number(g->p, x.q)) && add_terms(out, g, n, 0, x.count);
-    }
+    if (x.kind == X_LINEAR)
+        return add_constant(out, g, expression_number(g->p, x.q)) && add_terms(out, g, n, 0, x.count);
     if (x.kind == X_CHOOSE)
         return of_choice(out, g, &x);
     if (x.count == 0 || !(a = of_node(g, x.child[0])) || (x.count > 1 && !(b = of_node(g, x.child[1]))))
