@@ -1,5 +1,4 @@
 /* Sums kept as q + sum of weight * node, so that what cancels does cancel. */
-#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/expression_private.h"
 
 #include <stdlib.h>
@@ -117,30 +116,11 @@ static int one_fraction(struct expression_pool *p, const struct terms *s)
     return expression_multiply(p, expression_scale(p, v, s->q), fraction);
 }
 
-/* [1.1] q - q cos(u) is 2 q sin(u/2)^2, which does not cancel where u tends to 0: u is no line, whose cosine is a wave. -1: it is
- * no such sum. */
-static int one_less_cosine(struct expression_pool *p, const struct terms *s)
-{
-    const struct expression *x = &p->node[s->term[0].node];
-    LOCAL(arb, shift, slope);
-    LOCAL(fmpq, sum, half);
-    fmpq_add(sum, s->q, s->term[0].weight);
-    if (s->count != 1 || s->infinity || x->kind != X_COS || !fmpq_is_zero(sum) ||
-        evaluate_affine(shift, slope, p, x->child[0], 64))
-        return -1;
-    fmpq_set_si(half, 1, 2);
-    int sine = expression_unary(p, X_SIN, expression_scale(p, x->child[0], half));
-    fmpq_add(sum, s->q, s->q);
-    return expression_scale(p, expression_power(p, sine, expression_ratio(p, 2, 1)), sum);
-}
-
 static int terms_node(struct expression_pool *p, struct terms *s)
 {
     int total = 1, result = NODE_NAN;
     terms_collect(p, s);
     int fraction = s->count ? one_fraction(p, s) : -1;
-    if (fraction < 0 && s->count)
-        fraction = one_less_cosine(p, s);
     if (fraction >= 0)
         return fraction;
     for (int i = 0; i < s->count; i++)
