@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    WIDE_BITS = 16, /* a stretch less than 2^this times shorter than it is far needs no more digits than others */
     STRAND_WORK = 1 /* of adding one up that is kept */
 };
 
@@ -227,33 +226,11 @@ int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius
     return 0;
 }
 
-/* [5.2] What |f| is at most there, as a ball; indeterminate: not known. */
-static void most_of(arb_t out, const struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
-{
-    LOCAL(fmpz, width);
-    LOCAL(acb, z);
-    LOCAL(arb, end);
-    fmpz_sub(width, last, first);
-    slong more = (slong)fmpz_bits(last) - (slong)fmpz_bits(width), bits = 64 + more; /* that tell its ends apart */
-    struct evaluator *v = piece->kind == PIECE_SMOOTH ? evaluator_new(s->f->pool, piece->root, 64, more > WIDE_BITS ? last : NULL)
-                                                      : NULL;
-    arb_indeterminate(out);
-    if (!v)
-        return;
-    arb_set_fmpz(acb_realref(z), first);
-    arb_set_fmpz(end, last);
-    arb_union(acb_realref(z), acb_realref(z), end, bits);
-    evaluator_complex(z, v, z);
-    acb_abs(out, z, 64);
-    evaluator_free(v);
-}
-
 /* [5.9] */
 static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
     struct range x;
-    LOCAL(arb, low, high, most);
-    LOCAL(mag, most_size, high_size);
+    LOCAL(arb, low, high);
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
@@ -268,12 +245,6 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
         arb_union(out, low, high, 64);
     }
     range_clear(&x);
-    most_of(most, s, piece, first, last);
-    arb_get_mag(most_size, most);
-    arb_get_mag(high_size, high);
-    if (!arb_is_finite(out) ||
-        (arb_is_finite(most) && mag_cmp(most_size, high_size) < 0)) /* low is 0 where nothing is known of the least value */
-        arb_union(out, low, most, 64);
     return 0;
 }
 
