@@ -633,19 +633,10 @@ static void test_interval_waves(void **state)
         check_as_mpfi("sin", sine, exact, lo, hi);
         mpfi_cos(exact, x);
         check_as_mpfi("cos", cosine, exact, lo, hi);
-        if (fabs(lo) > 600 || fabs(hi) > 600)
-            continue;
-        interval_sinh_cosh(sine, cosine, x);
-        mpfi_sinh(exact, x);
-        check_as_mpfi("sinh", sine, exact, lo, hi);
-        mpfi_cosh(exact, x);
-        check_as_mpfi("cosh", cosine, exact, lo, hi);
     }
     mpfi_interv_d(x, -INFINITY, 3); /* what is huge, or has no end */
     interval_sin_cos(sine, cosine, x);
     assert_true(mpfr_cmp_si(&sine->left, -1) <= 0 && mpfr_cmp_si(&cosine->right, 1) >= 0);
-    interval_sinh_cosh(sine, cosine, x);
-    assert_true(mpfr_inf_p(&sine->left) && mpfr_inf_p(&cosine->right));
     mpfi_interv_d(x, 1e300, 1.0000000000000002e300);
     interval_sin_cos(sine, cosine, x);
     assert_true(mpfr_cmp_si(&sine->left, -1) == 0 && mpfr_cmp_si(&cosine->right, 1) == 0);

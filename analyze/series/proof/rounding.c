@@ -162,16 +162,6 @@ static void wave_between(mpfi_t out, const arb_t a, const arb_t b, const arb_t s
         mpfi_put_si(out, -1);
 }
 
-typedef int of_interval(mpfi_t, const mpfi_t);
-
-static void by_mpfi(mpfi_t first, mpfi_t second, const mpfi_t x, of_interval *f, of_interval *g)
-{
-    f(first, x);
-    g(second, x);
-    interval_mend(first);
-    interval_mend(second);
-}
-
 void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
 {
     slong prec = (slong)mpfi_get_prec(sine) + 8;
@@ -183,7 +173,10 @@ void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
         known = arb_lt(cos_a, sin_a);
     }
     if (!known) { /* half a turn or more */
-        by_mpfi(sine, cosine, x, mpfi_sin, mpfi_cos);
+        mpfi_sin(sine, x);
+        mpfi_cos(cosine, x);
+        interval_mend(sine);
+        interval_mend(cosine);
         return;
     }
     arb_sin_cos(sin_a, cos_a, a, prec);
@@ -192,22 +185,6 @@ void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
     arb_neg(sin_a, sin_a);
     arb_neg(sin_b, sin_b);
     wave_between(cosine, cos_a, cos_b, sin_a, sin_b);
-}
-
-void interval_sinh_cosh(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
-{
-    slong prec = (slong)mpfi_get_prec(sine) + 8;
-    LOCAL(arb, a, b, sinh_a, cosh_a, sinh_b, cosh_b);
-    if (!ends_of(a, b, x)) {
-        by_mpfi(sine, cosine, x, mpfi_sinh, mpfi_cosh);
-        return;
-    }
-    arb_sinh_cosh(sinh_a, cosh_a, a, prec);
-    arb_sinh_cosh(sinh_b, cosh_b, b, prec);
-    set_union(sine, sinh_a, sinh_b);
-    set_union(cosine, cosh_a, cosh_b);
-    if (mpfr_sgn(&x->left) <= 0 && mpfr_sgn(&x->right) >= 0)
-        mpfi_put_si(cosine, 1);
 }
 
 int interval_is_positive(const mpfi_t x)

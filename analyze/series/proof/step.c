@@ -1,16 +1,10 @@
 /* One node's value in balls, complex balls and power series. */
 #include "analyze/series/proof/evaluate_private.h"
 
-#include "analyze/series/proof/rounding.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    WIDE_BITS = -5, /* an angle known to 2^this or less, and to less than a few turns, */
-    WIDE_WORK = 40, /* takes so long */
-    LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */
-};
+enum { LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */ };
 
 /* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
 static int is_small_whole(const arb_t x, slong bits)
@@ -148,37 +142,6 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
     }
 }
 
-/* A sine or cosine of a wide set, from intervals, which are the narrowest: a ball is as wide as its argument. */
-static void wide_wave(acb_t out, int is_cosine, const acb_t a, slong prec)
-{
-    LOCAL_INTERVAL(64, x, y, sine, cosine, hyperbolic_sine, hyperbolic_cosine, turn);
-    LOCAL(arb, low);
-    work_done += WIDE_WORK;
-    interval_set_arb(x, acb_realref(a));
-    interval_set_arb(y, acb_imagref(a));
-    interval_sin_cos(sine, cosine, x);
-    interval_sinh_cosh(hyperbolic_sine, hyperbolic_cosine, y);
-    for (int imaginary = 0; imaginary <= 1; imaginary++) { /* sin x cosh y + i cos x sinh y, or cos x cosh y - i sin x sinh y */
-        arb_ptr to = imaginary ? acb_imagref(out) : acb_realref(out);
-        mpfi_mul(turn, is_cosine == imaginary ? sine : cosine, imaginary ? hyperbolic_sine : hyperbolic_cosine);
-        if (is_cosine && imaginary)
-            mpfi_neg(turn, turn);
-        interval_mend(turn);
-        interval_get_lower(low, turn, prec);
-        interval_get_upper(to, turn, prec);
-        arb_union(to, low, to, prec);
-    }
-}
-
-static void wave_of_complex(acb_t out, int cosine, const acb_t a, slong prec)
-{
-    if (acb_is_finite(a) && mag_cmp_2exp_si(arb_radref(acb_realref(a)), WIDE_BITS) > 0 &&
-        mag_cmp_2exp_si(arb_radref(acb_realref(a)), -WIDE_BITS) < 0)
-        wide_wave(out, cosine, a, prec);
-    else
-        (cosine ? acb_cos : acb_sin)(out, a, prec);
-}
-
 void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec)
 {
     const acb_struct *a = s->count ? all[s->child[0]].complex : NULL, *b = s->count > 1 ? all[s->child[1]].complex : NULL;
@@ -205,7 +168,7 @@ void step_complex(struct step *s, const struct step *all, const acb_t z, slong p
     case X_LN: ln_of_complex(out, &all[s->child[0]], all, prec); break;
     case X_EXP: acb_exp(out, a, prec); break;
     case X_SIN:
-    case X_COS: wave_of_complex(out, s->kind == X_COS, a, prec); break;
+    case X_COS: (s->kind == X_SIN ? acb_sin : acb_cos)(out, a, prec); break;
     default: acb_indeterminate(out); break;
     }
 }
