@@ -324,24 +324,6 @@ static int rational_sine(struct expression_pool *p, const fmpq_t w, int cosine)
     return value == 3 ? -1 : expression_ratio(p, value, 2);
 }
 
-/* [1.1] |u| where u is a product or a whole power, or -1. */
-static int absolute(struct expression_pool *p, int u)
-{
-    const struct expression x = p->node[u]; /* the pool may move while it grows */
-    LOCAL(fmpq, w);
-    if (x.sign)
-        return u;
-    if (is_monomial(&x)) {
-        fmpq_abs(w, &x.weight[0]);
-        return expression_scale(p, expression_unary(p, X_ABS, x.child[0]), w);
-    }
-    if (x.kind == X_MULTIPLY)
-        return expression_multiply(p, expression_unary(p, X_ABS, x.child[0]), expression_unary(p, X_ABS, x.child[1]));
-    if (x.kind == X_POWER && kind_of(p, x.child[1]) == X_NUMBER && fmpz_is_one(fmpq_denref(p->node[x.child[1]].q)))
-        return expression_power(p, expression_unary(p, X_ABS, x.child[0]), x.child[1]);
-    return -1;
-}
-
 /* The value of a function at a special argument, or -1. */
 static int special_value(struct expression_pool *p, enum expression_kind kind, int a)
 {
@@ -388,7 +370,9 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
         int sign = x->depends ? 2 : expression_sign(p, a);
         if (infinite)
             return NODE_PLUS_INFINITY;
-        return sign == 2 ? absolute(p, a) : sign >= 0 ? a : expression_subtract(p, NODE_ZERO, a);
+        if (sign == 2)
+            return x->sign ? a : -1;
+        return sign >= 0 ? a : expression_subtract(p, NODE_ZERO, a);
     }
     case X_FRACTION: {
         if (infinite) /* floor leaves infinities as they are */

@@ -33,19 +33,6 @@ static int is_lost(const arb_t x)
     return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));
 }
 
-/* Of two branches, the condition being a test of a finite number that is not decided: both, where they are all the same, as in
- * max(u, v) for u = v. */
-static void choose_tie(arb_t out, const struct step *s, const struct step *all, slong prec)
-{
-    const struct step *condition = &all[s->child[0]];
-    arb_indeterminate(out);
-    if (condition->kind != X_NONNEGATIVE || !arb_is_finite(all[condition->child[0]].real))
-        return;
-    arb_union(out, all[s->child[1]].real, all[s->child[2]].real, prec);
-    if (arb_rel_accuracy_bits(out) < prec / 2)
-        arb_indeterminate(out);
-}
-
 /* 1 if u is 1 + a sum: then ln u is ln1p of that sum, which keeps all digits of a small one. */
 static int is_one_plus(const struct step *u)
 {
@@ -135,7 +122,7 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
         else if (arb_is_zero(a))
             arb_set(out, all[s->child[2]].real);
         else
-            choose_tie(out, s, all, prec);
+            arb_indeterminate(out);
         break;
     case X_NAN:
     case X_OPAQUE: arb_indeterminate(out); break;
