@@ -12,7 +12,8 @@ void interrupt_watch(void);
 /* The same for work that cannot stop halfway: the first signal ends the program at once, unless it was ignored before. What is
  * half written is removed, as after a second. */
 void interrupt_end(void);
-/* Between the two the first signal waits: the files of a result are moved into their places, and are all there or none. */
+/* Between the two the first signal waits: while the files of a result are moved into their places, so that all are there or none,
+ * and while a folder for them is made and locked. */
 void interrupt_hold(void);
 void interrupt_release(void);
 /* 1 after the first signal. */

@@ -29,19 +29,28 @@ char *command_comment(const char *command)
     return asprintf(&text, "command: %s", command) < 0 ? NULL : text;
 }
 
+/* The folder, made where it is not there, and its lock. */
+static int open_folder(struct results *r, struct error *e)
+{
+    if (folder_make(r->folder, e) != 0 || (r->is_new && folder_watch(r->folder, e) != 0))
+        return -1;
+    if ((r->lock = folder_lock(r->folder, e)) >= 0)
+        return 0;
+    folder_unwatch(r->folder);
+    return -1;
+}
+
 int results_open(struct results *r, const char *folder, const struct results_layout *l, int force, struct error *e)
 {
     struct stat found;
+    int rc;
 
     *r = (struct results){.folder = folder, .lock = -1, .is_new = stat(folder, &found) != 0};
-    if (folder_make(folder, e) != 0 || (r->is_new && folder_watch(folder, e) != 0))
-        return -1;
-    if ((r->lock = folder_lock(folder, e)) < 0) {
-        folder_unwatch(folder);
-        return -1;
-    }
-    if (force || !results_exist(folder, l, e))
-        return 0;
+    interrupt_hold(); /* or a signal could find a folder, or a lock in it, that nobody watches yet */
+    rc = open_folder(r, e);
+    interrupt_release();
+    if (rc != 0 || force || !results_exist(folder, l, e))
+        return rc;
     results_close(r);
     return -1;
 }

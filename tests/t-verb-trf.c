@@ -96,7 +96,7 @@ static void errors_are_one_line(void **state)
         {"trf rope:64 --set base=2", 2, "not a parameter"},
         {"trf runs/none", 1, "no such file"},
         {"trf folder", 1, "folder"},
-        {"trf trained --heads 4", 2, "--heads 4: is of formulas and presets"},
+        {"trf trained --heads 4", 2, "--heads 4: is for formulas and presets"},
         {"trf trained --slopes press", 2, "no formula given has slopes of ALiBi"},
         {"trf type1(k=2) --slopes press", 2, "no formula given has slopes of ALiBi"},
         {"trf alibi --format svg", 2, "--format is given without -o"},
