@@ -391,7 +391,7 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
     }
     if (!found || !(*rss <= edge_rss))
         return formula_refuse(p->e, 0,
-                              "the squares have no minimum for %s between 1e-%d and 1e%d in size (the data do not determine it)",
+                              "the least squares have no minimum with |%s| between 1e-%d and 1e%d (the data do not determine it)",
                               name, DECADES, DECADES);
     /* errors come with the inner coefficient last */
     double last = inverse[p->form->count - 1];

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
     SET_ROW,
     SLOPES_ROW,
     STRICT_ROW(formulas.strict),
-    FOLDER_ROW("write bias.csv and the figures there (default: nothing is written)", NULL),
+    FOLDER_ROW("write bias.csv and the figures to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
@@ -53,16 +53,16 @@ const struct verb bias_verb = {
     .summary = "values and pictures of position biases",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
     .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
-                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man reach-formula`); "
-                   "one that begins with a dash is a formula, one that begins with ./ or / a path, with hf: a model in the local "
-                   "cache. NAME=ARGUMENT names it.\n"
+                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man "
+                   "reach-formula`); an argument that begins with a dash is a formula, with ./ or / a path, with hf: a model in "
+                   "the local cache. NAME=ARGUMENT gives it a name.\n"
                    "\n"
                    "Written to DIR:\n"
                    "  bias.csv    b(t) of every head at every distance\n"
-                   "  bias.gp     the last row of the bias matrix, of all heads of one argument or the last head of several, and "
+                   "  bias.gp     the last row of the bias matrix (all heads of one argument, or the last head of several), and "
                    "its pictures\n"
-                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention it makes alone; of more than "
-                   "three biases a grid\n",
+                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention that it alone would give; a "
+                   "grid for more than three biases\n",
     .examples = "  reach bias alibi --heads 4\n"
                 "  reach bias sandwich --heads 1 --length 8192 -o sandwich\n"
                 "  reach bias 'sandwich(dbar=32)' 'sandwich(dbar=128)' 'sandwich(dbar=512)' -o by-dbar\n"

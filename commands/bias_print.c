@@ -11,7 +11,8 @@ enum { HEADS_SHOWN = 8 };
 
 void bias_print_presets(void)
 {
-    puts("\nPresets (NAME with its parameters and their defaults; those without one are given in parentheses or by --set):");
+    puts("\nPresets (each with its parameters and their defaults; a parameter without one needs a value, in parentheses or by "
+         "--set):");
     for (int i = 0; i < formula_preset_count; i++) {
         const struct formula_preset *p = &formula_presets[i];
         int many = strlen(p->parameters) > 30;

@@ -94,7 +94,7 @@ const struct verb completion_verb = {
     .summary = "a script that completes command lines in bash",
     .synopsis = "bash",
     .description = "Prints a script for bash that completes verbs, options, values that are choices, presets, files and folders. "
-                   "`make install` puts it in its place; in a shell it is read by the line below.\n",
+                   "`make install` installs it; the line below loads it into a shell.\n",
     .examples = "  . <(reach completion bash)\n",
     .operands = operands,
     .operand_count = 1,

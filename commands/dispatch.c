@@ -18,8 +18,7 @@ static void print_help(FILE *f)
     fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
     for (const struct verb *const *v = verbs; *v; v++)
         fprintf(f, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fputs("\n`reach help VERB` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
-          f);
+    fputs("\n`reach help VERB` explains one verb. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n", f);
 }
 
 /* The verb of that name; NULL, told on standard error, if there is none. */

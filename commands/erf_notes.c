@@ -25,8 +25,8 @@ static void put_completeness(FILE *f, const struct result_model *m)
         used++;
     }
     fprintf(f,
-            "%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log "
-            "p - log p(baseline)| %.3g)\n",
+            "%s: completeness: the sum of the attributions differs from log p - log p(baseline) by %.3g on average, %.3g at most "
+            "(mean |log p - log p(baseline)| %.3g)\n",
             m->name, mean / used, largest, difference / used);
 }
 
@@ -79,7 +79,7 @@ void erf_notes(FILE *f, const struct result *r)
             put_completeness(f, m);
     }
     if (saturated)
-        fprintf(f, ">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n",
+        fprintf(f, ">= %zu: saturated: all tokens are needed, and the field may be longer (a larger --length may show it)\n",
                 r->length - 1);
     erf_note_rule(f, r);
 }

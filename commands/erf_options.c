@@ -13,8 +13,8 @@ static const char *const layer_choices[] = {"all", "none", NULL};
 static const struct option_row rows[] = {
     TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its vocabulary is 256; "
              ".gz is unpacked, - is standard input; may be repeated: files are joined in order"),
-    TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment a row): .npy of integers, "
-               ".h5 (its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"),
+    TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per row): .npy of integers, .h5 "
+               "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"),
     FOLDER_ROW("folder for the results", "reach-erf"),
     {.name = "length",
      .value = "L",
@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
     {.name = "segments",
      .value = "N",
      .standard = "1000",
-     .help = "segments at most (default %s; fewer when the text is shorter)",
+     .help = "measure at most N segments (default %s; fewer if the text is shorter)",
      WHOLE_AT(cut.segments, 1, 1L << 31),
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "stride",
@@ -44,15 +44,14 @@ static const struct option_row rows[] = {
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every segment, where it is position 1 and "
             "counts in the length (default %s: as the model's own tokenizer does with a text, by add_bos_token in "
             "tokenizer_config.json or GGUF, else by its post-processor; --tokens are taken as they are, so never)"),
-    BOUNDARY_ROW(
-        "the token that stands between documents of a stream, by its id or its text, as <|endoftext|>: segments lie within "
-        "documents, documents shorter than a segment are passed over, and the token itself is in none (a 2-D token "
-        "file has a document a row)"),
+    BOUNDARY_ROW("the token that separates the documents of a stream, by its id or its text, such as <|endoftext|>: no segment "
+                 "crosses into another document or contains the token, and documents shorter than a segment are skipped (a 2-D "
+                 "token file has one document per row)"),
     {.name = "threshold",
      .value = "Q",
      .standard = "0.99",
-     .help = "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one "
-             "given leads the table and the figure, else %s",
+     .help = "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one given is the "
+             "main one in the table and the figure (default %s)",
      .type = OPTION_OWN,
      .read = erf_read_threshold,
      .write = erf_write_threshold,
@@ -73,7 +72,8 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     SEED_ROW("seed of the resampling, and of the noise of --attribution smoothgrad"),
-    TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure and of --logn, where a checkpoint does not say it"),
+    TRAIN_LENGTH_ROW(
+        "training length of the models in tokens, if a checkpoint does not say it; the figure marks it, and --logn uses it"),
     ADAPTER_ROW,
     ENCODING_ROWS(""),
     {.name = "layer",
@@ -90,8 +90,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "target-position",
      .value = "P",
-     .help = "also measure with the segments cut to their first P tokens, the last of which is the target then; "
-             "several with commas, or repeated; targets.gp shows the ERF over the position",
+     .help = "also measure with the segments cut to their first P tokens, so that token P is the target; several with commas, or "
+             "repeated; targets.gp shows the ERF by position",
      .type = OPTION_OWN,
      .read = erf_read_targets,
      .write = erf_write_targets,
@@ -105,19 +105,18 @@ static const struct option_row rows[] = {
      .at = AT(growth),
      .group = GROUP_MEASURED},
     {.name = "attention",
-     .help = "also measure how far each head attends: the smallest window that holds a share Q of its attention, "
-             "over the queries of the second half of the segment, for every threshold Q, beside the TRF of its "
-             "position bias at eps = 1 - Q (attention.csv, attention.gp)",
+     .help = "also measure how far each head attends: the smallest window that holds a share Q of its attention, over the "
+             "queries of the second half of the segment, for every threshold Q, with the TRF of its position bias at eps = 1 - Q "
+             "(attention.csv, attention.gp)",
      .type = OPTION_FLAG,
      .at = AT(attention),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     {.name = "validate",
      .value = "N",
-     .help =
-         "also hold the field against the loss itself, on N of the segments: how -log p of the target changes where all inputs "
-         "but the last k are cut off, or are those of another segment, for k from 1 to L-1, and where single inputs are "
-         "replaced, beside their share of the gradient (validation.csv, validation.gp)",
+     .help = "also compare the field with the loss itself, on N of the segments: how -log p of the target changes if all inputs "
+             "except the last k are cut off or replaced by those of another segment, for k from 1 to L-1, and if single inputs "
+             "are replaced, with their share of the gradient (validation.csv, validation.gp)",
      WHOLE_AT(validate, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
@@ -138,24 +137,25 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "verify",
-     .help = "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those "
-             "of HDF5 are always checked), that every weight is finite, and the bytes of all shards against the index; "
-             "says so in one line a model, with its digest",
+     .help = "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those of HDF5 "
+             "are always checked), that every weight is finite, and the bytes of all shards against the index; reports each "
+             "model in one line, with its digest",
      .type = OPTION_FLAG,
      .at = AT(verify),
      .group = GROUP_INPUT},
     {.name = "shard",
      .value = "I/N",
-     .help = "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` "
-             "makes one result of all N, the same as that of one run. Shards may run at the same time, into different folders",
+     .help =
+         "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` "
+         "joins all N into one result, the same as that of a single run. Shards may run at the same time, in different folders",
      .type = OPTION_OWN,
      .read = erf_read_shard,
      .write = erf_write_shard,
      .group = GROUP_RUN,
      .flags = OPTION_RESULT},
     {.name = "resume",
-     .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts from the "
-             "beginning",
+     .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; without that file the run starts "
+             "from the beginning",
      .type = OPTION_FLAG,
      .at = AT(resume),
      .group = GROUP_RUN,
@@ -163,10 +163,10 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results, or discard an unfinished run and start again"),
     FORMAT_ROW,
     WIDE_ROW,
-    QUIET_ROW("no progress and no messages but errors"),
+    QUIET_ROW("no progress and no messages except errors"),
     {.name = "log",
      .value = "FILE",
-     .help = "append what happens to FILE, a line of JSON each: start, plan, progress, rate, peak memory, end (doc/outputs.md)",
+     .help = "append events to FILE, one line of JSON each: start, plan, progress, rate, peak memory, end (doc/outputs.md)",
      .type = OPTION_TEXT,
      .at = AT(log),
      .group = GROUP_RUN},
@@ -188,8 +188,7 @@ static int add_growth(struct erf_options *o, struct error *e)
         return -1;
     length = o->cut.length;
     if (length < 8)
-        return fail(e, "--growth and --length %zu are both given (expected a length of at least 8, to be cut to a quarter)",
-                    length);
+        return fail(e, "--growth: --length %zu is too short (expected at least 8, to be cut to a quarter)", length);
     snprintf(targets, sizeof targets, "%zu,%zu", length / 4, length / 2);
     return erf_read_targets(o, targets, 0, e);
 }
@@ -200,16 +199,16 @@ static int check(void *options, struct error *e)
     const struct erf_options *o = options;
 
     if (o->text.count == 0 && o->tokens.count == 0)
-        return fail(e, "nothing to read is given (expected --text FILE or --tokens FILE)");
+        return fail(e, "no text is given (expected --text FILE or --tokens FILE)");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->attribution != ATTRIBUTION_GRAD && o->layer != LAYER_NONE)
         return fail(e,
-                    "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of "
-                    "the embeddings)",
+                    "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others exist "
+                    "only for the embeddings)",
                     attribution_names[o->attribution]);
     if (o->validate && o->shards)
-        return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation are not merged)");
+        return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation cannot be merged)");
     if (o->resume && o->force)
         return fail(e, "--resume and --force are both given (expected one of them: to continue, or to start again)");
     if (o->seed && !o->bootstrap && !o->validate && o->attribution != ATTRIBUTION_SMOOTH)
@@ -233,9 +232,9 @@ const struct verb erf_verb = {
         "tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
         "\n"
         "MODEL is a checkpoint folder, a .gguf file, a .safetensors file beside its config.json, or ORG/NAME[@REVISION] in the "
-        "local cache of Hugging Face's tools (hf: before it: only there); NAME=MODEL sets its name in the results. Standard "
-        "output is a table: one row a model, with 95 % bootstrap intervals over segments, and the "
-        "differences of ERF against the first model, paired by segment; then a line or two a model in words.\n"
+        "local cache of Hugging Face's tools (with hf: before it, only there); NAME=MODEL sets its name in the results. Standard "
+        "output is a table with one row per model, 95 % bootstrap intervals over segments, and the differences of ERF against "
+        "the first model, paired by segment; then a line or two per model in words.\n"
         "\n"
         "Written to DIR:\n"
         "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"

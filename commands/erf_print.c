@@ -96,8 +96,8 @@ static struct table *differences(const struct result *r)
             table_cell(t, "%+.0f", (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
             table_cell(t, "-");
             table_cell(t, "%s",
-                       !same_text     ? "not paired: other tokens"
-                       : r->bootstrap ? "not paired: other segments are excluded"
+                       !same_text     ? "not paired: different tokens"
+                       : r->bootstrap ? "not paired: different segments are excluded"
                                       : notes[saturated]);
         }
     }

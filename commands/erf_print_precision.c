@@ -50,7 +50,7 @@ int erf_print_precision(const struct result *r, const struct deviation *deviatio
     table_cell(t, "%s", "");
     table_cell(t, "0");
     printf("\nlargest deviations from the float64 reference, segment by segment (s where it is above 1e-6; ERF in tokens; ! "
-           "beyond what is allowed;\n"
+           "above the limit;\n"
            "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q + %.0e)):\n",
            allowed.c, allowed.c);
     rc = table_print(stdout, t);

@@ -37,8 +37,8 @@ static void tell_outlook(FILE *f, const struct result *r, const struct result_mo
     int keeps = outlook_of(r, m);
 
     if (keeps >= 0)
-        fprintf(f, " With an ERF(0.5) %s %.2f times that it should %s on longer texts.", keeps ? "of at most" : "above",
-                EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "lose");
+        fprintf(f, " With an ERF(0.5) %s %.2f times that length it should %s on longer texts.", keeps ? "of at most" : "above",
+                EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "have a higher loss");
 }
 
 void erf_note_rule(FILE *f, const struct result *r)
@@ -48,10 +48,8 @@ void erf_note_rule(FILE *f, const struct result *r)
 
         if (u->segments == u->excluded || outlook_of(r, &r->models[i]) < 0)
             continue;
-        fprintf(
-            f,
-            "what a model should do on longer texts: a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
-            EXTRAPOLATION_FIELD_RIGHT, EXTRAPOLATION_FIELD_TESTED);
+        fprintf(f, "what to expect on longer texts: by a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+                EXTRAPOLATION_FIELD_RIGHT, EXTRAPOLATION_FIELD_TESTED);
         return;
     }
 }
@@ -69,20 +67,20 @@ static int tell_growth(FILE *f, const struct result *r, const struct result_mode
         return -1;
     of = lengths[0]->positions + 1;
     if (g.saturated == GROWTH_LENGTHS) {
-        fprintf(f, " It takes all inputs at lengths of %zu, %zu and %zu tokens: as far as was measured it grows with the length.",
-                of, lengths[1]->positions + 1, lengths[last]->positions + 1);
+        fprintf(f, " It needs all inputs at lengths of %zu, %zu and %zu tokens: over these lengths it grows with the length.", of,
+                lengths[1]->positions + 1, lengths[last]->positions + 1);
         return 0;
     }
     fprintf(f, " From %zu to %zu tokens it ", of, lengths[last]->positions + 1);
     if (g.lo <= 0 && g.hi >= 0)
-        fprintf(f, "is not seen to grow with the length L: L^%.2f", g.exponent);
+        fprintf(f, "shows no growth with the length L: L^%.2f", g.exponent);
     else
         fprintf(f, g.exponent < 0 ? "shrinks like L^%.2f" : "grows like L^%.2f", g.exponent);
     if (!isnan(g.lo))
-        fprintf(f, ", the exponent from %.2f to %.2f", g.lo, g.hi);
+        fprintf(f, ", with the exponent between %.2f and %.2f", g.lo, g.hi);
     if (g.saturated)
-        fputs(lengths[last]->rows[r->main_row].saturated ? ", at least: the longest takes all inputs"
-                                                         : ", at most: the shorter ones take all inputs",
+        fputs(lengths[last]->rows[r->main_row].saturated ? ", at least: the longest length needs all inputs"
+                                                         : ", at most: the shorter lengths need all inputs",
               f);
     fputc('.', f);
     return 0;
@@ -98,15 +96,15 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
 
     fprintf(f, "%s: ", screen_text(m->name));
     if (half && half != lead && !half->saturated) {
-        fprintf(f, "half of the %s lies ", what);
+        fprintf(f, "half of the summed %s norm comes from ", what);
         show_last(f, half->erf, inputs);
         fputs(". ", f);
     }
     fprintf(f, "ERF(%s) ", threshold_text(q, r->main_threshold));
     if (lead->saturated && inputs == 1)
-        fputs("takes the only input", f);
+        fputs("needs the only input", f);
     else if (lead->saturated)
-        fprintf(f, "takes all %zu inputs", inputs);
+        fprintf(f, "needs all %zu inputs", inputs);
     else
         fprintf(f, "is %zu", lead->erf);
     if (m->train_length && lead->erf > m->train_length)

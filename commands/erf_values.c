@@ -150,7 +150,7 @@ int erf_read_shard(void *options, const char *value, int nth, struct error *e)
     snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
     if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 ||
         read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
-        return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, as 1/4)", value);
+        return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, such as 1/4)", value);
     return 0;
 }
 

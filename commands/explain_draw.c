@@ -161,7 +161,9 @@ static void print_legend(struct row *r, const struct explanation *x)
     putchar('\n');
     if (r->colors == SCREEN_PLAIN) {
         snprintf(text, sizeof text,
-                 "digits below the text: 9 for the largest share, %.3g\u00a0%%, falling with its root; ^ the target", most);
+                 "digits below the text: 9 marks the largest share, %.3g\u00a0%%, lower digits follow the root of the share; ^ "
+                 "marks the target",
+                 most);
         screen_print(text, r->width + GUTTER);
         return;
     }
@@ -190,7 +192,7 @@ int explain_draw(const struct explain_run *r, struct error *e)
         return fail_memory(e, row.width, "a row of the screen");
     print_legend(&row, x);
     if (first) {
-        snprintf(note, sizeof note, "(%zu tokens before, with %.3g\u00a0%%, are not shown: --show)", first,
+        snprintf(note, sizeof note, "(%zu tokens before, with %.3g\u00a0%%, are not shown; --show N sets how many are)", first,
                  100 * (1 - x->cumulative[first]));
         screen_print(note, row.width + GUTTER);
     }

@@ -30,13 +30,13 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "model",
      .value = "NAME",
-     .help = "of a result with several models, the one",
+     .help = "which model to take, of a result with several",
      .type = OPTION_TEXT,
      .at = AT(model),
      .flags = OPTION_RESULT},
     {.name = "target-position",
      .value = "P",
-     .help = "cut the text to its first P tokens, the last of which is the target then; of a result, one that was measured",
+     .help = "cut the text to its first P tokens, so that token P is the target; for a result, a position that was measured",
      WHOLE_AT(target, 2, 1 << 30),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
@@ -51,7 +51,7 @@ static const struct option_row rows[] = {
     ATTRIBUTION_ROW("grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` (default %s)"),
     SEED_ROW("seed of the noise of --attribution smoothgrad"),
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach erf` (default %s)"),
-    TRAIN_LENGTH_ROW("tokens the model was trained on, for --logn, where the checkpoint does not say it"),
+    TRAIN_LENGTH_ROW("training length of the model in tokens, for --logn, if the checkpoint does not say it"),
     ADAPTER_ROW,
     ENCODING_ROWS(""),
     DEVICE_ROW,
@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
     SCRATCH_ROW,
     THREADS_ROW,
     STRICT_ROW(strict),
-    FOLDER_ROW("write explain.csv and explain.html there (default: nothing is written)", NULL),
+    FOLDER_ROW("write explain.csv and explain.html to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     {.name = "top",
      .value = "N",
@@ -85,7 +85,7 @@ static const struct option_row rows[] = {
      .at = AT(color),
      .choices = color_choices,
      .group = GROUP_OUTPUT},
-    QUIET_ROW("no messages but errors"),
+    QUIET_ROW("no messages except errors"),
 };
 
 static const struct operand_row operands[] = {
@@ -123,9 +123,9 @@ const struct verb explain_verb = {
                    "--prompt the "
                    "target is the likeliest next token, with --text and --tokens the last one.\n"
                    "\n"
-                   "Standard output has the target and the five likeliest other tokens, how near the gradient lies, the text "
-                   "shaded by the shares, "
-                   "and the tokens with the largest ones. A shade grows with the root of the share in the largest share.\n"
+                   "Standard output has the target and the five likeliest other tokens, how far back most of the gradient comes "
+                   "from, the text shaded by the shares, and the tokens with the largest ones. A shade follows the square root "
+                   "of a share's ratio to the largest.\n"
                    "\n"
                    "A share says how much the prediction would change with a small change of the token's embedding, not what "
                    "would happen without "
@@ -133,7 +133,7 @@ const struct verb explain_verb = {
                    "\n"
                    "Written to DIR:\n"
                    "  explain.csv   norm and share of every input\n"
-                   "  explain.html  the text as a page by itself: all tokens, with their values, a map and a search\n",
+                   "  explain.html  the text as a self-contained page: all tokens, with their values, a map and a search\n",
     .examples = "  reach explain examples/models/alibi --prompt 'def add(self, child):' -o why\n"
                 "  reach explain ORG/NAME --text chat.txt --against ' no'\n"
                 "  reach explain reach-erf --segment 3\n",

@@ -37,11 +37,10 @@ static int families_call(struct call *c, struct error *e)
 
 const struct verb families_verb = {
     .name = "families",
-    .summary = "the types of models that are read, and those that are refused",
+    .summary = "the model types that are supported, and those that are refused",
     .synopsis = "",
-    .description =
-        "Lists every model_type of config.json that is read, with the name of the same architecture in GGUF files, its "
-        "positions and what else is particular about it; then the types that are refused by name, and why.\n",
+    .description = "Lists every model_type of config.json that is supported, with the name of the same architecture in GGUF "
+                   "files, its positions and its other particulars; then the types that are refused by name, and why.\n",
     .examples = "  reach families\n",
     .run = families_call,
 };

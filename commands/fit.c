@@ -23,7 +23,7 @@ static int read_range(void *options, const char *value, int nth, struct error *e
         return 0;
     }
     if (!colon || (size_t)(colon - value) >= sizeof first)
-        return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, as 0:8191)", value);
+        return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, such as 0:8191)", value);
     snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
     if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 ||
         read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
@@ -48,8 +48,8 @@ static const struct option_row rows[] = {
     {.name = "form",
      .value = "FORM",
      .standard = default_form,
-     .help = "a formula of t whose parameters are the coefficients (default '%s'): linear in them, save for "
-             "one that may be inside, as c in 'a + b*ln(1+c*t)'",
+     .help = "a formula of t whose parameters are the coefficients (default '%s'): linear in them, except for one that may be "
+             "inside a function, such as c in 'a + b*ln(1+c*t)'",
      .type = OPTION_TEXT,
      .at = AT(form),
      .group = GROUP_MEASURED,
@@ -78,7 +78,7 @@ static const struct option_row rows[] = {
     SET_ROW,
     SLOPES_ROW,
     STRICT_ROW(formulas.strict),
-    FOLDER_ROW("write fit.csv and the figure, with residuals, there (default: nothing is written)", NULL),
+    FOLDER_ROW("write fit.csv and the figure, with residuals, to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
@@ -105,17 +105,16 @@ const struct verb fit_verb = {
     .name = "fit",
     .summary = "least squares on a bias or a curve",
     .synopsis = "(FORMULA | PRESET | MODEL | CSV) [-o DIR] [options]",
-    .description = "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the "
-                   "coefficients with their standard errors, R^2 and the standard deviation of the residuals.\n"
-                   "\n"
-                   "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
-                   "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-                   "path, with hf: a model in the local cache. A CSV file is bias.csv, curve.csv (of which c is fitted, or what "
-                   "--of says), or two "
-                   "columns t, y.\n"
-                   "\n"
-                   "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
-                   "reading of its definition gives.\n",
+    .description =
+        "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the "
+        "coefficients with their standard errors, R^2 and the standard deviation of the residuals.\n"
+        "\n"
+        "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a formula (`man "
+        "reach-formula`); an argument that begins with a dash is a formula, with ./ or / a path, with hf: a model in the local "
+        "cache. A CSV file is bias.csv, curve.csv (its c is fitted, or the column that --of names), or two columns t, y.\n"
+        "\n"
+        "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
+        "reading of its definition gives.\n",
     .examples = "  reach fit sandwich --range 0:8191 --heads 1 -o sandwich-fit\n"
                 "  reach fit reach-erf/curve.csv --form 'a + b*ln(1+c*t)'\n"
                 "  reach fit reach-erf/curve.csv --of ln-s --form 'a - p*ln(1+t)' --range 1:511\n"

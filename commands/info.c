@@ -67,14 +67,14 @@ static int print_estimate(const struct decoder *d, long length, const struct mac
     int rc = run_estimate(&found, d, length, machine, e);
 
     if (*found.kernels)
-        printf("\nof a run with --length %ld --dtype %s\nkernels        %s\n", length, machine->dtype, found.kernels);
+        printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", length, machine->dtype, found.kernels);
     if (found.refused)
         printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit,
                d->position_limit + 1);
     if (found.plan.total)
         printf("memory         %s\n", memory_plan_text(text, &found.plan));
     if (found.seconds > 0)
-        printf("time           about %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.seconds, found.plan.flops / 1e9,
+        printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.seconds, found.plan.flops / 1e9,
                found.plan.flops / found.seconds / 1e9);
     return rc;
 }
@@ -177,10 +177,10 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     ADAPTER_ROW,
     ENCODING_ROWS(""),
-    TRAIN_LENGTH_ROW("tokens the model was trained on, where the checkpoint does not say it, for --logn"),
+    TRAIN_LENGTH_ROW("training length of the model in tokens, for --logn, if the checkpoint does not say it"),
     STRICT_ROW(strict),
     {.name = "verify",
-     .help = "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own",
+     .help = "read the whole checkpoint and check it, as `reach erf --verify` does; reports it in a separate line",
      .type = OPTION_FLAG,
      .at = AT(verify)},
 };

@@ -51,7 +51,7 @@ void info_print_blocks(const struct decoder *d)
     if (b->query.bias.data || b->up.bias.data || b->output.bias.data)
         print_setting(&first, "biases");
     if (b->clip > 0)
-        print_setting(&first, "queries, keys and values within %g", b->clip);
+        print_setting(&first, "queries, keys and values clipped to %g", b->clip);
     if (b->score.soft_cap > 0)
         print_setting(&first, "scores capped at %g", b->score.soft_cap);
     if (d->head_soft_cap > 0)

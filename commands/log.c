@@ -39,7 +39,7 @@ int log_open(struct log *l, const char *path, struct error *e)
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 
     if (descriptor < 0 && errno == ENXIO)
-        return fail(e, "%s: is a pipe that nobody reads (expected a file for the log, or a reader that is started before)", path);
+        return fail(e, "%s: is a pipe that nobody reads (expected a file for the log, or a reader that is started first)", path);
     if (descriptor < 0)
         return fail(e, "%s: cannot be written: %s (expected a file for the log)", path, strerror(errno));
     if (!(l->path = strdup(path))) {

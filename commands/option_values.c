@@ -68,7 +68,7 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
     *out = (size_t)value;
     return 0;
 refuse:
-    return fail(e, "%s: \"%s\" is not valid (expected bytes, as 800M or 16G)", option, text);
+    return fail(e, "%s: \"%s\" is not valid (expected bytes, such as 800M or 16G)", option, text);
 }
 
 /* "a, b or c" */

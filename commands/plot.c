@@ -40,7 +40,7 @@ static int plot_check(void *options, struct error *e)
         return fail(e, "--font: is not for tikz, which has the font of its document (expected only --font-size)");
     for (int i = 0; i < o->labels.count; i++)
         if (!strchr(o->labels.item[i], '=') || o->labels.item[i][0] == '=')
-            return fail(e, "--label: \"%s\" (expected NAME=TEXT)", o->labels.item[i]);
+            return fail(e, "--label: \"%s\" is not valid (expected NAME=TEXT)", o->labels.item[i]);
     return 0;
 }
 
@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("folder for the scripts and the pictures", "reach-plot"),
     {.name = "figure",
      .value = "LIST",
-     .help = "the figures to draw, as erf,attention (default: all that the RESULTs have)",
+     .help = "the figures to draw, such as erf,attention (default: all that the RESULTs have)",
      .type = OPTION_TEXT,
      .at = AT(figures),
      .flags = OPTION_RESULT},
@@ -64,8 +64,8 @@ static const struct option_row rows[] = {
      .low = 0,
      .high = 1,
      .flags = OPTION_RESULT},
-    TRAIN_LENGTH_ROW("tokens the models were trained on, marked where a result does not say it, as curve.csv, summary.csv, "
-                     "ppl.csv, gain.csv and validation.csv"),
+    TRAIN_LENGTH_ROW("training length of the models in tokens, to mark it if a result does not say it (curve.csv, summary.csv, "
+                     "ppl.csv, gain.csv and validation.csv do not)"),
     {.name = "only",
      .value = "A,B",
      .help = "draw only what has these names; may be repeated",
@@ -74,13 +74,13 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "label",
      .value = "NAME=TEXT",
-     .help = "call NAME so; may be repeated. The text is drawn as it is, in every format",
+     .help = "show NAME as TEXT; may be repeated. The text is drawn as it is, in every format",
      .type = OPTION_LIST,
      .at = AT(labels),
      .flags = OPTION_RESULT},
     {.name = "steps",
      .value = "LIST",
-     .help = "the step of training of each curve, in order, as 1000,2000,4000 (default: as names say it, step-1000 or "
+     .help = "the step of training of each curve, in order, such as 1000,2000,4000 (default: from names such as step-1000 or "
              "checkpoint-1000)",
      .type = OPTION_TEXT,
      .at = AT(steps),
@@ -100,9 +100,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "width",
      .value = "LENGTH",
-     .help =
-         "width of the picture, as 85mm, 3.3in or 1200px: text keeps its size, and panels go below each other (default: 260mm, "
-         "of png 1600px)",
+     .help = "width of the picture, such as 85mm, 3.3in or 1200px: text keeps its size, and panels go below each other (default: "
+             "260mm; png 1600px)",
      .type = OPTION_TEXT,
      .at = AT(width),
      .check = check_length,
@@ -150,8 +149,8 @@ static const struct option_row rows[] = {
     {.name = "colours",
      .value = "KIND",
      .standard = "distinct",
-     .help = "distinct, or sequential: dark to light in the order of the curves, as of checkpoints of one training, which are "
-             "put in the order of their steps",
+     .help = "distinct, or sequential: dark to light in the order of the curves, for example for checkpoints of one training, "
+             "which are sorted by step",
      .type = OPTION_NUMBERED_CHOICE,
      .at = AT(sequential),
      .choices = colour_choices,
@@ -171,22 +170,21 @@ const struct verb plot_verb = {
         "Draws saved results. What is drawn follows from the RESULTs:\n"
         "\n"
         "  a folder of results\n"
-        "        all that is in it, each as below, except summary.csv. Of several folders the curves go into one figure; "
-        "names that occur twice are told apart by their folders.\n"
+        "        everything in it, as below, except summary.csv. The curves of several folders go into one figure; names that "
+        "occur twice are distinguished by their folders.\n"
         "  erf.h5 or curve.csv of `reach erf`\n"
-        "        the curves (erf.gp); of erf.h5 also layers.gp and targets.gp, if there are several. Curves of different "
-        "lengths are set at the same target, on the right. Of curves whose names say steps of a training also the field "
-        "over the step (steps.gp).\n"
+        "        the curves (erf.gp); for erf.h5 also layers.gp and targets.gp, if it has several layers or targets. Curves of "
+        "different lengths are aligned at the target, on the right. If the names of the curves state training steps, also the "
+        "field over the step (steps.gp).\n"
         "  attention.csv of `reach erf`\n"
         "        the field of each head: points (attention.gp), and a map of layers and heads (heads.gp)\n"
         "  validation.csv of `reach erf --validate`\n"
-        "        how the loss changes where the text before the last k tokens is replaced, over k and over the share of the "
-        "gradient "
-        "that was replaced (validation.gp)\n"
+        "        how the loss changes if the text before the last k tokens is replaced, over k and over the share of the "
+        "gradient that was replaced (validation.gp)\n"
         "  summary.csv of `reach erf`\n"
-        "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
+        "        a ladder: ERF at every threshold, one row per model (ladder.gp)\n"
         "  ppl.csv of `reach ppl`\n"
-        "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp); with the FILE of "
+        "        perplexity over the context, or the window of cached inference, one line per model (ppl.gp); with the FILE of "
         "--per-token of the same run also over the perplexity at the training length, with paired intervals\n"
         "  gain.csv of `reach ppl --gain`\n"
         "        the share of the targets for which a context is enough (gain.gp)\n"

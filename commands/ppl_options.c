@@ -57,19 +57,17 @@ static int write_contexts(FILE *f, const void *options, int nth)
 static const struct option_row rows[] = {
     TEXT_ROW("text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in "
              "order"),
-    TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has "
-               "a stream a row"),
-    BOS_ROW(
-        "auto, always or never: let the inputs of every segment, block or window begin with the model's beginning-of-text token, "
-        "which the context counts (default %s, as in `reach erf`); in cached, the text. The first token of the text is a target "
-        "then too, but in last"),
-    BOUNDARY_ROW(
-        "the token that stands between documents of a stream, by its id or its text, as in `reach erf`: each document is "
-        "scored by itself, and those too short for the longest context and a target are passed over"),
-    FOLDER_ROW("write ppl.csv and the figure there (default: nothing is written)", NULL),
+    TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has one "
+               "stream per row"),
+    BOS_ROW("auto, always or never: let the inputs of every segment, block or window begin with the model's beginning-of-text "
+            "token, which counts in the context (default %s, as in `reach erf`); with cached, only the text begins with it. The "
+            "first token of the text is then a target too, except with last"),
+    BOUNDARY_ROW("the token that separates the documents of a stream, by its id or its text, as in `reach erf`: each document is "
+                 "scored by itself, and those too short for the longest context and a target are skipped"),
+    FOLDER_ROW("write ppl.csv and the figure to DIR (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",
-     .help = "write the NLL of every target at every context there, with its text, as CSV",
+     .help = "write the NLL of every target at every context, with its text, to FILE as CSV",
      .type = OPTION_TEXT,
      .at = AT(per_token),
      .group = GROUP_OUTPUT},
@@ -93,23 +91,22 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_RECORDED | OPTION_LATER | OPTION_COMMON},
     {.name = "stride",
      .value = "S",
-     .help = "of sliding: tokens that each window scores anew, at most the context (default half the context); of "
-             "last: tokens between the targets, which below the longest context lets segments overlap (default: spread "
-             "over the text, without overlap)",
+     .help =
+         "with sliding: new tokens that each window scores, at most the context (default half the context); with last: tokens "
+         "between the targets; below the longest context segments overlap (default: spread over the text, without overlap)",
      WHOLE_AT(stride, 1, 1 << 30),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "segments",
      .value = "N",
      .standard = "1000",
-     .help = "of last: targets at most (default %s; fewer when the text is shorter)",
+     .help = "with last: score at most N targets (default %s; fewer if the text is shorter)",
      WHOLE_AT(segments, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER | OPTION_COMMON},
     {.name = "gain",
-     .help =
-         "also report what each context pays over the next shorter one, with intervals, and how much context each target needs; "
-         "not of cached",
+     .help = "also report what each context gains over the next shorter one, with intervals, and how much context each target "
+             "needs; not with cached",
      .type = OPTION_FLAG,
      .at = AT(gain),
      .group = GROUP_MEASURED,
@@ -125,9 +122,10 @@ static const struct option_row rows[] = {
      .with = "gain",
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER},
-    TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure and of --logn, where a checkpoint does not say it"),
+    TRAIN_LENGTH_ROW(
+        "training length of the models in tokens, if a checkpoint does not say it; the figure marks it, and --logn uses it"),
     ADAPTER_ROW,
-    ENCODING_ROWS("; what cached needs, unless the model has windows"),
+    ENCODING_ROWS("; cached needs it, unless the model has windows"),
     DEVICE_ROW,
     DTYPE_ROW,
     MEMORY_ROW,
@@ -142,7 +140,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
-    QUIET_ROW("no progress and no messages but errors"),
+    QUIET_ROW("no progress and no messages except errors"),
 };
 
 static const struct operand_row operands[] = {
@@ -152,7 +150,7 @@ static const struct operand_row operands[] = {
 static int check_together(const struct ppl_options *o, struct error *e)
 {
     if (o->text.count == 0 && o->tokens.count == 0)
-        return fail(e, "nothing to read is given (expected --text FILE or --tokens FILE)");
+        return fail(e, "no text is given (expected --text FILE or --tokens FILE)");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->stride && o->protocol != PROTOCOL_SLIDING && o->protocol != PROTOCOL_LAST)
@@ -164,7 +162,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
         return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each "
                        "layer attends to)");
     if (o->encoding.window == 0 && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number from 1 on)");
+        return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number of at least 1)");
     for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
             return fail(e,
@@ -190,7 +188,7 @@ static int check(void *options, struct error *e)
     if (o->protocol != PROTOCOL_CACHED && !o->context_count && option_default(o, &ppl_verb, "context", e) != 0)
         return -1;
     if (o->gain && o->context_count < 2)
-        return fail(e, "--gain and one --context are given (expected several contexts, as --context 128,512,2048)");
+        return fail(e, "--gain: compares several contexts, and one is given (expected several, such as --context 128,512,2048)");
     return check_together(o, e);
 }
 
@@ -216,9 +214,9 @@ const struct verb ppl_verb = {
         "The last three score every token but the first of the text once, whatever the context: the same targets in every row. "
         "With a beginning-of-text token (--bos) the first one, too.\n"
         "\n"
-        "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours "
-        "in one text are not quite, so there it is somewhat too small. With several models, each is compared with the first one, "
-        "target by target (paired t-test). MODEL and NAME=MODEL are as in `reach erf`.\n"
+        "Standard output is a table with one row per model and context. The standard error treats targets as independent; "
+        "neighbours in one text are not quite independent, so it is somewhat too small there. With several models, each is "
+        "compared with the first one, target by target (paired t-test). MODEL and NAME=MODEL are as in `reach erf`.\n"
         "\n"
         "Written to DIR:\n"
         "  ppl.csv   the table and the differences\n"

@@ -118,8 +118,8 @@ static int print_gain(const struct ppl_run *r)
 
     if (!t)
         return -1;
-    table_caption(t,
-                  "nats that a context pays over the next shorter one, and that the longest pays over it; shares of the targets");
+    table_caption(t, "nats that a context gains over the next shorter one, and nats that are left to gain at the longest; shares "
+                     "of the targets");
     table_cells(t, (const char *const[]){"model", "context", "pays", "95 % interval", "left", "95 % interval", "needed", "enough",
                                          NULL});
     for (size_t i = 0; i < r->count; i++)
@@ -164,8 +164,8 @@ static int print_needs(const struct ppl_run *r, struct error *e)
         screen_print(text, screen_width());
         free(text);
     }
-    printf("\nenough is a context at which the NLL of a target is at most %.6g nats above that at %zu tokens\n",
-           r->options->gain_within, r->models[0].results[r->result_count - 1].context);
+    printf("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n", r->options->gain_within,
+           r->models[0].results[r->result_count - 1].context);
     return 0;
 }
 
@@ -220,7 +220,7 @@ static void print_notes(const struct ppl_run *r)
             printf("%s: not paired: its targets are not those of %s\n", screen_text(r->models[i].argument->name),
                    screen_text(r->models[0].argument->name));
         else if (!r->models[i].results[0].paired)
-            printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n",
+            printf("%s: not paired: its tokens are not those of %s, so perplexities per token cannot be compared either\n",
                    screen_text(r->models[i].argument->name), screen_text(r->models[0].argument->name));
 }
 

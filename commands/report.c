@@ -38,15 +38,15 @@ static const struct operand_row operands[] = {
 
 const struct verb report_verb = {
     .name = "report",
-    .summary = "saved results as one page for people: words, tables, figures, how to repeat",
+    .summary = "saved results as one web page: sentences, tables, figures, the command that repeats them",
     .synopsis = "RESULT... [-o FILE] [options]",
-    .description = "Writes saved results as one page of HTML, a file that needs no other and no network: of each RESULT what it "
-                   "says in plain words, what was measured and with which models, its tables and figures, and the command that "
-                   "repeats it. Light or dark as the browser is, and to be printed.\n"
+    .description = "Writes saved results as one HTML page that needs no other file and no network. For each RESULT it has the "
+                   "findings in plain words, what was measured and with which models, the tables and figures, and the command "
+                   "that repeats it. The page is light or dark, as the browser prefers, and can be printed.\n"
                    "\n"
-                   "RESULT is a folder that `reach erf`, ppl, trf, fit, bias or explain has written, of which all is taken, an "
-                   "erf.h5, or one of their CSV files. Intervals and fields of an erf.h5 are computed anew from its norms. Of "
-                   "long CSV tables the page has the first rows, of curve.csv the figure alone.\n"
+                   "RESULT is a folder that `reach erf`, ppl, trf, fit, bias or explain has written (everything in it is taken), "
+                   "an erf.h5, or one of their CSV files. Intervals and fields of an erf.h5 are computed again from its norms. "
+                   "Of long CSV tables the page has the first rows, of curve.csv only the figure.\n"
                    "\n"
                    "Figures are those of `reach plot` and `reach erf`, drawn by gnuplot; without it the page has tables "
                    "and words, and a line on standard error says so.\n",

@@ -94,9 +94,8 @@ static void tell_validation(FILE *f, const struct report *t)
     for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
         begin(f, t, row, model);
         fprintf(f,
-                "with the last %.0f tokens kept, other text before them moves the loss by no more than %.6g nats, up or down, "
-                "mean of "
-                "%.0f targets; those tokens have a share of %.3g of the gradient.</p>\n",
+                "with the last %.0f tokens kept, other text before them changes the loss by no more than %.6g nats, up or down, "
+                "mean of %.0f targets; those tokens have a share of %.3g of the gradient.</p>\n",
                 number(t, row, enough), number(t, row, within), number(t, row, tests), number(t, row, share));
     }
 }
@@ -229,8 +228,8 @@ static int put_attention(FILE *f, const struct result *r)
             fputs("<p class=sentence>", f);
             html_text(f, r->models[i].name);
             fprintf(f,
-                    ": a head has a share of %.10g of its attention within the last %zu to %zu tokens, the head in the middle "
-                    "within %zu.</p>\n",
+                    ": a head has a share of %.10g of its attention within the last %zu to %zu tokens, the median head within "
+                    "%zu.</p>\n",
                     r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
         }
         free(erf);

@@ -30,7 +30,7 @@ int check_bias(const char *text, struct error *e)
     if (missing) {
         const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(missing);
 
-        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2)%s%s)", text, missing,
+        rc = fail(e, "--bias: \"%s\": parameter %s has no value (expected one, as in alibi(delta=2)%s%s)", text, missing,
                   near ? "; did you mean " : "", near ? near->name : "");
     }
     formula_free(f);
@@ -54,7 +54,7 @@ int check_encoding(const struct encoding_options *o, struct error *e)
 int check_keep(const struct machine_options *o, struct error *e)
 {
     if (o->keep_bf16 && strcmp(o->dtype, "f64") == 0)
-        return fail(e, "--keep bf16 and --dtype f64 are both given (expected one of them: fewer digits, or more)");
+        return fail(e, "--keep bf16 and --dtype f64 are both given (expected one of them: bf16 rounds what f64 is to keep)");
     return 0;
 }
 

@@ -60,22 +60,22 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define BIAS_ROW \
     { \
         .name = "bias", .value = "FORMULA", \
-        .help = "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h " \
-                "the head from 1; doc/formula.md has the language and the presets", \
+        .help = "replace the additive position bias of every layer, for example by 'alibi(delta=2)' or '-ln(1+t)/h'; t is the " \
+                "distance, h the head from 1; doc/formula.md describes the language and the presets", \
         .type = OPTION_TEXT, .at = AT(encoding.bias), .check = check_bias, .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 #define BIAS_DTYPE_ROW \
     { \
         .name = "bias-dtype", .value = "TYPE", \
-        .help = "f32, bf16 or f16: compute the position biases as a program does that computes them in this type. Distance, " \
-                "slopes and parameters, and the result of every operation are rounded to it, to nearest, ties to even; in bf16 " \
-                "distances above 256 fall together (default: in double, rounded once, or as the model's own code does)", \
+        .help = "f32, bf16 or f16: compute the position biases as a program that works in this type does. Distance, slopes and " \
+                "parameters, and the result of every operation are rounded to it, to nearest, ties to even; so in bf16 some " \
+                "distances above 256 become equal (default: in double, rounded once, or as the model's own code does)", \
         .type = OPTION_CHOICE, .at = AT(encoding.bias_dtype), .choices = bias_dtype_choices, .group = GROUP_MODEL, \
         .flags = OPTION_RESULT \
     }
 #define POSITIONS_ROW \
     { \
-        .name = "positions", .value = "none", .help = "take rotary and absolute positions away", .type = OPTION_NUMBERED_CHOICE, \
+        .name = "positions", .value = "none", .help = "remove rotary and absolute positions", .type = OPTION_NUMBERED_CHOICE, \
         .at = AT(encoding.positions_none), .choices = positions_choices, .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 #define ROPE_ROW \
@@ -83,9 +83,10 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
         .name = "rope", .value = "SPEC", \
         .help = \
             "turn rotary positions by SPEC instead of the checkpoint's own scaling, which is dropped whole: " \
-            "[base=B,]KIND[:NAME=VALUE,...], as linear:factor=4, dynamic:factor=4, base=500000,yarn:factor=4,original=8192 or " \
-            "llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=8192; none: unscaled; base=B alone: unscaled, with " \
-            "that base; the numbers mean what they do in rope_parameters of transformers. doc/encodings.md has them all", \
+            "[base=B,]KIND[:NAME=VALUE,...], such as linear:factor=4, dynamic:factor=4, " \
+            "base=500000,yarn:factor=4,original=8192 or llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=8192; " \
+            "none: unscaled; base=B alone: unscaled, with that base; the numbers mean what they do in rope_parameters of " \
+            "transformers. doc/encodings.md lists them all", \
         .type = OPTION_TEXT, .at = AT(encoding.rope), .choices = none_choices, .check = check_rope, .group = GROUP_MODEL, \
         .flags = OPTION_RESULT \
     }
@@ -99,17 +100,16 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define ADAPTER_ROW \
     { \
         .name = "adapter", .value = "DIR", \
-        .help = "merge a LoRA adapter onto the weights: a folder that PEFT saved, or its name in the cache of models; for one " \
-                "MODEL, the adapter's base", \
+        .help = "merge a LoRA adapter into the weights: a folder that PEFT saved, or its name in the cache of models; takes " \
+                "one MODEL, the adapter's base", \
         .type = OPTION_TEXT, .at = AT(adapter), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
 #define KEEP_FIRST_ROW \
     { \
         .name = "keep-first", .value = "K", \
-        .help = \
-            "in every layer that has a window, its own or of --window, let the first K keys of a segment stay visible beside " \
-            "it (attention sinks)", \
+        .help = "in every layer that has a window, its own or by --window, keep the first K keys of a segment visible too " \
+                "(attention sinks)", \
         WHOLE_AT(encoding.keep_first, 1, 1 << 30), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 #define LOGN_ROW \
@@ -149,35 +149,34 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define DTYPE_ROW \
     { \
         .name = "dtype", .value = "TYPE", .standard = "f32", \
-        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow and its own oracle; bf16: products " \
-                "with weights from numbers of bf16; tf32 needs a GPU)", \
+        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow, and the reference for the others; " \
+                "bf16: products with weights take bf16 numbers; tf32 needs a GPU)", \
         .type = OPTION_CHOICE, .at = AT(machine.dtype), .choices = dtype_choices, .group = GROUP_MACHINE, \
         .flags = OPTION_RESULT | OPTION_COMMON \
     }
 #define MEMORY_ROW \
     { \
         .name = "memory", .value = "SIZE", \
-        .help = "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)", \
+        .help = \
+            "memory that the run may take, of the GPU if it runs there, such as 800M or 16G (default: most of what is free)", \
         .type = OPTION_BYTES, .at = AT(machine.memory), .group = GROUP_MACHINE \
     }
 #define KEEP_ROW \
     { \
         .name = "keep", .value = "TYPE", .standard = "f32", \
-        .help = \
-            "f32 or bf16: what layers keep between forward and reverse (default %s: all as it was computed, or where that does " \
-            "not fit their inputs). bf16: their inputs alone, rounded to bf16 and so half as large, and the rest is computed " \
-            "again from these, for a third more time; log p stays, and c moves by up to 5e-3 (doc/performance.md). Not with " \
-            "--dtype f64, on a GPU, or for models with experts", \
+        .help = "f32 or bf16: what layers keep between forward and reverse (default %s: everything as it was computed or, if " \
+                "that does not fit, only their inputs). bf16: only their inputs, rounded to bf16 and so half as large; the " \
+                "rest is computed again from these, which takes a third more time; log p does not change, and c changes by up " \
+                "to 5e-3 (doc/performance.md). Not with --dtype f64, on a GPU, or for models with experts", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(machine.keep_bf16), .choices = keep_choices, .group = GROUP_MACHINE, \
         .flags = OPTION_RESULT \
     }
 #define SCRATCH_ROW \
     { \
         .name = "scratch", .value = "DIR", \
-        .help = \
-            "where a segment does not fit into memory: let inputs of layers wait for reverse in a file in DIR, of as few " \
-            "layers " \
-            "as must; it has no name, and is gone with the run, however that ends. Results do not depend on it. Not on a GPU", \
+        .help = "if a segment does not fit into memory: keep the inputs of as few layers as necessary in a file in DIR until " \
+                "the reverse pass; the file has no name, and disappears with the run, however that ends. Results do not depend " \
+                "on it. Not on a GPU", \
         .type = OPTION_TEXT, .at = AT(machine.scratch), .group = GROUP_MACHINE \
     }
 #define THREADS_ROW \
@@ -197,8 +196,8 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define SET_ROW \
     { \
         .name = "set", .value = "NAME=VALUE", \
-        .help = "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; " \
-                "may be repeated", \
+        .help = "give a parameter its value, such as p=1.05, or one value for each head, such as p=0.5,0.7; read as the exact " \
+                "decimal; may be repeated", \
         .type = OPTION_LIST, .at = AT(formulas.sets), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 #define SLOPES_ROW \
@@ -215,8 +214,8 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 #define STRICT_ROW(member) \
     { \
         .name = "strict", \
-        .help = "refuse a model whose config.json has a key that is not understood; without it a line on standard error names " \
-                "the key", \
+        .help = "refuse a model whose config.json has a key that reach does not understand; without --strict a line on " \
+                "standard error names the key", \
         .type = OPTION_FLAG, .at = AT(member), .group = GROUP_INPUT \
     }
 #define FOLDER_ROW(says, folder_standard) \

@@ -33,7 +33,7 @@ static int check(void *options, struct error *e)
     const char *dot = strrchr(o->out, '.');
 
     if (!tokens_is_hdf_name(o->out) && !(dot && strcmp(dot, ".npy") == 0))
-        return fail(e, "%s: has no known format by its name (expected .npy, .h5 or .hdf5 at its end)", o->out);
+        return fail(e, "%s: its name has no known ending (expected .npy, .h5 or .hdf5)", o->out);
     return 0;
 }
 
@@ -54,15 +54,14 @@ const struct verb tokenize_verb = {
     .name = "tokenize",
     .summary = "text to token ids, by a model's own tokenizer",
     .synopsis = "MODEL FILE OUT [options]",
-    .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL "
-                   "is a folder with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, or a GGUF file; a "
-                   "model with none and a "
-                   "vocabulary of "
-                   "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
-                   "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
-                   "Special tokens in the text are found; none is put before or after it. Broken UTF-8 counts as "
-                   "U+FFFD, as Python's errors=\"replace\" makes it. The table on standard output says how many tokens there "
-                   "are, the bytes of text to one, and the time.",
+    .description =
+        "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL is a folder "
+        "with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, or a GGUF file; a model without a "
+        "tokenizer and with a vocabulary of 256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in "
+        ".npy (uint16 where all ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
+        "Special tokens in the text are recognised; none is added before or after it. Broken UTF-8 becomes U+FFFD, as with "
+        "Python's errors=\"replace\". The table on standard output has the number of tokens, the bytes of text per token, and "
+        "the time.",
     .examples =
         "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
     .operands = operands,

@@ -36,11 +36,10 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
         bad = read_places(value, (size_t)(high - 1 - value), &places, &first) ||
               read_places(high, (size_t)(step - high), &places, &last) || read_places(step + 1, strlen(step + 1), &places, &by);
     if (bad || first == 0 || by == 0 || first > last)
-        return fail(
-            e,
-            "--epsilon: \"%s\" is not valid (expected LOW:HIGH:STEP, as 0.01:0.99:0.01, decimals above 0 and below 1 of at "
-            "most %d places, LOW not above HIGH)",
-            value, SWEPT_PLACES);
+        return fail(e,
+                    "--epsilon: \"%s\" is not valid (expected LOW:HIGH:STEP, such as 0.01:0.99:0.01, decimals above 0 and below "
+                    "1 of at most %d places, LOW not above HIGH)",
+                    value, SWEPT_PLACES);
     for (long long units = first; units <= last; units += by) {
         char *text = o->swept[o->epsilon_count];
 
@@ -113,8 +112,9 @@ static int read_length(void *options, const char *value, int nth, struct error *
         return fail(e, "--length: too many (expected at most %d)", LENGTHS_MAX);
     if (read_unsigned("--length", value, &o->lengths[o->length_count], e) != 0)
         return -1;
-    return o->lengths[o->length_count++] ? 0
-                                         : fail(e, "--length: \"%s\" is not valid (expected a whole number from 1 on)", value);
+    return o->lengths[o->length_count++]
+               ? 0
+               : fail(e, "--length: \"%s\" is not valid (expected a whole number of at least 1)", value);
 }
 
 static int write_length(FILE *f, const void *options, int nth)
@@ -151,15 +151,15 @@ static const struct option_row rows[] = {
     {.name = "layers",
      .value = "R",
      .standard = "1",
-     .help = "also the field across R such layers: of the R-fold convolution of the normalized kernel; with a window "
-             "beside the bound w R and the exact cone R(w-1)+1",
+     .help = "also the field across R such layers, from the R-fold convolution of the normalized kernel; with a window also the "
+             "bound w R and the exact cone R(w-1)+1",
      WHOLE_AT(layers, 1, LAYERS_MAX),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     {.name = "coherence",
      .value = "EPS",
-     .help = "of rotary positions also the first distance at which the cosine of the slowest pair, to the power of the layers it "
-             "is in, is below EPS, 0 < EPS < 1 (arXiv:2602.10959)",
+     .help = "for rotary positions, also the first distance at which the cosine of the slowest pair, to the power of the layers "
+             "it is in, is below EPS, 0 < EPS < 1 (arXiv:2602.10959)",
      .type = OPTION_OWN,
      .read = read_coherence,
      .write = write_coherence,
@@ -167,9 +167,9 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "effort",
      .value = "S",
-     .help = "at most about S seconds of processor time for a head and for each number of it: then the best interval, or "
-             "`undecided`, is the answer, and it is told what was not settled (default: some four seconds, of ten for all "
-             "that is asked of a bias, counted in work, so that the answer is the same on every machine)",
+     .help = "spend at most about S seconds of processor time on a head and on each of its numbers; then the answer is the best "
+             "interval so far, or `undecided`, and a line says what was not settled (default: about four seconds, and ten for "
+             "everything about one bias, counted in work, so that the answer is the same on every machine)",
      .type = OPTION_REAL,
      .at = AT(effort),
      .low = 0,
@@ -179,9 +179,8 @@ static const struct option_row rows[] = {
     {.name = "train-length",
      .value = "N",
      .help =
-         "the length that a model is trained on, where its checkpoint does not say it, or for a formula with --layers R: then a "
-         "line says how much of what all layers take lies within it, and what a rule makes of it for longer texts "
-         "(doc/studies/rules.md)",
+         "training length of a model in tokens, if its checkpoint does not say it, or for a formula with --layers R; then a line "
+         "says how much of the weight of all layers is within it, and what a rule expects on longer texts (doc/studies/rules.md)",
      WHOLE_AT(train_length, 1, 1 << 17),
      .group = GROUP_MEASURED},
     HEADS_ROW,
@@ -195,11 +194,11 @@ static const struct option_row rows[] = {
      .group = GROUP_OUTPUT},
     {.name = "certificate",
      .value = "FILE",
-     .help = "write what was proved there, in numbers that a checker of its own can verify (doc/certificate.md)",
+     .help = "write what was proved to FILE, in numbers that an independent checker can verify (doc/certificate.md)",
      .type = OPTION_TEXT,
      .at = AT(certificate),
      .group = GROUP_OUTPUT},
-    FOLDER_ROW("write trf.csv and the figure there (default: nothing is written)", NULL),
+    FOLDER_ROW("write trf.csv and the figure to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
@@ -244,22 +243,18 @@ const struct verb trf_verb = {
         "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If B is finite, TRF(eps) is the least "
         "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
         "\n"
-        "All of it is certain: a verdict is `converges` or `diverges` only when proved, else `undecided`; a field is the exact "
-        "integer, or an interval that contains it. Long integers are shortened on the screen (1.23e40) and whole in trf.csv.\n"
+        "Every answer is certain: a verdict is `converges` or `diverges` only when proved, else `undecided`; a field is the "
+        "exact integer, or an interval that contains it. Long integers are shortened on the screen (1.23e40) and whole in "
+        "trf.csv.\n"
         "\n"
         "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that "
-        "exists, else a formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-        "path, with hf: a model in the local cache, with rope: a rotation, "
-        "SIZE[/HEAD][,SPEC]. NAME=ARGUMENT names it. @FILE is a CSV table of formulas: a column "
-        "`formula`, "
-        "a column `name` if they are to have names, and one for each parameter; a cell goes before --set, an empty one sets "
-        "nothing. A formula has a row "
-        "for each head if it depends on "
-        "the head. A checkpoint has a row for "
-        "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Of "
-        "rotary positions the first distance is found at which the sum of their cosines is below 0 (arXiv:2405.14591), and how "
-        "far the slowest pair has turned (arXiv:2602.10959). Several "
-        "arguments are ranked.\n",
+        "exists, else a formula (`man reach-formula`); an argument that begins with a dash is a formula, with ./ or / a path, "
+        "with hf: a model in the local cache, with rope: a rotation, SIZE[/HEAD][,SPEC]. NAME=ARGUMENT gives it a name. @FILE is "
+        "a CSV table of formulas: a column `formula`, a column `name` if they are to have names, and one for each parameter; a "
+        "cell goes before --set, an empty one sets nothing. A formula has a row for each head if it depends on the head. A "
+        "checkpoint has a row for each layer and head, and one for the mean kernel of all heads; its biases are the exact binary "
+        "numbers stored. For rotary positions it finds the first distance at which the sum of their cosines is below 0 "
+        "(arXiv:2405.14591), and how far the slowest pair has turned (arXiv:2602.10959). Several arguments are ranked.\n",
     .examples = "  reach trf alibi\n"
                 "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"
                 "  reach trf '-ln(1+t)*2' 'alibi + window(64)' --layers 12 --length 512 --length 2048 -o reach-trf\n"

@@ -243,7 +243,7 @@ static void print_ranking(const struct trf_run *r)
 {
     if (r->place_count < 2)
         return;
-    printf("\nranking by TRF(%s), shortest first (of the mean kernel where heads differ)\n", r->options->epsilons[0]);
+    printf("\nranking by TRF(%s), shortest first (by the mean kernel if heads differ)\n", r->options->epsilons[0]);
     for (int i = 0; i < r->place_count; i++) {
         const struct trf_place *p = &r->places[i];
         char name[160], text[128];
@@ -258,10 +258,10 @@ static void print_ranking(const struct trf_run *r)
         if (i + 1 == r->place_count)
             break;
         switch (p->order) {
-        case TRF_PROVED: printf("     not above the next for every eps and head, proved: %s\n", screen_text(p->why)); break;
-        case TRF_NEXT_DIVERGES: puts("     below the next, whose series diverges"); break;
-        case TRF_BY_NUMBERS: puts("     not above the next by the numbers, at this eps"); break;
-        case TRF_UNKNOWN: puts("     not told apart from the next"); break;
+        case TRF_PROVED: printf("     no longer than the next for every eps and head, proved: %s\n", screen_text(p->why)); break;
+        case TRF_NEXT_DIVERGES: puts("     shorter than the next, whose series diverges"); break;
+        case TRF_BY_NUMBERS: puts("     no longer than the next by the numbers, at this eps"); break;
+        case TRF_UNKNOWN: puts("     cannot be distinguished from the next"); break;
         }
     }
 }
@@ -286,11 +286,11 @@ static int print_outlook(const struct trf_run *r, int argument)
 
     if (isnan(u->share))
         return 0;
-    printf("%.1f %% of what %d layer%s take%s from %zu distances lies within the training length of %zu: %s %.0f %%, so it "
-           "should %s on longer texts\n",
+    printf("%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training length of %zu: %s %.0f %%, so "
+           "it should %s on longer texts\n",
            floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s", u->layers == 1 ? "s" : "",
            EXTRAPOLATION_DISTANCES * u->train_length, u->train_length, keeps ? "at least" : "less than",
-           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "lose");
+           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "have a higher loss");
     return 1;
 }
 
@@ -315,9 +315,8 @@ int trf_print(const struct trf_run *r, struct error *e)
             told |= print_outlook(r, head->argument);
     }
     if (told)
-        printf(
-            "\nwhat a model should do on longer texts: a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
-            EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+        printf("\nwhat to expect on longer texts: by a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+               EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
     print_ranking(r);
     return 0;
 }

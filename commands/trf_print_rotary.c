@@ -49,9 +49,9 @@ static void print_one(const struct trf_run *r, const struct trf_rotary *x)
     switch (x->found.verdict) {
     case ROTARY_NEVER_BELOW: puts("never below 0, as each cosine is at least -1"); return;
     case ROTARY_NOT_BELOW:
-        printf("at least 0 at every distance below %llu%s, proved\n", at, x->spent ? ", where the effort was spent" : "");
+        printf("at least 0 at every distance below %llu%s, proved\n", at, x->spent ? " (where the effort ended)" : "");
         return;
-    case ROTARY_TIE: printf("at least 0 at every distance below %llu, proved; there it cannot be told from 0", at); break;
+    case ROTARY_TIE: printf("at least 0 at every distance below %llu, proved; there it is indistinguishable from 0", at); break;
     case ROTARY_BELOW: printf("first below 0 at distance %llu, proved", at); break;
     }
     if (window)

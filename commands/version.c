@@ -63,8 +63,8 @@ const struct verb version_verb = {
     .name = "version",
     .summary = "version, compiler, libraries, kernel sets",
     .synopsis = "",
-    .description = "Prints the version, the compiler and its flags, the libraries with their versions, CUDA's driver and the "
-                   "plug-in for it with what they lack, and the kernel sets of this build with the one that a run would use "
+    .description = "Prints the version, the compiler and its flags, the libraries with their versions, the CUDA driver and "
+                   "plug-in or what they lack, and the kernel sets of this build with the one that a run would use "
                    "(REACH_KERNELS in the environment forces one).\n",
     .examples = "  reach version\n",
     .run = version_call,

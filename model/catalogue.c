@@ -9,18 +9,18 @@
 #define STATES "its layers keep a state (state-space models)"
 #define LINEAR "some of its layers are linear attention"
 #define RECURRENT "its layers are recurrent"
-#define LATENT "its keys and values are made of a compressed row (latent attention)"
+#define LATENT "its keys and values come from a compressed row (latent attention)"
 #define CONVOLUTIONS "some of its layers are convolutions"
 #define SHORT "its blocks have short convolutions"
-#define ATTENTION_GATED "a gate multiplies what its attention gives"
-#define ENCODER "an encoder, made to see both sides of a token"
-#define BESIDE "a decoder that attends to what an encoder beside it gives"
-#define OTHER_INPUTS "it has parts for images or sound beside the language model"
+#define ATTENTION_GATED "a gate multiplies the output of its attention"
+#define ENCODER "an encoder, which sees both sides of a token"
+#define BESIDE "a decoder that attends to the output of an encoder"
+#define OTHER_INPUTS "it has parts for images or sound besides the language model"
 #define THREE "its rotary positions have three coordinates, for images"
-#define HEAD_SIZES "its layers with a window have heads of another size than those without"
-#define DRAFTS "it drafts tokens out of another model's keys and values"
-#define SCALED_INPUT "its router scales what goes into the experts, not what comes out of them"
-#define UNSTATED "its code is not part of transformers, and nothing else states its layout"
+#define HEAD_SIZES "its layers with a window have heads of a different size from those without"
+#define DRAFTS "it drafts tokens from another model's keys and values"
+#define SCALED_INPUT "its router scales the inputs of the experts, not their outputs"
+#define UNSTATED "its code is not part of transformers, and no other source states its layout"
 
 static const struct refusal refusals[] = {
     {"afmoe", ATTENTION_GATED},
@@ -46,7 +46,7 @@ static const struct refusal refusals[] = {
     {"blt", "it reads bytes in patches of varying length"},
     {"camembert", ENCODER},
     {"chatglm", UNSTATED},
-    {"cohere2_moe", "it averages what its experts and those that are shared give"},
+    {"cohere2_moe", "it averages the outputs of its experts and of the shared experts"},
     {"cohere2_vision", OTHER_INPUTS},
     {"cohere_compass_text", THREE},
     {"cpmant", "its positions are biases of segments, and its prompts see both sides"},
@@ -100,12 +100,12 @@ static const struct refusal refusals[] = {
     {"internlm", UNSTATED},
     {"internvl", OTHER_INPUTS},
     {"jamba", STATES},
-    {"jetmoe", "its queries are made by experts"},
+    {"jetmoe", "experts compute its queries"},
     {"kimi_k2", LATENT},
     {"kimi_k25", OTHER_INPUTS},
     {"kimi_linear", LINEAR},
     {"kimi_vl", OTHER_INPUTS},
-    {"kolibri1", "its experts are chosen by corrected logits, and weighed by a sigma of those that are not"},
+    {"kolibri1", "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
     {"laguna", ATTENTION_GATED},
     {"lara_mini", LINEAR},
     {"lfm2", CONVOLUTIONS},
@@ -123,8 +123,8 @@ static const struct refusal refusals[] = {
     {"marian", BESIDE},
     {"mbart", BESIDE},
     {"megatron-bert", ENCODER},
-    {"mimo_v2_flash",
-     "its layers with a window have other numbers of heads than those without, and its values another size than its keys"},
+    {"mimo_v2_flash", "its layers with a window have a different number of heads from those without, and its values a different "
+                      "size from its keys"},
     {"minicpm3", LATENT},
     {"minimax", LINEAR},
     {"minimax_m3_vl", OTHER_INPUTS},
@@ -142,7 +142,7 @@ static const struct refusal refusals[] = {
     {"musicgen", BESIDE},
     {"musicgen_melody", BESIDE},
     {"mvp", BESIDE},
-    {"nemotron-nas", "its layers differ: some have no attention, or one matrix in its place"},
+    {"nemotron-nas", "its layers differ: some have no attention, or one matrix instead of it"},
     {"nemotron_h", STATES},
     {"olmo_hybrid", LINEAR},
     {"paligemma", OTHER_INPUTS},
@@ -180,7 +180,7 @@ static const struct refusal refusals[] = {
     {"roformer", ENCODER},
     {"rwkv", RECURRENT},
     {"sarvam_mla", LATENT},
-    {"sarvam_moe", "its files have names and keys of their own, which are not read yet"},
+    {"sarvam_moe", "its files have their own names and keys, which are not supported yet"},
     {"smolvlm", OTHER_INPUTS},
     {"step3p5", ATTENTION_GATED},
     {"step3p7", OTHER_INPUTS},

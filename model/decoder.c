@@ -35,9 +35,9 @@ static const char *reason(const struct decoder *d, const char *type)
 {
     static const struct {
         const char *key, *why;
-    } beside[] = {{"vision_config", "it has parts for images or sound beside the language model"},
-                  {"audio_config", "it has parts for images or sound beside the language model"},
-                  {"text_config", "it has parts for images or sound beside the language model"},
+    } beside[] = {{"vision_config", "it has parts for images or sound besides the language model"},
+                  {"audio_config", "it has parts for images or sound besides the language model"},
+                  {"text_config", "it has parts for images or sound besides the language model"},
                   {"auto_map", "its code is in the folder and is not part of transformers"}};
     const char *why = refusal_of(type);
     for (size_t i = 0; i < sizeof beside / sizeof *beside && !why; i++)

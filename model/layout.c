@@ -115,7 +115,7 @@ static int read_sinusoidal(struct decoder *d, enum sinusoidal kind, int first, s
 {
     int half = d->hidden / 2;
     if (d->hidden % 2 || half < 2)
-        return fail(e, "%s: sinusoidal positions of width %d are not supported (expected an even number from 4 on)",
+        return fail(e, "%s: sinusoidal positions of width %d are not supported (expected an even number of at least 4)",
                     config_path(d->config), d->hidden);
     snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
     return family_sinusoidal(d, 10000, kind == SINUSOIDAL_OPEN ? half : half - 1, 1, first, e);

@@ -49,7 +49,7 @@ static int scale_by_log(struct decoder *d, int length, struct error *e)
 {
     for (int l = 0; l < d->layers; l++) {
         if (d->blocks[l].clip > 0)
-            return fail(e, "%s: --logn is not supported where queries are clipped (clip_qkv %g)", d->path, d->blocks[l].clip);
+            return fail(e, "%s: --logn is not supported with clipped queries (clip_qkv %g)", d->path, d->blocks[l].clip);
         d->blocks[l].score.log_length = length;
     }
     return 0;

@@ -185,14 +185,15 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
     int longest = longest_fit(p, c);
     bytes_text(needs, p->total), bytes_text(may, p->budget);
     if (longest == 0)
-        return fail(e, "%s: the weights of one layer and one token need %s and %s may be used (--memory SIZE sets the budget)",
+        return fail(e,
+                    "%s: the weights of one layer and one token need %s, and only %s may be used (--memory SIZE sets the limit)",
                     path, needs, may);
     if (c->shape->kind == REQUEST_SCORE)
-        return fail(e, "%s: %d inputs need %s and %s may be used (%d would fit; --memory SIZE sets the budget)", path,
+        return fail(e, "%s: %d inputs need %s, and only %s may be used (%d would fit; --memory SIZE sets the limit)", path,
                     p->positions, needs, may, longest);
-    return fail(e,
-                "%s: a segment of %d tokens needs %s and %s may be used (--length %d would fit; --memory SIZE sets the budget)",
-                path, p->positions + 1, needs, may, longest + 1);
+    return fail(
+        e, "%s: a segment of %d tokens needs %s, and only %s may be used (--length %d would fit; --memory SIZE sets the limit)",
+        path, p->positions + 1, needs, may, longest + 1);
 }
 
 /* What a request asks for that the set or the model cannot give. */
@@ -200,13 +201,12 @@ static int check_keep(const struct kernels *k, const struct decoder *d, const st
 {
     const int is_short = g->keep == KEEP_BF16;
     if ((is_short || g->scratch) && k->memory_free)
-        return fail(e,
-                    "%s: its memory is a device's, and inputs of layers wait there as they are (expected --device cpu with %s)",
+        return fail(e, "%s: a GPU keeps the inputs of layers in its own memory, unrounded (expected --device cpu with %s)",
                     k->name, is_short ? "--keep bf16" : "--scratch");
     if (is_short && decoder_has_experts(d))
-        return fail(e,
-                    "%s: rows choose experts, and rounded ones may choose others in reverse than forward (expected --keep f32)",
-                    d->path);
+        return fail(
+            e, "%s: the model has experts, and rounded inputs may choose others in reverse than forward (expected --keep f32)",
+            d->path);
     return 0;
 }
 
@@ -274,10 +274,10 @@ char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
     if (p->disk > 0)
         snprintf(waits, sizeof waits, ", %s on disk for the inputs of %d layers", bytes_text(disk, p->disk), p->disk_layers);
     if (p->in_place)
-        snprintf(held, sizeof held, "weights read where they lie");
+        snprintf(held, sizeof held, "weights read in place");
     else
         snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
-    snprintf(text, MEMORY_PLAN_TEXT, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s a segment",
+    snprintf(text, MEMORY_PLAN_TEXT, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s per segment",
              bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept, bytes_text(scratch, p->scratch),
              waits, p->batch, p->batch == 1 ? "" : "s",
              p->flops / (p->flops < 1e9    ? 1e6

@@ -58,8 +58,8 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
                 t++;
             if (t == end)
                 return fail(e,
-                            "%s: the biases leave position %d no key in head %d: they are -inf at every distance there, or the "
-                            "window ends before (expected at least one key, as a finite bias at distance 0)",
+                            "%s: position %d has no key left in head %d: its biases are -inf at every distance, or the window "
+                            "ends before (expected at least one key, such as a finite bias at distance 0)",
                             g->d->path, i + 1, h + 1);
         }
     }

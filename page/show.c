@@ -112,9 +112,9 @@ const char *show_share_of(const struct explanation *x)
 void show_last(FILE *f, size_t last, size_t count)
 {
     if (last == 1)
-        fputs("at the last", f);
+        fputs("the last", f);
     else
-        fprintf(f, "within the last %zu", last);
+        fprintf(f, "the last %zu", last);
     fprintf(f, " of %zu tokens", count);
 }
 
@@ -126,12 +126,12 @@ int show_sentence(FILE *f, const struct explanation *x)
     if (!token)
         return -1;
     if (x->count == 1) {
-        fprintf(f, "All of the %s lies at the only input, %s.", show_share_of(x), token);
+        fprintf(f, "All of the %s norm comes from the only input, %s.", show_share_of(x), token);
     } else {
-        fprintf(f, "Half of the %s lies ", show_share_of(x));
+        fprintf(f, "Half of the summed %s norm comes from ", show_share_of(x));
         show_last(f, x->half, x->count);
         if (most != x->half)
-            fprintf(f, ", nine tenths within the last %zu", most);
+            fprintf(f, ", nine tenths from the last %zu", most);
         else
             fputs(", and so do nine tenths", f);
         fprintf(f, "; the largest share, %.1f\u00a0%%, is that of %s at position %zu.", 100 * x->share[top], token, top + 1);

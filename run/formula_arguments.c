@@ -123,7 +123,7 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
     }
     if (!f) {
         fail(e, "%s: %swrong at character %zu: %s", text,
-             strpbrk(text, "(+*^?<>,") ? "" : "is neither a preset nor a path, and as a formula ", problem.at + 1,
+             strpbrk(text, "(+*^?<>,") ? "" : "is neither a preset nor a path, and as a formula it is ", problem.at + 1,
              problem.message);
         return RUN_USAGE;
     }
@@ -136,7 +136,7 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
         fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s%s%s)", text, name, name,
              strcmp(name, "e") == 0      ? "; Euler's number is exp(1)"
              : formula_preset_find(text) ? ""
-                                         : "; if it is not a parameter, this is neither a preset nor a path",
+                                         : "; if no parameter is meant, this is neither a preset nor a path",
              near ? "; did you mean " : "", near ? near->name : "");
         *missing = 1;
         goto failed;
@@ -199,8 +199,8 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
         out->label = name_length ? strndup(text, name_length) : strdup(body);
         rc = out->label ? read_formula(out, body, o, &missing, e) : RUN_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
-            fail(e, "%s: no such file or folder (and no formula whose parameters all have values%s%s)", body,
-                 hub_is_name(body) ? "; in the cache of models it would be hf:" : "", hub_is_name(body) ? body : "");
+            fail(e, "%s: no such file or folder (nor a formula whose parameters all have values%s%s)", body,
+                 hub_is_name(body) ? "; a model in the cache would be hf:" : "", hub_is_name(body) ? body : "");
             rc = RUN_FAILED;
         }
     }

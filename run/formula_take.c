@@ -64,11 +64,11 @@ static int check_sets(const struct formula_argument *all, int count, const struc
         while (k < count && !formula_argument_takes(&all[k], sets->item[i]))
             k++;
         if (k == count)
-            return fail(e, "--set: \"%s\" is not a parameter of the formulas given (expected NAME=VALUE, %s)", sets->item[i],
+            return fail(e, "--set: \"%s\" is not a parameter of these formulas (expected NAME=VALUE, %s)", sets->item[i],
                         list_parameters(known, sizeof known, all, count));
         for (int j = 0; j < i; j++)
             if (name_of(&before, sets->item[j]) == length && strncmp(before, name, length) == 0)
-                return fail(e, "--set: \"%s\" and \"%s\" are for one parameter (expected one value for it)", sets->item[j],
+                return fail(e, "--set: \"%s\" and \"%s\" set the same parameter (expected one value for it)", sets->item[j],
                             sets->item[i]);
     }
     return 0;

@@ -126,7 +126,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
     for (int i = 0; i < texts->count; i++)
         for (int j = 0; named[i] && j < i; j++)
             if (named[j] && strcmp(models[i].name, models[j].name) == 0) {
-                fail(e, "%s: the name \"%s\" is given twice (expected a name of its own for each model)", texts->item[i],
+                fail(e, "%s: the name \"%s\" is given twice (expected a different name for each model)", texts->item[i],
                      models[i].name);
                 goto end;
             }

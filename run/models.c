@@ -17,7 +17,7 @@ struct decoder *model_open(const char *path, const char *adapter, int strict, st
     if (!d)
         return NULL;
     if (strict && *d->not_understood) {
-        fail(e, "%s: not understood: %s (expected, with --strict, no such key)", config_path(d->config), d->not_understood);
+        fail(e, "%s: not understood: %s (expected no such key, because of --strict)", config_path(d->config), d->not_understood);
         decoder_close(d);
         return NULL;
     }
@@ -103,7 +103,7 @@ int model_take_length(struct decoder *d, long train_length)
 
 int models_refuse_length(struct error *e)
 {
-    return fail(e, "--train-length: the checkpoints say the training lengths themselves, and others");
+    return fail(e, "--train-length: the checkpoints state other training lengths themselves");
 }
 
 int run_override(struct decoder *d, const struct encoding_options *o, struct error *e)
@@ -121,7 +121,7 @@ int run_override(struct decoder *d, const struct encoding_options *o, struct err
     if (o->logn)
         change.log_length = d->train_length;
     if (o->logn && change.log_length < 2)
-        return fail(e, "%s: --logn: the model does not say the length it was trained on (expected --train-length N with it)",
+        return fail(e, "%s: --logn: the model does not say the length it was trained on (expected --train-length N too)",
                     d->path);
     if (o->rope && rope_parse(&rope, o->rope, e) != 0)
         return -1;

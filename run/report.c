@@ -53,7 +53,7 @@ int report_open(struct report *r, const char *path, struct error *e)
 
     *r = (struct report){.kind = REPORT_ERF};
     if (stat(path, &found) != 0)
-        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5 or a CSV)", path, strerror(errno));
+        return fail(e, "%s: %s (expected a folder of results, an erf.h5 or a CSV file)", path, strerror(errno));
     is_folder = S_ISDIR(found.st_mode);
     if (is_folder && results_check_finished(path, e) != 0)
         return -1;

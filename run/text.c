@@ -57,10 +57,10 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
     *id = m->tokenizer ? tokenizer_token(m->tokenizer, token) : is_text && length == 1 ? (unsigned char)*token : -1;
     if (*id >= 0)
         return 0;
-    return m->tokenizer
-               ? fail(e, "%s: %s %s is not a token of its tokenizer (expected the text of one, or an id)", path, option, token)
-               : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)", path, option, token,
-                      is_text ? ", or one byte" : "");
+    return m->tokenizer ? fail(e, "%s: %s %s is not a token of its tokenizer (expected the text of a token, or its id)", path,
+                               option, token)
+                        : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)", path, option, token,
+                               is_text ? ", or one byte" : "");
 }
 
 int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path, const char *option, const char *token,
@@ -94,8 +94,8 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
         return 0;
     return o->bos == BOS_ALWAYS
                ? fail(e,
-                      "%s: names no beginning-of-text token for --bos always (expected bos_token in tokenizer_config.json, or "
-                      "bos_token_id, or bos in our own layout, in config.json)",
+                      "%s: has no beginning-of-text token for --bos always (expected bos_token in tokenizer_config.json, or in "
+                      "config.json bos_token_id, or bos in our own layout)",
                       path)
                : fail(e,
                       "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in "
@@ -106,7 +106,7 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p)
 {
     if (m->bounds.bos >= 0 && !m->bounds.begins)
-        progress_message(p, "%s: segments begin without its beginning-of-text token %d (--bos always puts it there)", name,
+        progress_message(p, "%s: segments begin without its beginning-of-text token %d (--bos always adds it)", name,
                          m->bounds.bos);
 }
 
@@ -118,7 +118,7 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
         return 0;
     fprintf(f, "%s%s: ", before, n->name);
     if (n->bounds->begins)
-        fprintf(f, "every segment begins with its beginning-of-text token %d, which the length counts%s", n->bounds->bos,
+        fprintf(f, "every segment begins with its beginning-of-text token %d, which counts in the length%s", n->bounds->bos,
                 d->count ? "; " : "");
     if (d->count)
         fprintf(f, "%zu documents between tokens %d: %zu used, %zu too short, whose %zu tokens are left out", d->count,

@@ -203,8 +203,8 @@ static void bad_data_are_refused(void **state)
         {"a + b*t + c*(t+2)", "t", 20, "depend on each other"},
         {"a + 0*b", "t", 20, "depend on each other"},
         {"a*b*t", "t", 20, "do not determine"},
-        {"a + b*ln(1+c*t)", "2*t", 50, "no minimum for c"},
-        {"a + b*ln(1+c*t)", "3", 50, "no minimum for c"},
+        {"a + b*ln(1+c*t)", "2*t", 50, "no minimum with |c|"},
+        {"a + b*ln(1+c*t)", "3", 50, "no minimum with |c|"},
     };
 
     (void)state;

@@ -23,25 +23,31 @@ static void test_result(void **state)
         double sink_share;
         const char *said;
     } cases[] = {
-        {"grad", 0.99, 63, 8, 62, 0, 4, 0.02, "m: half of the gradient lies within the last 8 of 63 tokens. ERF(0.99) is 62."},
+        {"grad", 0.99, 63, 8, 62, 0, 4, 0.02,
+         "m: half of the summed gradient norm comes from the last 8 of 63 tokens. ERF(0.99) is 62."},
         {"grad", 0.99, 63, 1, 1, 64, 4, 0,
-         "m: half of the gradient lies at the last of 63 tokens. ERF(0.99) is 1, within the training length of 64."},
+         "m: half of the summed gradient norm comes from the last of 63 tokens. ERF(0.99) is 1, within the training length of "
+         "64."},
         {"grad", 0.99, 63, 8, 17, 16, 4, 0,
-         "m: half of the gradient lies within the last 8 of 63 tokens. ERF(0.99) is 17, beyond the training length of 16."},
+         "m: half of the summed gradient norm comes from the last 8 of 63 tokens. ERF(0.99) is 17, beyond the training length of "
+         "16."},
         {"grad", 0.99, 63, 8, 63, 16, 4, 0,
-         "m: half of the gradient lies within the last 8 of 63 tokens. ERF(0.99) takes all 63 inputs, beyond the training length "
+         "m: half of the summed gradient norm comes from the last 8 of 63 tokens. ERF(0.99) needs all 63 inputs, beyond the "
+         "training length "
          "of 16; the field may be longer."},
         {"grad", 0.99, 63, 8, 63, 64, 4, 0,
-         "m: half of the gradient lies within the last 8 of 63 tokens. ERF(0.99) takes all 63 inputs; the field may be longer."},
-        {"grad", 0.99, 63, 63, 63, 0, 4, 0, "m: ERF(0.99) takes all 63 inputs; the field may be longer."},
+         "m: half of the summed gradient norm comes from the last 8 of 63 tokens. ERF(0.99) needs all 63 inputs; the field may "
+         "be longer."},
+        {"grad", 0.99, 63, 63, 63, 0, 4, 0, "m: ERF(0.99) needs all 63 inputs; the field may be longer."},
         {"grad", 0.3, 63, 63, 9, 0, 4, 0, "m: ERF(0.3) is 9."},
         {"grad", 0.5, 63, 0, 9, 16, 4, 0, "m: ERF(0.5) is 9, within the training length of 16."},
-        {"grad", 0.5, 63, 0, 63, 0, 4, 0, "m: ERF(0.5) takes all 63 inputs; the field may be longer."},
-        {"grad", 0.99, 1, 1, 1, 16, 0, 0, "m: ERF(0.99) takes the only input; the field may be longer."},
+        {"grad", 0.5, 63, 0, 63, 0, 4, 0, "m: ERF(0.5) needs all 63 inputs; the field may be longer."},
+        {"grad", 0.99, 1, 1, 1, 16, 0, 0, "m: ERF(0.99) needs the only input; the field may be longer."},
         {"grad", 0.9, 100, 0, 50, 0, 4, 0.0799, "m: ERF(0.9) is 50."},
         {"grad", 0.9, 100, 0, 50, 0, 4, 0.0801, "m: ERF(0.9) is 50. The first 4 tokens have 8.01\u00a0% of the gradient."},
         {"ig", 0.9, 100, 20, 50, 0, 1, 0.25,
-         "m: half of the attribution lies within the last 20 of 100 tokens. ERF(0.9) is 50. The first token has 25\u00a0% of the "
+         "m: half of the summed attribution norm comes from the last 20 of 100 tokens. ERF(0.9) is 50. The first token has "
+         "25\u00a0% of the "
          "attribution."},
     };
 
@@ -76,8 +82,10 @@ static void test_result(void **state)
 /* What half of the gradient says of longer texts: of a model as it was trained, with inputs enough. */
 static void test_outlook(void **state)
 {
-    static const char *const keeps = "With an ERF(0.5) of at most 0.35 times that it should keep its loss on longer texts.",
-                             *const loses = "With an ERF(0.5) above 0.35 times that it should lose on longer texts.";
+    static const char *const keeps =
+                                 "With an ERF(0.5) of at most 0.35 times that length it should keep its loss on longer texts.",
+                             *const loses =
+                                 "With an ERF(0.5) above 0.35 times that length it should have a higher loss on longer texts.";
     static const struct {
         const char *attribution, *encoding;
         size_t inputs, half, train;
@@ -133,24 +141,23 @@ static void test_growth(void **state)
         {{6, 12, 24}, {0}, "m: ERF(0.9) is 24. From 25 to 100 tokens it grows like L^0.98."},
         {{6, 12, 24},
          {6, 6, 12},
-         "m: ERF(0.9) is 24. From 25 to 100 tokens it grows like L^0.98, the exponent from 0.49 to 0.98."},
+         "m: ERF(0.9) is 24. From 25 to 100 tokens it grows like L^0.98, with the exponent between 0.49 and 0.98."},
         {{6, 6, 6},
          {7, 7, 6},
-         "m: ERF(0.9) is 6. From 25 to 100 tokens it is not seen to grow with the length L: L^0.00, the exponent from -0.11 to "
-         "0.00."},
+         "m: ERF(0.9) is 6. From 25 to 100 tokens it shows no growth with the length L: L^0.00, with the exponent between -0.11 "
+         "and 0.00."},
         {{12, 8, 6}, {0}, "m: ERF(0.9) is 6. From 25 to 100 tokens it shrinks like L^-0.49."},
         {{24, 30, 40},
          {0},
-         "m: ERF(0.9) is 40. From 25 to 100 tokens it grows like L^0.36, at most: the shorter ones take all inputs."},
+         "m: ERF(0.9) is 40. From 25 to 100 tokens it grows like L^0.36, at most: the shorter lengths need all inputs."},
         {{6, 12, 99},
          {0},
-         "m: ERF(0.9) takes all 99 inputs; the field may be longer. From 25 to 100 tokens it grows like L^1.98, at least: the "
-         "longest takes all inputs."},
+         "m: ERF(0.9) needs all 99 inputs; the field may be longer. From 25 to 100 tokens it grows like L^1.98, at least: the "
+         "longest length needs all inputs."},
         {{24, 49, 99},
          {0},
-         "m: ERF(0.9) takes all 99 inputs; the field may be longer. It takes all inputs at lengths of 25, 50 and 100 tokens: as "
-         "far "
-         "as was measured it grows with the length."},
+         "m: ERF(0.9) needs all 99 inputs; the field may be longer. It needs all inputs at lengths of 25, 50 and 100 tokens: "
+         "over these lengths it grows with the length."},
     };
 
     (void)state;
@@ -191,28 +198,31 @@ static void test_explanation(void **state)
         double share[4];
         const char *attribution, *said;
     } cases[] = {
-        {1, {1}, "grad", "All of the gradient lies at the only input, \"a\"."},
+        {1, {1}, "grad", "All of the gradient norm comes from the only input, \"a\"."},
         {2,
          {0.25, 0.75},
          "ig",
-         "Half of the attribution lies at the last of 2 tokens, nine tenths within the last 2; the largest share, 75.0\u00a0%, "
+         "Half of the summed attribution norm comes from the last of 2 tokens, nine tenths from the last 2; the largest share, "
+         "75.0\u00a0%, "
          "is "
          "that of \"b\" at position 2."},
         {4,
          {0, 0, 0, 1},
          "grad",
-         "Half of the gradient lies at the last of 4 tokens, and so do nine tenths; the largest share, 100.0\u00a0%, is that of "
+         "Half of the summed gradient norm comes from the last of 4 tokens, and so do nine tenths; the largest share, "
+         "100.0\u00a0%, is that of "
          "\"d\" at position 4."},
         {4,
          {0.5, 0.25, 0.125, 0.125},
          "grad",
-         "Half of the gradient lies within the last 4 of 4 tokens, and so do nine tenths; the largest share, 50.0\u00a0%, is "
+         "Half of the summed gradient norm comes from the last 4 of 4 tokens, and so do nine tenths; the largest share, "
+         "50.0\u00a0%, is "
          "that "
          "of \"a\" at position 1."},
         {4,
          {0.25, 0, 0.375, 0.375},
          "grad",
-         "Half of the gradient lies within the last 2 of 4 tokens, nine tenths within the last 4; the largest share, "
+         "Half of the summed gradient norm comes from the last 2 of 4 tokens, nine tenths from the last 4; the largest share, "
          "37.5\u00a0%, is that of \"c\" at position 3."},
     };
 

@@ -109,9 +109,9 @@ static void test_refused_places(void **state)
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "absent/x"), &e), -1);
     assert_int_equal(check_message("absent folder", &e, "absent/x: cannot be written: No such file"), 0);
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "folder"), &e), -1);
-    assert_int_equal(check_message("a folder", &e, "folder: is in the way"), 0);
+    assert_int_equal(check_message("a folder", &e, "folder: exists and is not a file"), 0);
     assert_int_equal(atomic_open(&f, "/dev/full", &e), -1);
-    assert_int_equal(check_message("a device", &e, "/dev/full: is in the way"), 0);
+    assert_int_equal(check_message("a device", &e, "/dev/full: exists and is not a file"), 0);
     atomic_abandon(&f);
     /* a link under the temporary name, placed there by somebody else, is not written through */
     char name[64];
@@ -251,9 +251,9 @@ static void test_folder_make(void **state)
     assert_int_equal(rmdir(scratch_path(scratch_folder, "a/b/c")), 0);
     scratch_write(scratch_folder, "a/file", "", 0);
     assert_int_equal(folder_make(scratch_path(scratch_folder, "a/file"), &e), -1);
-    assert_int_equal(check_message("file", &e, "a/file: is in the way"), 0);
+    assert_int_equal(check_message("file", &e, "a/file: exists and is not a folder"), 0);
     assert_int_equal(folder_make(scratch_path(scratch_folder, "a/file/x"), &e), -1);
-    assert_int_equal(check_message("below a file", &e, "a/file: is in the way"), 0);
+    assert_int_equal(check_message("below a file", &e, "a/file: exists and is not a folder"), 0);
     assert_int_equal(folder_make("", &e), -1);
     assert_int_equal(folder_make("/", &e), geteuid() ? -1 : 0);
     unlink(scratch_path(scratch_folder, "a/file"));
@@ -268,7 +268,7 @@ static void test_lock(void **state)
     int lock = folder_lock(scratch_folder, &e);
     assert_true(lock >= 0);
     assert_int_equal(folder_lock(scratch_folder, &e), -1);
-    assert_int_equal(check_message("locked", &e, "is in use by another reach"), 0);
+    assert_int_equal(check_message("locked", &e, "is in use by another run of reach"), 0);
     folder_unlock(lock, scratch_folder);
     assert_int_equal(scratch_count(scratch_folder), 0);
     scratch_write(scratch_folder, ".lock", "", 0); /* left by a killed run: no obstacle */

@@ -65,17 +65,18 @@ static void test_refused(void **state)
         const char *words;
     } cases[] = {
         {"empty", "", 0,
-         "empty: is not a checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, "
+         "empty: is not a checkpoint: its first bytes are of no known format (expected safetensors, a file of torch.save, HDF5, "
+         "GGUF, "
          "or "
          "llm.c's GPT-2)"},
-        {"text", "hello\n", 6, "text: is not a checkpoint that is known"},
-        {"blank", "   \n", 4, "blank: is not a checkpoint that is known"},
+        {"text", "hello\n", 6, "text: is not a checkpoint: its first bytes"},
+        {"blank", "   \n", 4, "blank: is not a checkpoint: its first bytes"},
         {"empty.safetensors", "", 0, "has 0 bytes (expected a safetensors file"},
         {"pointer.safetensors", POINTER, sizeof POINTER - 1, "pointer.safetensors: is a pointer of Git LFS|`git lfs pull`"},
         {"pointer.gguf", POINTER, sizeof POINTER - 1, "pointer.gguf: is a pointer of Git LFS"},
         {"absent.index.json", "{\"weight_map\": {\"a\": \"none\"}}", 29, "/none: is missing (the index beside it lists it"},
         {"gguf", "GGUF\3\0\0\0\0\0\0\0\0\0\0\0", 16, "gguf: ends within its head"},
-        {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16, "is not a checkpoint that is known"},
+        {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16, "is not a checkpoint: its first bytes"},
         {"index", " {\"metadata\": {}}", 17, "weight_map is missing"},
         {"zip", "PK\3\4", 4, "does not end as a zip archive"},
         {"old", "\x80\2\x8a\x0a\x6c\xfc", 6, "does not end as a zip archive"},
@@ -114,7 +115,7 @@ static void test_refused(void **state)
     copy_to(GOLDENS "llmc-f32.bin", "folder/shard");
     scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}", 39);
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder/i.json"), &e), -1);
-    assert_int_equal(check_message("shard", &e, "shard: is not a checkpoint that is known"), 0);
+    assert_int_equal(check_message("shard", &e, "shard: is not a checkpoint: its first bytes"), 0);
 }
 
 /* Which of several files a folder is read from: a whole one before an index, safetensors before torch's; the index may be stale.

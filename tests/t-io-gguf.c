@@ -626,7 +626,7 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
         {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0", "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
          "tokenizer.ggml.bos_token_id is 65535 (expected less than 500)"},
         {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is not a token"},
-        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is there twice"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is listed twice"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};

@@ -154,7 +154,7 @@ static void test_refused_text(void **state)
 
     path = scratch_write(scratch_folder, "empty", "", 0);
     assert_int_equal(read_text(&t, &path, 1, &e), -1);
-    assert_int_equal(check_message("empty", &e, "empty: no text"), 0);
+    assert_int_equal(check_message("empty", &e, "empty: holds no text"), 0);
     path = scratch_folder;
     assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
@@ -482,7 +482,7 @@ static void test_refused_cuts(void **state)
          "nothing is left after offset 100 (there are 100 tokens)",
          NULL},
         {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left after offset", NULL},
-        {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 asked for", NULL},
+        {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 are requested", NULL},
         {100, 0, {.length = 1, .segments = 1}, 1000, "segments of 1 tokens (expected at least 2", NULL},
         {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615", NULL},
         {100, 0, {.length = 10, .segments = 10}, 297, "id 297 at index 99 is not in the vocabulary (expected 0 to 296)", NULL},
@@ -515,7 +515,7 @@ static void test_refused_cuts(void **state)
          300,
          "the longest of 0 has 0 tokens",
          &(struct segment_bounds){0, -1, 6}},
-        {60, 6, {.segments = 1}, 1000, "is 2-D, a document a row", &divided},
+        {60, 6, {.segments = 1}, 1000, "is 2-D, with one document per row", &divided},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};

@@ -196,7 +196,7 @@ static void test_no_device(void **state)
 {
     static const struct {
         const char *devices, *message;
-    } cases[] = {{"0", "no NVIDIA GPU with its driver is there"},
+    } cases[] = {{"0", "no NVIDIA GPU with a driver was found"},
                  {"-1", "the NVIDIA driver knows CUDA up to 11.4 and reach was built with 13.0"}};
     (void)state;
     if (!is_stand_in())

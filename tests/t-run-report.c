@@ -78,8 +78,7 @@ static void test_refused(void **state)
 
     (void)state;
     assert_int_equal(report_open(&r, scratch_path(scratch_folder, "nothing"), &e), -1);
-    assert_int_equal(check_message("absent", &e, "nothing: No such file|expected a folder of `reach erf`, an erf.h5 or a CSV"),
-                     0);
+    assert_int_equal(check_message("absent", &e, "nothing: No such file|expected a folder of results, an erf.h5 or a CSV"), 0);
     assert_int_equal(report_open(&r, put("broken.csv", "a,b\n1\n"), &e), -1);
     assert_int_equal(check_message("broken", &e, "broken.csv: line 2 has 1 fields"), 0);
 

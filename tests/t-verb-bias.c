@@ -47,7 +47,7 @@ static void errors_are_one_line(void **state)
         {"bias inf", 1, "+inf"},
         {"bias alibi --length 0", 2, "--length"},
         {"bias trained --heads 4", 2, "--heads 4: is for formulas and presets"},
-        {"bias alibi --set delta=1 --set ~delta~=2", 2, "are for one parameter"},
+        {"bias alibi --set delta=1 --set ~delta~=2", 2, "set the same parameter"},
         {"bias -2*ln(1+t) kerple_log(p=2,a=1) --slopes press", 2, "no formula given has slopes of ALiBi"},
     };
 

@@ -85,7 +85,7 @@ static void test_verbs(void **state)
         snprintf(line, sizeof line, "%s --strict", verbs[i]);
         o = run(line);
         if (o.status != 1 || *o.out || lines(o.err) != 1 ||
-            !strstr(o.err, "config.json: not understood: colour (expected, with --strict, no such key)"))
+            !strstr(o.err, "config.json: not understood: colour (expected no such key, because of --strict)"))
             fail_msg("reach %s: exit %d: %s%s", line, o.status, o.out, o.err);
         outcome_free(&o);
     }

@@ -259,8 +259,8 @@ static void encodings_are_refused(void **state)
         {"--keep-first 0", "expected a whole number from 1", 2},
         {"--bias-dtype bf16", "--bias-dtype: the model has no position biases (its positions: rotary", 1},
         {"--bias-dtype f32 --positions none", "--bias-dtype: the model has no position biases", 1},
-        {"--logn", "expected --train-length N with it", 1},
-        {"--logn --train-length 1", "expected --train-length N with it", 1},
+        {"--logn", "expected --train-length N too", 1},
+        {"--logn --train-length 1", "expected --train-length N too", 1},
     };
     char line[512];
 
@@ -279,7 +279,7 @@ static void encodings_are_refused(void **state)
            "dynamic scaling");
 }
 
-static const char refused_length[] = "--train-length: the checkpoints say the training lengths themselves, and others";
+static const char refused_length[] = "--train-length: the checkpoints state other training lengths themselves";
 
 /* It is of models that do not say it: where none takes it, it is refused. */
 static void training_lengths(void **state)

@@ -166,7 +166,7 @@ static void growth_is_of_targets(void **state)
     (void)state;
     out = printed("erf window learned --text text --length 64 --segments 6 --quiet --growth -o growth", 0);
     assert_said(out, "From 16 to 64 tokens it ");
-    assert_said(out, ", the exponent from ");
+    assert_said(out, ", with the exponent between ");
     free(out);
     out = printed("erf window learned --text text --length 64 --segments 6 --quiet --target-position 32,16 -o growth-targets", 0);
     assert_said(out, "From 16 to 64 tokens it ");
@@ -193,7 +193,7 @@ static void growth_is_of_targets(void **state)
         "erf window --text text --length 64 --segments 1 --bootstrap 0 --quiet --growth --attribution inputxgrad -o growth-one",
         0);
     assert_said(out, "From 16 to 64 tokens it ");
-    assert_null(strstr(out, ", the exponent from "));
+    assert_null(strstr(out, ", with the exponent between "));
     free(out);
     succeed("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
     expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: needs --length with --tokens");
@@ -337,7 +337,7 @@ static void attributions_are_named(void **state)
         out = printed(line, 0);
         assert_null(strstr(out, "!\n"));
         if (i == 1)
-            assert_said(out, "window: completeness: the attributions' sum misses");
+            assert_said(out, "window: completeness: the sum of the attributions differs");
         if (i == 2)
             assert_said(out, "window: noise of standard deviation");
         free(out);
@@ -610,7 +610,7 @@ static void killed_attention_goes_on(void **state)
     close(file);
     run_line(line, 0, "damaged-late", "--resume");
     o = finish(start(line, NULL));
-    if (o.status != 0 || !strstr(o.err, "damaged-late/erf.part: 1 of 121 records is passed over: its checksum is wrong"))
+    if (o.status != 0 || !strstr(o.err, "damaged-late/erf.part: 1 of 121 records is skipped: its checksum is wrong"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_same_runs("whole-0", "damaged-late", 1);

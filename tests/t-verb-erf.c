@@ -49,7 +49,7 @@ static void wrong_usage_exits_2(void **state)
     expect("help plto", 2, "plto: unknown verb (did you mean reach plot?)");
     expect("help plot trf", 2, "reach help: trf: unexpected argument");
     expect("erf none --text text --lenght 3", 2, "--lenght: unknown option");
-    expect("erf none", 2, "nothing to read");
+    expect("erf none", 2, "no text is given");
     expect("erf --text text", 2, "no MODEL");
     expect("erf none --text text --length 64x", 2, "--length");
     expect("erf -x none --text text", 2, "-x");
@@ -113,12 +113,12 @@ static void bad_input_is_named(void **state)
     expect("erf none --text short --length 64 -o x", 1, "erf: short: there are 63 tokens");
     expect("erf none --tokens outside.npy --length 64 -o x", 1, "erf: outside.npy: id 256 at index 7");
     expect("erf none --tokens rows.npy --length 65 -o x", 1, "erf: rows.npy: --length 65");
-    expect("erf none --text text --length 64 --bias t<1?-inf:0 -o x", 1, "position 1 no key in head 1");
+    expect("erf none --text text --length 64 --bias t<1?-inf:0 -o x", 1, "position 1 has no key left in head 1");
     expect("erf window --text text --length 64 --bias t<5?-inf:0 -o x", 1, "no key");
     expect("erf missing --text text -o x", 1, "layers.1.mlp.down.weight");
     expect("erf learned --text text --length 64 -o x", 1, "--length 33");
     expect("erf big --text text --length 64 -o x", 1, "vocabulary of 300");
-    expect("erf none --text text --length 64 --bos always -o x", 1, "none: names no beginning-of-text token for --bos always");
+    expect("erf none --text text --length 64 --bos always -o x", 1, "none: has no beginning-of-text token for --bos always");
     expect("erf none --text text --length 64 --memory 1K -o x", 1, "--memory");
     expect("erf none --text text --length 64 --log nowhere/log -o x", 1, "nowhere/log");
     assert_false(exists(at("x"))); /* and nothing is left */
@@ -209,7 +209,8 @@ static void results_agree_with_each_other(void **state)
                 lead = strtol(row[erf], NULL, 10);
         }
         assert_true(half > 0 && lead > 0);
-        snprintf(sentence, sizeof sentence, "%s: half of the gradient lies within the last %ld of 63 tokens. ERF(0.8) is %ld%s",
+        snprintf(sentence, sizeof sentence,
+                 "%s: half of the summed gradient norm comes from the last %ld of 63 tokens. ERF(0.8) is %ld%s",
                  result.models[i].name, half, lead,
                  i           ? "."
                  : lead > 16 ? ", beyond the training length of 16."
@@ -636,7 +637,7 @@ static void a_damaged_record_is_told(void **state)
     snprintf(line, sizeof line, long_run, "run-flipped", "--resume");
     o = reach(line);
     if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "run-flipped/erf.part: 1 of ") ||
-        !strstr(o.err, "records is passed over: its checksum is wrong"))
+        !strstr(o.err, "records is skipped: its checksum is wrong"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_same_results("run-whole", "run-flipped");

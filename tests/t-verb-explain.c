@@ -271,7 +271,7 @@ static void test_refused(void **state)
         {"explain bytes --text text --against 256", "--against 256 is not in its vocabulary (expected an id from 0 to 255)", 1},
         {"explain bytes --text text --against 99999999999", "--against: 99999999999 is not an id", 1},
         {"explain bytes --text text --rope none", "rotary", 1},
-        {"explain bytes --text text --bos always", "names no beginning-of-text token", 1},
+        {"explain bytes --text text --bos always", "has no beginning-of-text token", 1},
         {"explain bytes --text absent", "absent: ", 1},
         {"explain bytes --text one", "one: has one token (expected at least 2 tokens: one input and the target)", 1},
         {"explain bytes --text one --target-position 2", "one: has one token (expected at least 2 tokens", 1},

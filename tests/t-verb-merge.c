@@ -217,7 +217,7 @@ static const struct {
     {"merge nowhere -o m", 1, "nowhere/erf.h5"},
     {"merge text -o m", 1, "text"},
     {"merge whole-0 -o m", 1,
-     "whole-0/erf.h5: is not a shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)"},
+     "whole-0/erf.h5: is not a shard (expected a result of reach erf --shard I/N; this one is whole already)"},
     {"merge shard-0-1 shard-0-3 -o m", 1, "of 3 shards these are missing: 2 (expected all of them)"},
     {"merge shard-1-3 -o m", 1, "of 4 shards these are missing: 1, 2, 4 (expected all of them)"},
     {"merge shard-0-1 shard-0-2 shard-0-1 -o m", 1, "shard-0-1: is shard 1 of 3, and so is shard-0-1"},
@@ -245,7 +245,7 @@ static const struct {
     {"erf window --text text --shard /3", 2, "--shard: \"/3\" is not valid"},
     {"erf window --text text --shard 1/", 2, "--shard: \"1/\" is not valid"},
     {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1,
-     "shard 1/4 holds no segment, because there are 3"},
+     "shard 1/4 would hold no segment, because there are only 3"},
     {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
     {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
 };

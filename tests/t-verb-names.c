@@ -147,7 +147,7 @@ static void what_is_not_there_is_told(void **state)
     expect("tokenize me/bytes@v1 text out.npy", 1, "has no revision v1");
     expect("trf hf:me/none", 1, "hf download me/none");
     expect("trf hf:me/../x", 1, "is not the name of a model");
-    expect("trf me/bytes", 1, "in the cache of models it would be hf:me/bytes");
+    expect("trf me/bytes", 1, "a model in the cache would be hf:me/bytes");
     expect("info ./me/none", 1, "cannot be opened");
     broken("info me/cut", "snapshots/" HASH ": holds no checkpoint that can be read");
     assert_int_equal(unlink(at("hub/models--me--shards/blobs/model-00002-of-00002.safetensors")), 0);

@@ -279,7 +279,7 @@ static void options_are_refused(void **state)
     assert_has("drawn-many/epsilon.gp", "\n0.9 1 1 1 0\n");
     expect("plot epsilons -o refused --figure epsilon --xlog", 1, "--xlog: is not for epsilon.gp");
     expect("plot epsilons -o refused --figure epsilon --panels head", 1, "--panels: epsilon.gp has no panels");
-    expect("plot held --figure erf --train-length 9 -o refused", 1, "--train-length: the results say the training lengths");
+    expect("plot held --figure erf --train-length 9 -o refused", 1, "--train-length: the results state the training lengths");
     succeed("plot held --figure erf,validation --train-length 9 -o taken");
     expect("plot all/summary.csv --threshold 0.77 -o refused", 1, "all/summary.csv: has no ERF(0.77)");
     expect("plot all/trf.csv --figure fields --train-length 9 -o refused", 1, "fields.gp marks those of models");

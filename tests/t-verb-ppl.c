@@ -45,7 +45,7 @@ static void wrong_usage_exits_2(void **state)
         const char *line, *said;
     } rows[] = {
         {"ppl", "no MODEL"},
-        {"ppl none", "nothing to read"},
+        {"ppl none", "no text is given"},
         {"ppl none --text text --tokens rows.npy", "both given"},
         {"ppl none --text text --protocol first", "last, nonoverlapping, sliding or cached"},
         {"ppl none --text text --context 0", "--context"},
@@ -567,7 +567,7 @@ static void gain_follows_from_the_targets(void **state)
     expect("ppl none --text short --context 8 --timing", 2, "--timing is given without -o (expected both, or neither)");
     expect("ppl none --text short --context 8 --format svg", 2, "--format is given without -o");
     expect("ppl none --text short --context 8 --per-token -", 2, "--per-token: \"-\" is not valid");
-    expect("ppl none --text short --gain --context 8", 2, "--gain and one --context are given");
+    expect("ppl none --text short --gain --context 8", 2, "--gain: compares several contexts, and one is given");
     expect("ppl window --text short --gain --protocol cached", 2, "--gain: compares several contexts");
     expect("ppl none --text short --gain --gain-within 0", 2, "--gain-within");
 }

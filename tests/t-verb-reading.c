@@ -162,7 +162,7 @@ static void results_say_it(void **state)
         const char *line, *said;
     } rows[] = {
         {ERF "-o a --length 10 --bos always",
-         "named: every segment begins with its beginning-of-text token 5, which the length counts\n"},
+         "named: every segment begins with its beginning-of-text token 5, which counts in the length\n"},
         {ERF "-o a --length 40 --boundary 7 --segments 2",
          "named: 5 documents between tokens 7: 2 used, 2 too short, whose 20 tokens are left out\n"},
         /* the length counts the token: 40 of the text are needed for 41 */
@@ -185,7 +185,7 @@ static void results_say_it(void **state)
         expect(rows[i].line, 0, rows[i].said);
     o = reach("erf named --tokens packed.npy --length 10 --bootstrap 0 --force --format svg -o a");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.err, "named: segments begin without its beginning-of-text token 5 (--bos always puts it there)"));
+    assert_non_null(strstr(o.err, "named: segments begin without its beginning-of-text token 5 (--bos always adds it)"));
     assert_null(strstr(o.out, "beginning-of-text"));
     outcome_free(&o);
 }
@@ -201,17 +201,18 @@ static void impossible_is_refused(void **state)
         {"erf none --tokens packed.npy -o x --bos yes", 2, "--bos: \"yes\" is not valid (expected auto, always or never)"},
         {"ppl none --tokens packed.npy --bos yes", 2, "--bos: \"yes\" is not valid"},
         {"erf none --tokens packed.npy -o x --bos always --length 10", 1,
-         "none: names no beginning-of-text token for --bos always"},
-        {"ppl none --tokens packed.npy --bos always --context 8", 1, "none: names no beginning-of-text token for --bos always"},
+         "none: has no beginning-of-text token for --bos always"},
+        {"ppl none --tokens packed.npy --bos always --context 8", 1, "none: has no beginning-of-text token for --bos always"},
         {ERF "-o x --boundary 7 --length 101", 1,
          "packed.npy: no document is long enough: the longest of 5 has 100 tokens (expected at least 101 for one segment)"},
         {PPL "--boundary 7 --context 100", 1, "the longest of 5 has 100 tokens (expected at least 101 for one segment)"},
         {PPL "--boundary 7 --context 100 --protocol sliding", 1,
          "the longest of 5 has 100 tokens (expected at least 101 for one window)"},
         {PPL "--boundary 7 --context 101 --protocol nonoverlapping --bos always", 1, "(expected at least 101 for one window)"},
-        {"erf named --tokens rows.npy -o x --boundary 7", 1, "rows.npy: is 2-D, a document a row"},
-        {"ppl named --tokens rows.npy --context 8 --boundary 7", 1, "rows.npy: is 2-D, a document a row"},
-        {"ppl named --tokens rows.npy --context 8 --boundary 7 --protocol sliding", 1, "rows.npy: is 2-D, a document a row"},
+        {"erf named --tokens rows.npy -o x --boundary 7", 1, "rows.npy: is 2-D, with one document per row"},
+        {"ppl named --tokens rows.npy --context 8 --boundary 7", 1, "rows.npy: is 2-D, with one document per row"},
+        {"ppl named --tokens rows.npy --context 8 --boundary 7 --protocol sliding", 1,
+         "rows.npy: is 2-D, with one document per row"},
         {ERF "-o x --boundary 99999999999", 1, "--boundary: 99999999999 is not an id (expected 0 to 2147483647)"},
         {ERF "-o x --boundary <s>", 1, "named: has no tokenizer to find the token of --boundary <s> in (expected an id)"},
         {"erf named --text text -o x --boundary <s>", 1, "(expected an id, or one byte)"},

@@ -73,7 +73,7 @@ static void test_kinds(void **state)
     static const char *const said[] = {"<!doctype html>", "default-src 'none'", "color-scheme", "@media print",
                                        "prefers-color-scheme:dark",
                                        /* erf */
-                                       "run/erf.h5", "half of the gradient lies within", "ERF(0.99)", "95 % interval",
+                                       "run/erf.h5", "half of the summed gradient norm comes from", "ERF(0.99)", "95 % interval",
                                        "paired by segment", "by layer (gradient", "by target position",
                                        "target: gradient of log p(target)", "attention ERF(0.01) of other",
                                        "a head has a share of 0.99 of its attention", "trained on (tokens)", "f32 on cpu",
@@ -83,7 +83,7 @@ static void test_kinds(void **state)
                                        /* gain */
                                        "both/gain.csv", "nine tenths no more than", "needed_q90",
                                        /* validation */
-                                       "run/validation.csv", "moves the loss by no more than 0.05 nats",
+                                       "run/validation.csv", "changes the loss by no more than 0.05 nats",
                                        /* trf */
                                        "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
                                        /* itself */

@@ -121,8 +121,8 @@ static void tokens_refused(void **state)
     expect("tokenize", 2, "no MODEL is given (expected MODEL FILE OUT)");
     expect("tokenize llama text", 2, "no OUT is given (expected MODEL FILE OUT)");
     expect("tokenize llama text a.npy b.npy", 2, "b.npy: unexpected argument (expected MODEL FILE OUT)");
-    expect("tokenize llama text out.txt", 2, "out.txt: has no known format by its name (expected .npy, .h5 or .hdf5 at its end)");
-    expect("tokenize llama text out", 2, "out: has no known format by its name");
+    expect("tokenize llama text out.txt", 2, "out.txt: its name has no known ending (expected .npy, .h5 or .hdf5)");
+    expect("tokenize llama text out", 2, "out: its name has no known ending");
     expect("tokenize llama text out.npy --bos", 2, "--bos: unknown option");
     expect("tokenize none text out.npy", 1,
            "none: has a vocabulary of 512 and no tokenizer to read text with (expected tokenizer.json");
@@ -244,7 +244,7 @@ static void several_tokenizers(void **state)
     (void)state;
     if (o.status != 0)
         fail_msg("%s", o.err);
-    assert_non_null(strstr(o.out, "not paired: other tokens"));
+    assert_non_null(strstr(o.out, "not paired: different tokens"));
     outcome_free(&o);
     read_result(&all, "all");
     assert_int_equal(all.model_count, 3);
@@ -259,7 +259,7 @@ static void several_tokenizers(void **state)
     result_free(&all);
     o = reach("erf gpt2 bytes --text text --bos always -o x " RUN);
     assert_int_equal(o.status, 1);
-    assert_non_null(strstr(o.err, "bytes: names no beginning-of-text token for --bos always"));
+    assert_non_null(strstr(o.err, "bytes: has no beginning-of-text token for --bos always"));
     outcome_free(&o);
     /* the same tokens are paired */
     o = reach("erf a=gpt2 b=gpt2 --text text -o twice " RUN);

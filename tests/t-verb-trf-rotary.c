@@ -71,7 +71,7 @@ static void rotations(void **state)
     /* none is left where nothing is turned */
     expect("trf alibi -o turned --force", 0, "converges");
     assert_false(exists(at("turned/rotary.csv")));
-    expect("trf rope:128,base=1e12 --effort 0.05", 0, "where the effort was spent, proved");
+    expect("trf rope:128,base=1e12 --effort 0.05", 0, "(where the effort ended), proved");
 }
 
 /* Those of checkpoints, by layer, and by inputs where the frequencies go by them. */

@@ -461,22 +461,22 @@ static void outlooks(void **state)
         fail_msg("exit %d\n%s", o.status, o.out);
     outcome_free(&o);
     expect("trf window(40) --layers 4 --train-length 128", 0,
-           "98.5 % of what 4 layers take from 1024 distances lies within the training length of 128: at least 30 %, so it should "
-           "keep its loss on longer texts\n\nwhat a model should do on longer texts: a rule that was right for ");
-    expect(
-        "trf window(96) --layers 4 --train-length 128", 0,
-        "13.5 % of what 4 layers take from 1024 distances lies within the training length of 128: less than 30 %, so it should "
-        "lose on longer texts\n\nwhat a model should do");
-    expect("trf window(96) --train-length 24", 0, "25.0 % of what 1 layer takes from 192 distances");
+           "98.5 % of the weight that 4 layers give to 1024 distances is within the training length of 128: at least 30 %, so it "
+           "should "
+           "keep its loss on longer texts\n\nwhat to expect on longer texts: by a rule that was right for ");
+    expect("trf window(96) --layers 4 --train-length 128", 0,
+           "13.5 % of the weight that 4 layers give to 1024 distances is within the training length of 128: less than 30 %, so "
+           "it should have a higher loss on longer texts\n\nwhat to expect");
+    expect("trf window(96) --train-length 24", 0, "25.0 % of the weight that 1 layer gives to 192 distances");
     expect("trf window(1000) --train-length 300", 0,
-           "30.0 % of what 1 layer takes from 2400 distances lies within the training length of 300: at least 30 %");
+           "30.0 % of the weight that 1 layer gives to 2400 distances is within the training length of 300: at least 30 %");
     expect("trf alibi --heads 2 --layers 2 --train-length 2", 0, "% of what 2 layers take from 16 distances");
     expect("trf windows --train-length 10 --layers 7", 0,
            "80.0 % of what 2 layers take from 80 distances"); /* 40 of 5 x 10 pairs */
     expect("trf trained --train-length 8", 0,
            "100.0 % of what 2 layers take from 64 distances lies within the training length of 8");
     expect("trf trained window(4) --layers 2 --train-length 3", 0, "lies within the training length of 8");
-    expect("trf trained --train-length 3", 1, "--train-length: the checkpoints say the training lengths themselves");
+    expect("trf trained --train-length 3", 1, "--train-length: the checkpoints state other training lengths themselves");
     expect("trf alibi --train-length 131073", 2, "--train-length");
 }
 
@@ -535,8 +535,7 @@ static void formulas_from_a_table(void **state)
     csv_table_free(&t);
     write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
     expect("trf @forms.csv", 0, "-p*t, p=0.5");
-    expect("trf @forms.csv --set q=3", 2,
-           "--set: \"q=3\" is not a parameter of the formulas given (expected NAME=VALUE, NAME of p)");
+    expect("trf @forms.csv --set q=3", 2, "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME of p)");
     write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
     expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
     write_text("forms.csv", "formula,p\n-p*t,\n");

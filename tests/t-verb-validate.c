@@ -225,7 +225,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     assert_int_equal(tiny_npy(at("one.npy"), *text, 1, LENGTH), 0);
-    expect("erf plain --tokens one.npy --validate 3 -o one", 1, "--validate: plain has 1 segment (expected two at least");
+    expect("erf plain --tokens one.npy --validate 3 -o one", 1, "--validate: plain has 1 segment (expected at least two");
     expect("erf plain --tokens text.npy --validate 3 --shard 1/2 -o one", 2, "--validate and --shard are both given");
     expect("erf plain --tokens text.npy --validate 0 -o one", 2, "--validate");
     assert_true(!exists(at("one/validation.csv")));

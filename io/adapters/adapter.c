@@ -144,7 +144,7 @@ static struct tensor *pair(const struct merge *m, const char *name, const char *
     snprintf(other, sizeof other, PREFIX "%s%s", module, end);
     struct tensor *found = tensors_find(m->adapter, other);
     if (!found)
-        fail(m->e, "%s: tensor %s is without %s", m->file->path, name, other);
+        fail(m->e, "%s: tensor %s has no partner %s", m->file->path, name, other);
     return found;
 }
 

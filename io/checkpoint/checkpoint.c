@@ -69,11 +69,10 @@ static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
     size_t length = strlen(file->path);
     if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 && safetensors_read(t, file, e))
         return -1;
-    return fail(
-        e,
-        "%s: is not a checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, or "
-        "llm.c's GPT-2)",
-        file->path);
+    return fail(e,
+                "%s: is not a checkpoint: its first bytes are of no known format (expected safetensors, a file of torch.save, "
+                "HDF5, GGUF, or llm.c's GPT-2)",
+                file->path);
 }
 
 /* A file of torch.save: fairseq's, or a state dict. */
@@ -207,7 +206,7 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
     struct tensors *t = NULL;
     *own = NULL;
     if (stat(path, &st)) {
-        fail(e, "%s: cannot be opened: %s (expected a checkpoint: a folder, or a file of one)", path, strerror(errno));
+        fail(e, "%s: cannot be opened: %s (expected a checkpoint folder or file)", path, strerror(errno));
         return NULL;
     }
     if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0 &&

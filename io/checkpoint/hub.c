@@ -115,8 +115,8 @@ static char *repository_folder(const struct wanted *w, struct error *e)
         folder = text_of(e, "%s/models--%s", cache, w->repository);
     if (folder && stat(folder, &st)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            fail(e, "%s: is neither a path nor a model in the cache %s (expected one that `%s` has put there)", w->repository,
-                 cache, w->download);
+            fail(e, "%s: is neither a path nor a model in the cache %s (expected one that `%s` puts there)", w->repository, cache,
+                 w->download);
         else
             fail(e, "%s: %s", folder, strerror(errno));
         free(folder);
@@ -179,7 +179,7 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
         fail(e, "%s@%s: begins the hashes of %zu snapshots in %s (expected more digits)", w->repository, w->revision, matches,
              path);
     } else if (matches == 0 && path) {
-        fail(e, "%s: has no revision %s of %s (expected what `%s` has put there%s%s)", repository, w->revision, w->repository,
+        fail(e, "%s: has no revision %s of %s (expected one that `%s` puts there%s%s)", repository, w->revision, w->repository,
              w->download, count ? ", or @HASH of one of these snapshots: " : "", shown);
     } else if (matches && !found) {
         fail_memory(e, 64, path);

@@ -44,7 +44,7 @@ static int read_shape(struct tensor *t, const struct stored_type *stored, const 
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return fail(e, "%s: tensor %s has a size in its shape that is not a whole number from 0 up", path, t->name);
+            return fail(e, "%s: tensor %s has a size in its shape that is not a whole number of at least 0", path, t->name);
         shape[i] = (size_t)json_integer_value(size);
     }
     return store_shape(t, stored, (int)json_array_size(value), shape, path, e);
@@ -58,7 +58,7 @@ static int read_offsets(struct extent *extent, const char *name, const json_t *v
     for (size_t i = 0; i < 2; i++) {
         const json_t *offset = json_array_get(value, i);
         if (!json_is_integer(offset) || json_integer_value(offset) < 0)
-            return fail(e, "%s: tensor %s has data_offsets that are not whole numbers from 0 up", path, name);
+            return fail(e, "%s: tensor %s has data_offsets that are not whole numbers of at least 0", path, name);
         *out[i] = (size_t)json_integer_value(offset);
     }
     if (extent->end < extent->begin)

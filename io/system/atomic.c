@@ -167,7 +167,7 @@ char *atomic_temporary_name(const char *path, struct error *e)
 {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fail(e, "%s: is in the way (expected a file or nothing)", path);
+        fail(e, "%s: exists and is not a file (expected a file or nothing)", path);
         return NULL;
     }
     remove_abandoned(path);
@@ -335,7 +335,7 @@ static int make_one(const char *path, struct error *e)
     /* also when mkdir says EROFS or EACCES for a folder that is there */
     if (stat(path, &st))
         return fail(e, "%s: cannot be made: %s", path, strerror(reason));
-    return S_ISDIR(st.st_mode) ? 0 : fail(e, "%s: is in the way (expected a folder or nothing)", path);
+    return S_ISDIR(st.st_mode) ? 0 : fail(e, "%s: exists and is not a folder (expected a folder or nothing)", path);
 }
 
 int folder_make(const char *path, struct error *e)
@@ -392,7 +392,7 @@ int folder_lock(const char *path, struct error *e)
         while (busy && errno == EINTR);
         if (busy) {
             if (errno == EWOULDBLOCK)
-                fail(e, "%s: is in use by another reach (expected a folder of its own for each run)", path);
+                fail(e, "%s: is in use by another run of reach (expected a separate folder for each run)", path);
             else
                 fail(e, "%s: cannot be locked: %s", path, strerror(errno));
             close(descriptor);

@@ -48,7 +48,7 @@ static int wait_for_writer(struct input *in, struct error *e)
             return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
         if (waited >= input_patience)
             return fail(e,
-                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a writer that is started before)",
+                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a writer that is started first)",
                         in->name, input_patience / 1000);
         if (poll(&pipe, 1, LOOK_EVERY) > 0 && pipe.revents & POLLHUP && !(pipe.revents & POLLIN))
             return 0; /* a writer came and went */

@@ -74,5 +74,5 @@ size_t memory_peak(void)
 int memory_check(size_t bytes, const char *what, struct error *e)
 {
     size_t available = memory_available();
-    return bytes <= available ? 0 : fail(e, "%s: needs %zu bytes of memory, and %zu are free", what, bytes, available);
+    return bytes <= available ? 0 : fail(e, "%s: needs %zu bytes of memory, and only %zu are free", what, bytes, available);
 }

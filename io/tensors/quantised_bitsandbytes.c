@@ -26,7 +26,7 @@ int quantised_join_int8(struct join *j)
         if (*format)
             return fail(j->e, "%s: tensor %.*sweight_format is %d (expected 0, rows)", part_path(t), (int)stem, t->name, *format);
     }
-    if (part_check_scales(j, t->shape[0], 0, "a finite number from 0 up"))
+    if (part_check_scales(j, t->shape[0], 0, "a finite number of at least 0"))
         return -1;
     part_become(j, ELEMENT_INT8, 2, (const size_t[]){t->shape[0], t->shape[1]}, t->count);
     return 0;
@@ -55,7 +55,7 @@ static int read_state_shape(struct config *state, size_t shape[TENSOR_RANK_MAX],
     for (int i = 0; i < *rank; i++) {
         const json_t *size = json_array_get(list, (size_t)i);
         if (!json_is_integer(size) || json_integer_value(size) < 1)
-            return fail(e, "%s: shape has a size that is not a whole number from 1 up", config_path(state));
+            return fail(e, "%s: shape has a size that is not a whole number of at least 1", config_path(state));
         shape[i] = (size_t)json_integer_value(size);
         if (size_multiply(count, *count, shape[i]))
             return fail(e, "%s: shape has more elements than can be counted", config_path(state));
@@ -84,7 +84,7 @@ static int read_absmax(struct join *j, size_t length, size_t blocks, struct conf
     double offset;
     if (!absmax || !part_is(absmax, "U8"))
         return part_take_named(&s->scales, j, length, ".absmax", "F32", blocks) ||
-                       part_check_scales(j, blocks, 0, "a finite number from 0 up")
+                       part_check_scales(j, blocks, 0, "a finite number of at least 0")
                    ? -1
                    : 0;
     s->scale = SCALE_NESTED;

@@ -13,7 +13,7 @@ static int block_sizes(size_t size[2], int *whole, struct join *j)
     for (size_t i = 0; list && i < 2; i++) {
         const json_t *one = json_array_get(list, i);
         if (json_array_size(list) != 2 || !json_is_integer(one) || json_integer_value(one) < 1)
-            return fail(j->e, "%s: %s is not a list of two whole numbers from 1 up", config_path(j->config), key);
+            return fail(j->e, "%s: %s is not a list of two whole numbers of at least 1", config_path(j->config), key);
         size[i] = (size_t)json_integer_value(one);
     }
     return 0;

@@ -74,10 +74,11 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
         return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text, (long long)id, INT32_MAX - 1);
     int added = map_add(&b->vocabulary, token.text, token.size, (int32_t)id, e);
     if (added != 1)
-        return added ? -1 : fail(e, "token '%.*s' is there twice", shown(token), token.text);
+        return added ? -1 : fail(e, "token '%.*s' is listed twice", shown(token), token.text);
     if ((added = pairs_add(&t->ids, (int32_t)id, 0, e)) != 1)
         return added ? -1
-                     : fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
+                     : fail(e, "token '%.*s' has the id %lld, which another token has too", shown(token), token.text,
+                            (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
     if (token.size) {

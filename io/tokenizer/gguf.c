@@ -204,7 +204,7 @@ static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, 
         char *text = strndup(token.text, token.size);
         int failed = !text;
         if (text && vocabulary && json_object_get(vocabulary, text))
-            failed = fail(e, "token '%.60s' is there twice", text);
+            failed = fail(e, "token '%.60s' is listed twice", text);
         else if (text && ((vocabulary && json_object_set_new(vocabulary, text, json_integer((json_int_t)id))) ||
                           (is_added(token, kind) && json_array_append_new(added, make_added(text, kind, id)))))
             failed = 1;

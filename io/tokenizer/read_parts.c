@@ -32,7 +32,7 @@ int member_text(const json_t *object, const char *key, struct span *out, struct 
 {
     const json_t *value = member(object, key);
     if (!json_is_string(value))
-        return fail(e, "%s is missing or no text", key);
+        return fail(e, "%s is missing or is not text", key);
     *out = text_of(value);
     return 0;
 }

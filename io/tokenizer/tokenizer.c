@@ -218,7 +218,7 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
         return fail(e, "the added token '%.60s' has no id", content.text);
     token.id = (int32_t)json_integer_value(id);
     if (map_find(&t->added, content.text, content.size) != MAP_ABSENT)
-        return fail(e, "the added token '%.60s' is there twice", content.text);
+        return fail(e, "the added token '%.60s' is listed twice", content.text);
     if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT && (*next)++ != token.id)
         return fail(
             e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)",

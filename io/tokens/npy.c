@@ -84,7 +84,7 @@ static int read_size(struct cursor *c, size_t *out, struct error *e)
 {
     skip_space(c);
     if (!isdigit((unsigned char)*c->at))
-        return bad_header(c, "a whole number from 0 up in shape", e);
+        return bad_header(c, "a whole number of at least 0 in shape", e);
     *out = 0;
     for (; isdigit((unsigned char)*c->at); c->at++)
         if (size_multiply(out, *out, 10) || size_add(out, *out, (size_t)(*c->at - '0')))

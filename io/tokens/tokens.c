@@ -85,7 +85,7 @@ int text_read(struct text *out, const char *const *files, int count, struct erro
         }
     if (b.size == 0) {
         buffer_free(&b);
-        return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
+        return fail(e, "%s: holds no text (expected at least one byte)", count > 0 ? files[0] : "text");
     }
     *out = (struct text){.bytes = b.text, .size = b.size, .name = name_files(files, count)};
     return 0;
@@ -172,7 +172,7 @@ static int plan_documents(struct cut *cut, struct documents *all, const struct t
     size_t places = 0;
 
     if (t->columns)
-        return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
+        return fail(e, "%s: is 2-D, with one document per row, and cannot be divided at --boundary (expected a 1-D stream)",
                     name_of(t));
     cut->stride = r->stride ? r->stride : taken;
     for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, boundary);)
@@ -194,7 +194,7 @@ static int plan_cut(struct cut *cut, struct documents *documents, const struct t
     const char *name = table ? "rows" : "tokens";
     size_t all = table ? t->rows : t->total;
     if (r->segments == 0)
-        return fail(e, "segments: 0 asked for (expected at least 1)");
+        return fail(e, "segments: 0 are requested (expected at least 1)");
     if (r->offset >= all)
         return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
     if (b->boundary >= 0)

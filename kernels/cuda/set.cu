@@ -25,7 +25,8 @@ static int devices(struct error *e)
             "the NVIDIA driver knows CUDA up to %d.%d and reach was built with %d.%d (expected a newer driver, or --device cpu)",
             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || error == cudaSuccess) {
-        fail(e, "no NVIDIA GPU with its driver is there (nvidia-smi lists what the driver sees; --device cpu runs without)");
+        fail(e, "no NVIDIA GPU with a driver was found (nvidia-smi lists the GPUs that the driver sees; --device cpu runs "
+                "without one)");
         return 0;
     }
     return fail(e, "the GPU cannot be used: %s (nvidia-smi shows its state; --device cpu runs without)",

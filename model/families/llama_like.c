@@ -535,8 +535,8 @@ static int read_baichuan(struct decoder *d, struct error *e)
         first = class && strcmp(class, "BaiChuanForCausalLM") == 0;
     const struct hint positions[] = {{hidden == 4096, 0, "hidden_size is 4096"},
                                      {hidden == 5120, 1, "hidden_size is 5120"},
-                                     {declared, 0, "max_position_embeddings is there"},
-                                     {alone, 1, "model_max_length is there without max_position_embeddings"},
+                                     {declared, 0, "max_position_embeddings is given"},
+                                     {alone, 1, "model_max_length is given without max_position_embeddings"},
                                      {first, 0, "the class is BaiChuanForCausalLM"}};
     const struct hint generation[] = {{vocabulary == 64000, 0, "vocab_size is 64000"},
                                       {vocabulary == 125696, 1, "vocab_size is 125696"},

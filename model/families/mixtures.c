@@ -119,7 +119,7 @@ static int finish_dbrx(struct decoder *d, struct error *e)
         if (config_real_or(c, bases[i], 1e-6, 1e12, used, &base, e))
             return -1;
         if (base != used)
-            return fail(e, "%s: %s %g differs from the base %g that stands elsewhere or by default", config_path(c), bases[i],
+            return fail(e, "%s: %s %g differs from the base %g that is given elsewhere or by default", config_path(c), bases[i],
                         base, used);
     }
     for (int l = 0; l < d->layers; l++)

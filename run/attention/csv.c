@@ -22,24 +22,22 @@ static const struct csv_column columns[] = {
         attention_csv_row, attention_erf, "tokens",
         "the smallest window that holds a share above 1 - epsilon of the attention: its mean over segments and the queries of "
         "their second half, by distance"),
-    CSV_OPTIONAL(
-        attention_csv_row, trf, "tokens",
-        "the same of the series of exp(bias): an upper end where it is not an exact integer, inf where it diverges; empty: there "
-        "is no series"),
-    CSV_OPTIONAL(attention_csv_row, trf_length, "tokens", "the same of its first L-1 terms; empty: there is no series"),
+    CSV_OPTIONAL(attention_csv_row, trf, "tokens",
+                 "the same for the series of exp(bias): an upper bound if it is not an exact integer, inf if it diverges; empty: "
+                 "there is no series"),
+    CSV_OPTIONAL(attention_csv_row, trf_length, "tokens", "the same for its first L-1 terms; empty: there is no series"),
     CSV_COLUMN(attention_csv_row, verdict, "", "converges, diverges, undecided or not applicable"),
     CSV_COLUMN(attention_csv_row, segments, "", "segments that were measured"),
-    CSV_COLUMN(attention_csv_row, excluded, "", "those of them that are left out: attention that is not finite"),
+    CSV_COLUMN(attention_csv_row, excluded, "", "segments left out because their attention is not finite"),
 };
 
 const struct csv_layout attention_csv = {
     .file = "attention.csv",
     .origin = "`reach erf --attention` and `reach merge`",
     .row = "a model, layer, head and epsilon",
-    .units =
-        "layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share above 1 - "
-        "epsilon of the attention (its mean over segments and the queries of their second half, by distance), of the series of "
-        "exp(bias), and of its first L-1 terms; trf: an upper end where it is not an exact integer",
+    .units = "layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share above 1 - "
+             "epsilon of the attention (its mean over segments and the queries of their second half, by distance), of the series "
+             "of exp(bias), and of its first L-1 terms; trf: an upper bound if it is not an exact integer",
     .columns = columns,
     .count = sizeof columns / sizeof *columns,
 };

@@ -54,9 +54,9 @@ struct summary_row {
 static const struct csv_column summary_columns[] = {
     CSV_COLUMN(summary_row, model, "", "name of the model"),
     CSV_COLUMN(summary_row, segments, "", "segments that were measured"),
-    CSV_COLUMN(summary_row, excluded, "", "those of them that are left out: norms that are not finite, or sum to zero"),
+    CSV_COLUMN(summary_row, excluded, "", "segments left out because their norms are not finite, or sum to zero"),
     CSV_COLUMN(summary_row, length, "tokens", "of a segment, the target included"),
-    CSV_COLUMN(summary_row, threshold, "", "share of the norms that the field holds more than"),
+    CSV_COLUMN(summary_row, threshold, "", "the field holds more than this share of the norms"),
     CSV_COLUMN(summary_row, erf, "tokens",
                "the field: the smallest number of most recent tokens with a share above the threshold"),
     CSV_COLUMN(summary_row, erf_lo, "tokens", "lower end of its 95 % bootstrap interval over segments"),
@@ -65,19 +65,19 @@ static const struct csv_column summary_columns[] = {
     CSV_COLUMN(summary_row, erf_q10, "tokens", "10 % quantile of the fields of single segments"),
     CSV_COLUMN(summary_row, erf_median, "tokens", "their median"),
     CSV_COLUMN(summary_row, erf_q90, "tokens", "their 90 % quantile"),
-    CSV_COLUMN(summary_row, sink_share, "", "share of the first tokens, as many as --sink says"),
+    CSV_COLUMN(summary_row, sink_share, "", "share of the first tokens; --sink sets how many"),
     CSV_COLUMN(summary_row, erf_without_sink, "tokens", "the field without those tokens; 0: nothing else has a share"),
     CSV_COLUMN(summary_row, mean_logprob, "nats", "mean log p of the target over the segments that are used"),
     CSV_COLUMN(summary_row, ppl, "", "exp(-mean_logprob)"),
-    CSV_COLUMN(summary_row, target, "tokens", "position of the target, from 1; as length"),
+    CSV_COLUMN(summary_row, target, "tokens", "position of the target, from 1; the same as length"),
     CSV_COLUMN(summary_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
     CSV_COLUMN(summary_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
-    CSV_OPTIONAL(summary_row, growth, "",
-                 "exponent x of ERF ~ n^x in the inputs n: the slope of ln ERF over ln n, n of a quarter, a half and all of the "
-                 "tokens of a segment (`--growth`); in rows of whole segments at the embeddings, empty where these lengths were "
-                 "not measured"),
+    CSV_OPTIONAL(
+        summary_row, growth, "",
+        "exponent x of ERF ~ n^x in the inputs n: the slope of ln ERF over ln n, n of a quarter, a half and all of the tokens of "
+        "a segment (`--growth`); in rows of whole segments at the embeddings, empty if these lengths were not measured"),
     CSV_OPTIONAL(summary_row, growth_lo, "",
-                 "lower end of its 95 % bootstrap interval over segments; empty where the lengths are not paired"),
+                 "lower end of its 95 % bootstrap interval over segments; empty if the lengths are not paired"),
     CSV_OPTIONAL(summary_row, growth_hi, "", "its upper end"),
 };
 

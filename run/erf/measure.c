@@ -36,7 +36,7 @@ static int explain_unusable(const struct erf_model *m, size_t target, struct eng
         return fail(e, "%s: none of %zu segments is usable: the output of the embedding is not finite (expected finite numbers)",
                     path, m->segments.count);
     return fail(e,
-                "%s: none of %zu segments is usable: the output of layer %d of %d is not finite, the first to be so (expected "
+                "%s: none of %zu segments is usable: the output of layer %d of %d is the first that is not finite (expected "
                 "finite numbers)",
                 path, m->segments.count, layer + 1, layers);
 }

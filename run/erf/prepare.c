@@ -33,7 +33,7 @@ static int take_shard(struct erf_model *m, const struct erf_options *o, struct e
         return 0;
     count = erf_shard(&m->first, s->count, (size_t)o->shard, (size_t)o->shards);
     if (!count)
-        return fail(e, "%s: shard %ld/%ld holds no segment, because there are %zu (expected at most as many shards)",
+        return fail(e, "%s: shard %ld/%ld would hold no segment, because there are only %zu (expected at most that many shards)",
                     m->argument->path, o->shard, o->shards, s->count);
     memmove(s->ids, s->ids + m->first * s->length, count * s->length * sizeof *s->ids);
     memmove(s->start, s->start + m->first, count * sizeof *s->start);
@@ -93,8 +93,8 @@ static int count_layers(struct erf_model *m, const struct erf_options *o, struct
     int layers = m->decoder->layers;
 
     if (o->layer >= layers)
-        return fail(e, "%s: has %d layers, and the inputs of blocks are counted from 0 (expected --layer 0 to %d, or all)",
-                    m->argument->path, layers, layers - 1);
+        return fail(e, "%s: has %d layers, which are counted from 0 (expected --layer 0 to %d, or all)", m->argument->path,
+                    layers, layers - 1);
     m->layer_count = o->layer == LAYER_ALL ? (size_t)layers : o->layer > 0 ? 2 : 1;
     return 0;
 }

@@ -93,7 +93,7 @@ static int take_record(void *context, const struct journal_record *record)
 static void tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
 {
     if (found->damaged)
-        progress_warning(r->progress, "%s: %zu of %zu records %s passed over: %s (what %s held is measured again)", path,
+        progress_warning(r->progress, "%s: %zu of %zu records %s skipped: %s (what %s held is measured again)", path,
                          found->damaged, found->damaged + found->records, found->damaged == 1 ? "is" : "are",
                          found->damaged == 1 ? "its checksum is wrong" : "their checksums are wrong",
                          found->damaged == 1 ? "it" : "they");

@@ -6,13 +6,12 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(explain_row, distance, "tokens", "from the last input"),
     CSV_COLUMN(explain_row, id, "", "its token id"),
     CSV_OPTIONAL(explain_row, piece, "",
-                 "its text, with \\\\ for a backslash, \\n, \\t, \\r, \\x1B or \\u202E for what has no picture, \\xE2 for a byte "
-                 "that is no "
-                 "UTF-8; empty where the id has no text"),
-    CSV_COLUMN(explain_row, norm, "", "of the gradient, or of the attribution, as `reach erf` has it"),
+                 "its text, with \\\\ for a backslash, \\n, \\t, \\r, \\x1B or \\u202E for a character that cannot be shown, "
+                 "\\xE2 for a byte that is not UTF-8; empty if the id has no text"),
+    CSV_COLUMN(explain_row, norm, "", "of the gradient, or of the attribution, as in `reach erf`"),
     CSV_COLUMN(explain_row, share, "", "of the norm in the sum of all"),
     CSV_COLUMN(explain_row, cumulative, "", "sum of the shares from this position on"),
-    CSV_COLUMN(explain_row, rank, "", "place by falling share, from 1; of equals the nearest is first"),
+    CSV_COLUMN(explain_row, rank, "", "rank by decreasing share, from 1; of equal shares the nearest comes first"),
     CSV_COLUMN(explain_row, line, "", "of the text that the token begins in, from 1"),
 };
 

@@ -88,7 +88,7 @@ static int take_segment(struct explanation *x, struct result *r, const struct ex
         return -1;
     if (!m->tokens)
         return fail(
-            e, "%s: holds no token ids, as results did not before they were kept (expected one of this version of `reach erf`)",
+            e, "%s: holds no token ids, because an older version wrote it (expected a result of this version of `reach erf`)",
             path);
     if (o->segment > m->segments)
         return fail(e, "%s: --segment %zu: %s has %zu segments (expected 1 to %zu)", path, o->segment, m->name, m->segments,

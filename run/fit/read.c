@@ -156,8 +156,10 @@ int fit_read_csv(struct fit_run *r, const char *path, struct error *e)
     else if (t.kind == REPORT_TABLE && t.table.columns == 2)
         rc = read_pairs(r, &t, e);
     else
-        rc = fail(e, "%s: has %zu columns, and not those of curve.csv or bias.csv (expected one of these, or two columns t, y)",
-                  path, t.table.columns);
+        rc =
+            fail(e,
+                 "%s: has %zu columns, which are not those of curve.csv or bias.csv (expected one of these, or two columns t, y)",
+                 path, t.table.columns);
     report_close(&t);
     return rc;
 }

@@ -16,9 +16,7 @@ static int check_number(const struct shard *s, struct error *e)
     const struct result *r = &s->heads;
 
     if (!r->shards)
-        return fail(e,
-                    "%s: is not a shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)",
-                    s->path);
+        return fail(e, "%s: is not a shard (expected a result of reach erf --shard I/N; this one is whole already)", s->path);
     if (result_check_attributes(r, s->path, e) != 0)
         return -1;
     for (size_t i = 0; i < r->model_count; i++) {

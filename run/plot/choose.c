@@ -121,7 +121,7 @@ static int set_lengths(struct plot_run *r, int marked, struct error *e)
     if (lacking || marked)
         return 0;
     return fail(e, "--train-length: %s",
-                r->curve_count ? "the results say the training lengths themselves"
+                r->curve_count ? "the results state the training lengths themselves"
                                : "fields.gp marks those of models (expected a result of `reach erf` beside trf.csv)");
 }
 

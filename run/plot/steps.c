@@ -36,7 +36,7 @@ static int read_steps(struct plot_run *r, const char *text, struct error *e)
 
         if (!(isdigit((unsigned char)*p) || *p == '.') || tolower((unsigned char)p[1]) == 'x' || end == p ||
             (*end && *end != ',') || !isfinite(step) || !(step >= 0))
-            return fail(e, "--steps: \"%s\" (expected a number for each curve, with commas)", text);
+            return fail(e, "--steps: \"%s\" is not valid (expected a number for each curve, with commas)", text);
         if (i < r->curve_count)
             r->curves[i].step = step;
         p = end;

@@ -33,7 +33,7 @@ static int take_documents(struct ppl_model *m, size_t needed, int add, struct er
     struct document d;
 
     if (t->columns)
-        return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
+        return fail(e, "%s: is 2-D, with one document per row, and cannot be divided at --boundary (expected a 1-D stream)",
                     t->name ? t->name : "tokens");
     for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.bounds.boundary);)
         if (!add)

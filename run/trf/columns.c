@@ -31,13 +31,13 @@ const struct csv_layout trf_csv = {
 static const struct csv_column rotary_columns[] = {
     CSV_COLUMN(rotary_row, formula, "", "the argument: its NAME, a checkpoint's name, or the rotation as it was written"),
     CSV_OPTIONAL(rotary_row, layer, "", "of a checkpoint, from 1; empty otherwise"),
-    CSV_OPTIONAL(rotary_row, inputs, "tokens", "inputs that the frequencies are for; empty where they do not go by that"),
+    CSV_OPTIONAL(rotary_row, inputs, "tokens", "inputs that the frequencies are for; empty if they do not depend on that"),
     CSV_COLUMN(rotary_row, turned, "", "pairs of dimensions of a head that are turned, one cosine each"),
     CSV_COLUMN(rotary_row, still, "", "pairs that are not: 1 each at every distance"),
     CSV_COLUMN(rotary_row, verdict, "",
                "of the sum, proved: `below` 0 at that distance and nowhere before; `not below` 0 before it; `never` below 0; "
                "`undecided`: indistinguishable from 0 there, and not below it before"),
-    CSV_OPTIONAL(rotary_row, distance, "tokens", "where that is so; empty for `never`"),
+    CSV_OPTIONAL(rotary_row, distance, "tokens", "the distance that the verdict is about; empty for `never`"),
     CSV_OPTIONAL(rotary_row, window, "tokens", "keys that the layer attends to; empty: all of them"),
     CSV_OPTIONAL(rotary_row, train_length, "tokens", "the length that the model was trained on; empty: not known"),
     CSV_COLUMN(rotary_row, slowest, "radians per token", "the smallest frequency of the pairs that are turned"),
@@ -55,7 +55,7 @@ static const struct csv_column rotary_columns[] = {
 const struct csv_layout rotary_csv = {
     .file = "rotary.csv",
     .origin = "`reach trf -o DIR` of arguments with rotary positions",
-    .row = "an argument, a layer, and inputs where the frequencies go by them",
+    .row = "an argument, a layer, and inputs if the frequencies depend on them",
     .units =
         "inputs, distance, window, train_length, quarter_turn, whole_turn and incoherent in tokens, slowest in radians per "
         "token; distance: the first at which the sum over pairs of cos(distance frequency) is below 0 (arXiv:2405.14591), as "

@@ -91,7 +91,7 @@ static int keep(const struct measured *m, size_t first, size_t count, struct err
 
     for (size_t i = first; i < first + count; i++)
         if (!isfinite(v->nll[i]))
-            return fail(e, "%s: --validate: log p of a target is not finite where inputs are changed (expected finite numbers)",
+            return fail(e, "%s: --validate: log p of a target is not finite with changed inputs (expected finite numbers)",
                         m->argument->path);
     if (journal_append(m->journal, &record, e) != 0)
         return -1;

@@ -17,7 +17,7 @@ int validate_room(const struct measured *m, struct journal_sizes *most, struct e
     struct validation *v;
 
     if (s->count < 2)
-        return fail(e, "--validate: %s has %zu segment (expected two at least: inputs of one take the place of another's)",
+        return fail(e, "--validate: %s has %zu segment (expected at least two: inputs of one replace those of another)",
                     m->argument->name, s->count);
     v = m->out->validation = calloc(1, sizeof *v);
     if (!v)

@@ -19,7 +19,7 @@ static const struct csv_column columns[] = {
         "truncated: only the last inputs are read; replaced: all before them are those of another segment; single: one input "
         "is that of another segment"),
     CSV_COLUMN(validation_csv_row, tokens, "tokens",
-               "inputs that stay, the last ones; of single: the nearest of its octave, counted from the target, which is 0"),
+               "last inputs that stay; with single: the nearest input of the octave, counted from the target, which is 0"),
     CSV_COLUMN(validation_csv_row, tests, "", "segments that were tested, of which each has one target"),
     CSV_COLUMN(validation_csv_row, nll_change, "nats", "-log p of the target minus that with all inputs, mean over the tests"),
     CSV_OPTIONAL(validation_csv_row, nll_change_lo, "nats",
@@ -30,18 +30,17 @@ static const struct csv_column columns[] = {
     CSV_OPTIONAL(validation_csv_row, size_hi, "nats", "its upper end"),
     CSV_COLUMN(validation_csv_row, gradient, "",
                "share of the gradient's norm of the inputs before those that stay, 1 - c; of single: of one input of the octave"),
-    CSV_COLUMN(validation_csv_row, within, "nats", "what is taken as no change; alike in all rows"),
+    CSV_COLUMN(validation_csv_row, within, "nats", "largest change that counts as none; the same in all rows"),
     CSV_COLUMN(validation_csv_row, enough, "tokens",
-               "inputs, of those tried or all, from which on replacing the rest changes the loss no more: size of replaced; "
-               "alike in all rows of a model, and so are the columns after it"),
+               "last inputs, of the numbers tried or all, from which on replacing the rest no longer changes the loss (size of "
+               "replaced); the same in all rows of a model, as are the columns after it"),
     CSV_OPTIONAL(validation_csv_row, enough_lo, "tokens", "by the lower ends of the intervals of size; empty for a single test"),
     CSV_OPTIONAL(validation_csv_row, enough_hi, "tokens", "by their upper ends"),
     CSV_COLUMN(validation_csv_row, enough_gradient, "",
                "share of the gradient of this many inputs: the q of an ERF(q) of that size"),
     CSV_OPTIONAL(validation_csv_row, correlation, "",
-                 "rank correlation of norm and size of the change over the inputs that are replaced one at a time, mean over the "
-                 "tests; empty "
-                 "where there is none"),
+                 "rank correlation of norm and size of the change over the inputs that are replaced one at a time, mean over "
+                 "the tests; empty if it does not exist"),
     CSV_OPTIONAL(validation_csv_row, correlation_lo, "", "lower end of its 95 % interval over the tests"),
     CSV_OPTIONAL(validation_csv_row, correlation_hi, "", "its upper end"),
     CSV_OPTIONAL(validation_csv_row, octaves, "", "the same within octaves of the distance, mean over octaves and tests"),
