@@ -79,7 +79,7 @@ void erf_notes(FILE *f, const struct result *r)
             put_completeness(f, m);
     }
     if (saturated)
-        fprintf(f, ">= %zu: saturated: all tokens are needed, and the field may be longer (a larger --length may show it)\n",
+        fprintf(f, ">= %zu: saturated; all tokens are needed, and the field may be longer (a larger --length may show it)\n",
                 r->length - 1);
     erf_note_rule(f, r);
 }

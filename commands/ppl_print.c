@@ -120,8 +120,8 @@ static int print_gain(const struct ppl_run *r)
         return -1;
     table_caption(t, "nats that a context gains over the next shorter one, and nats that are left to gain at the longest; shares "
                      "of the targets");
-    table_cells(t, (const char *const[]){"model", "context", "pays", "95 % interval", "left", "95 % interval", "needed", "enough",
-                                         NULL});
+    table_cells(t, (const char *const[]){"model", "context", "gains", "95 % interval", "left", "95 % interval", "needed",
+                                         "enough", NULL});
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++) {
             const struct ppl_result *at = &r->models[i].results[j];

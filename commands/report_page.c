@@ -31,8 +31,8 @@ static void text_cell(struct table *t, const char *text)
 static struct table *cards(const struct result *r)
 {
     enum { TEXTS = 7, NUMBERS = 7 };
-    static const char *const texts[TEXTS] = {"checkpoint",          "digest",           "family", "position encoding", "adapter",
-                                             "keys not understood", "taken for granted"},
+    static const char *const texts[TEXTS] = {"checkpoint",          "digest", "family", "position encoding", "adapter",
+                                             "keys not understood", "assumed"},
                              *const numbers[NUMBERS] = {"trained on (tokens)", "layers",     "heads",     "heads of keys",
                                                         "head size",           "model size", "vocabulary"};
     char *alignment = calloc(r->model_count + 2, 1);
@@ -199,7 +199,7 @@ static const char *title_of(const struct report_source *s)
                                          [REPORT_CURVES] = "How far back it looks: curves",
                                          [REPORT_LADDER] = "How far back it looks: fields",
                                          [REPORT_PERPLEXITY] = "Perplexity by context",
-                                         [REPORT_GAIN] = "Context that pays",
+                                         [REPORT_GAIN] = "Context that helps",
                                          [REPORT_VALIDATION] = "What the loss depends on",
                                          [REPORT_FIELDS] = "Theoretical receptive fields",
                                          [REPORT_BIASES] = "Position biases",

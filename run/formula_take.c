@@ -12,10 +12,10 @@ int formula_set_names(const char *assignment, const char *name)
     return strncmp(assignment, name, length) == 0 && assignment[length + strspn(assignment + length, " \t")] == '=';
 }
 
-/* "NAME of delta, k", "no formula has any". */
+/* "NAME one of delta, k", "no formula has any". */
 static const char *list_parameters(char *out, size_t size, const struct formula_argument *all, int count)
 {
-    size_t at = (size_t)snprintf(out, size, "NAME of ");
+    size_t at = (size_t)snprintf(out, size, "NAME one of ");
     int any = 0;
 
     for (int k = 0; k < count; k++)
@@ -26,7 +26,7 @@ static const char *list_parameters(char *out, size_t size, const struct formula_
                 const char *name = f->parameters[q].name;
                 int known = 0;
 
-                for (const char *found = out + 8; any && !known && (found = strstr(found, name)); found++) /* a whole name */
+                for (const char *found = out + 12; any && !known && (found = strstr(found, name)); found++) /* a whole name */
                     known = found[-1] == ' ' && (found[strlen(name)] == ',' || !found[strlen(name)]);
                 if (!known && at + strlen(name) + 3 < size)
                     at += (size_t)snprintf(out + at, size - at, "%s%s", any++ ? ", " : "", name);

@@ -117,7 +117,7 @@ static void slips_are_guessed(void **state)
     expect("trf kerple_lgo", 2, "did you mean kerple_log");
     expect("erf m --text text --bias alibbi(delta=2)", 2, "did you mean: alibi");
     expect("erf m --text text --bias alibi(delt=2)", 2, "it takes: delta=0");
-    expect("trf alibi sandwich --set delt=1", 2, "NAME of delta");
+    expect("trf alibi sandwich --set delt=1", 2, "NAME one of delta");
     expect("trf t --set x=1", 2, "no formula has a parameter");
     expect("ppl m --text text --protocol slidng", 2, "expected last, nonoverlapping, sliding or cached");
 }

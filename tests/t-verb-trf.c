@@ -535,7 +535,8 @@ static void formulas_from_a_table(void **state)
     csv_table_free(&t);
     write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
     expect("trf @forms.csv", 0, "-p*t, p=0.5");
-    expect("trf @forms.csv --set q=3", 2, "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME of p)");
+    expect("trf @forms.csv --set q=3", 2,
+           "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME one of p)");
     write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
     expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
     write_text("forms.csv", "formula,p\n-p*t,\n");

@@ -346,7 +346,7 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
         known = 1;
     } else if (is_type1(k, f->pool, f->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
-        snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps), of the integral in place of the sum");
+        snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps), of the integral instead of the sum");
         known = 1;
     }
     return known && isfinite(*value);

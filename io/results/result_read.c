@@ -137,8 +137,8 @@ static int check_segment(const struct result_model *m, const struct result_field
     }
     return is_number ? 0
                      : fail(e,
-                            "%s: %s, target %zu, layer %zu: the status of segment %zu is 1, and its norms and log p are not such "
-                            "as are used (expected 2)",
+                            "%s: %s, target %zu, layer %zu: the status of segment %zu is 1, but its norms and log p are not "
+                            "usable (expected 2)",
                             path, m->name, f->target, f->layer, i);
 }
 

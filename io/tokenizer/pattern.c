@@ -178,7 +178,7 @@ static int translate_class(struct translation *t)
             return refuse(t, "&& in a class");
         if (*t->at == '[') {
             if (t->at[-1] == '-' || ++depth > NESTING_MAX)
-                return refuse(t, "classes nested so");
+                return refuse(t, "classes nested in this way");
             t->at++;
         } else if (*t->at == ']') {
             if (--depth == 0)

@@ -540,7 +540,7 @@ static int read_baichuan(struct decoder *d, struct error *e)
                                      {first, 0, "the class is BaiChuanForCausalLM"}};
     const struct hint generation[] = {{vocabulary == 64000, 0, "vocab_size is 64000"},
                                       {vocabulary == 125696, 1, "vocab_size is 125696"},
-                                      {config_has(c, "z_loss_weight"), 1, "z_loss_weight is there"},
+                                      {config_has(c, "z_loss_weight"), 1, "z_loss_weight is given"},
                                       {first, 0, "the class is BaiChuanForCausalLM"}};
     const struct hint *why[2];
     if (follow(

@@ -102,8 +102,8 @@ static int check_segments(const struct shard *s, const struct result_model *m, c
 
         if (usable != (f->status[i] == SEGMENT_DONE))
             rc = fail(e,
-                      "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s such as are "
-                      "used (expected %s)",
+                      "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s usable "
+                      "(expected %s)",
                       s->path, m->name, n + 1, f->layer, i, f->status[i], usable ? "" : " not", usable ? "1" : "2");
     }
     free(share);
