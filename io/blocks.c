@@ -2,8 +2,8 @@
 
 #include "io/half.h"
 
-/* Each function widens one block. Operations are in the order of the Python package's: every product and every difference is
- * rounded to float32 by itself. */
+/* Each function widens one block. Operations are in the order of the Python package's: every
+ * product and every difference is rounded to float32 separately. */
 
 static void widen_q4_0(float *restrict out, const unsigned char *restrict b)
 {
@@ -51,7 +51,7 @@ static void widen_q8_0(float *restrict out, const unsigned char *restrict b)
         out[i] = d * (float)(signed char)b[2 + i];
 }
 
-/* 16 groups of 16, each with 4 bits of scale and 4 of minimum; d, dmin behind. */
+/* 16 groups of 16, each with 4 bits of scale and 4 of minimum; then d, dmin. */
 static void widen_q2_k(float *restrict out, const unsigned char *restrict b)
 {
     const unsigned char *packed = b + 16;
@@ -64,7 +64,8 @@ static void widen_q2_k(float *restrict out, const unsigned char *restrict b)
     }
 }
 
-/* 16 groups of 16: a mask of third bits (0: less 4), two bits each, 6 bits of scale (less 32) in 12 bytes, d. */
+/* 16 groups of 16: a mask of third bits (0: minus 4), two bits each, 6 bits of scale (minus 32) in
+ * 12 bytes, d. */
 static void widen_q3_k(float *restrict out, const unsigned char *restrict b)
 {
     const unsigned char *mask = b, *packed = b + 32, *scales = b + 96;
@@ -78,8 +79,8 @@ static void widen_q3_k(float *restrict out, const unsigned char *restrict b)
     }
 }
 
-/* Scale and minimum of group g of 8, 6 bits each in 12 bytes: those of the first four groups whole, of the others the lower bits
- * apart from the upper two. */
+/* Scale and minimum of group g of 8, 6 bits each in 12 bytes: those of the first four groups whole,
+ * of the others the lower bits separate from the upper two. */
 static void read_scales(int *scale, int *least, const unsigned char *packed, int g)
 {
     if (g < 4) {

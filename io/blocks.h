@@ -1,7 +1,7 @@
-/* Quantised weights: blocks of small integers with scales, as GGUF files hold them.
+/* Quantised weights: blocks of small integers with scales, as in GGUF files.
  *
- * Source of the layouts: ggml-org/ggml, ggml-common.h; of the arithmetic: the dequantisation of the gguf Python package, in
- * float32, one operation after the other. The same bits come out. */
+ * Source of the layouts: ggml-org/ggml, ggml-common.h; of the arithmetic: the dequantisation of the
+ * gguf Python package, in float32, one operation after the other. The results are bitwise equal. */
 #ifndef REACH_IO_BLOCKS_H
 #define REACH_IO_BLOCKS_H
 

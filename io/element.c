@@ -42,7 +42,7 @@ const char *element_name(enum element type)
     return types[type].name;
 }
 
-/* Elements of a block, at most; returns how many: from `first` on, to the end of its block. */
+/* Gets the elements from `first` to the end of its block; returns how many. */
 static size_t widen_rest(float *out, const void *data, enum element type, size_t first, size_t count)
 {
     float whole[BLOCK_ELEMENTS_MAX];

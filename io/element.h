@@ -11,7 +11,7 @@ enum element {
     ELEMENT_F32,
     ELEMENT_F16,
     ELEMENT_BF16,
-    /* quantised: blocks of elements that lie side by side in a row (io/blocks.h); their values are floats */
+    /* quantised: blocks of adjacent elements of a row (io/blocks.h); their values are floats */
     ELEMENT_Q4_0,
     ELEMENT_Q4_1,
     ELEMENT_Q5_0,
@@ -23,8 +23,8 @@ enum element {
     ELEMENT_Q5_K,
     ELEMENT_Q6_K,
     ELEMENT_MXFP4,
-    /* quantised, with scales in other tensors: data point to a struct scaled (io/scaled.h), and do not move with the first
-       element */
+    /* quantised, with scales in other tensors: data points to a struct scaled (io/scaled.h), and
+     * does not move with the first element */
     ELEMENT_FP8,
     ELEMENT_INT8,
     ELEMENT_NF4,
@@ -42,32 +42,34 @@ static inline int element_is_scaled(enum element type)
     return type >= ELEMENT_FP8;
 }
 
-/* Bytes of one element: 8, 4, 2, 2; of quantised types, of a block; 0 of those with scales. */
+/* Bytes of one element: 8, 4, 2, 2; for quantised types bytes of a block; 0 for those with
+ * scales. */
 size_t element_size(enum element type);
-/* Elements of a block: 1, or 32 or 256 of quantised types without scales. */
+/* Elements of a block: 1, or 32 or 256 for quantised types without scales. */
 size_t element_block(enum element type);
-/* Bytes of that many elements, which are whole blocks; bytes before the element of that index, which begins one. */
+/* Bytes of `count` elements, which must be whole blocks; so also the offset of element `count`. */
 size_t element_bytes(enum element type, size_t count);
 /* "f64", "f32", "f16", "bf16", "Q4_0". */
 const char *element_name(enum element type);
 
-/* The `index`-th element behind `data` (any alignment), exactly, as a double. */
+/* The element at `index` from `data` (any alignment), exactly, as a double. */
 double element_read(const void *data, enum element type, size_t index);
 
-/* x rounded to the nearest number of the type, ties to even; beyond its range infinite. Not of quantised types. */
+/* x rounded to the nearest number of the type, ties to even; infinite beyond its range. Not for
+ * quantised types. */
 double element_round(double x, enum element type);
 
-/* dst[i] = (float)src[i], i < count; src may have any alignment, and begins a block, or a tensor with scales. f64 is rounded to
- * nearest; the others are exact. */
+/* dst[i] = (float)src[i], i < count; src may have any alignment, and is the start of a block, or of
+ * a tensor with scales. f64 is rounded to nearest; the others are exact. */
 void element_widen_f32(float *dst, const void *src, enum element type, size_t count);
 /* The same in double, always exact. */
 void element_widen_f64(double *dst, const void *src, enum element type, size_t count);
-/* The same of the elements first .. first + count behind `data`, wherever in a block they begin. */
+/* The same for elements first .. first + count of `data`, also from the middle of a block. */
 void element_run_f32(float *dst, const void *data, enum element type, size_t first, size_t count);
 void element_run_f64(double *dst, const void *data, enum element type, size_t first, size_t count);
 
-/* x rounded to the nearest number of bf16, ties to even, beyond its range infinite; a NaN stays one. Inline so that loops
- * vectorize. */
+/* x rounded to the nearest number of bf16, ties to even, infinite beyond its range; NaN stays NaN.
+ * Inline so that loops vectorize. */
 static inline float float_round_bf16(float x)
 {
     uint32_t bits, nan;

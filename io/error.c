@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names come from files: what could move a terminal's cursor, turn its text or end the line is spelt out. */
+/* Names come from files: characters that a terminal might obey, and line ends, are spelled out. */
 static void spell_out(char *out, size_t size, const char *text)
 {
     struct glyph g;
@@ -22,7 +22,7 @@ static void spell_out(char *out, size_t size, const char *text)
     out[at] = '\0';
 }
 
-/* Copies a message that may be too long: the middle goes, because the file stands first and the reason last. */
+/* Copies a message that may be too long: cuts the middle (the file is first, the reason last). */
 static void copy_shortened(char *out, size_t size, const char *text)
 {
     static const char gap[] = " ... ";

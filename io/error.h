@@ -1,7 +1,8 @@
 /* Messages from library code to the command that prints them.
  *
- * A function that can fail returns 0 or -1 (or a pointer, NULL on failure) and leaves one line in an `error`; it never prints and
- * never exits. The message names the file or thing first, then what is wrong, then in parentheses what was expected. */
+ * A function that can fail returns 0 or -1 (or a pointer, NULL on failure) and leaves one line in
+ * an `error`; it never prints and never exits. The message names the file or thing first, then what
+ * is wrong, then in parentheses what was expected. */
 #ifndef REACH_IO_ERROR_H
 #define REACH_IO_ERROR_H
 
@@ -12,8 +13,8 @@ struct error {
     char text[768];
 };
 
-/* Writes the message (what has no picture spelt out as in io/glyph.h, a long one shortened in its middle) and returns -1. `e`
- * may be NULL. */
+/* Writes the message (unprintable characters spelled out as in io/glyph.h, a long message shortened
+ * in the middle) and returns -1. `e` may be NULL. */
 int fail(struct error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* fail() for memory: "out of memory (N bytes for WHAT)". */

@@ -64,7 +64,7 @@ void glyphs_write(FILE *f, const char *bytes, size_t size)
 char *glyphs_of(const char *text)
 {
     size_t size = strlen(text), at = 0;
-    char *out = malloc(size * (sizeof((struct glyph *)0)->text - 1) + 1); /* every byte spelt as long as any can be */
+    char *out = malloc(size * (sizeof((struct glyph *)0)->text - 1) + 1); /* enough for the longest spellings */
     struct glyph g;
 
     for (size_t i = 0; out && i < size; at += strlen(g.text)) {

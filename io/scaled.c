@@ -9,8 +9,8 @@ static float load_float(const unsigned char *p, size_t index)
     return float_of(load32(p + 4 * index));
 }
 
-/* Quantiles of the normal distribution (Dettmers et al. 2023), and numbers of a sign, two bits of exponent and one of fraction,
- * both with 1 as the largest. */
+/* Quantiles of the normal distribution (Dettmers et al. 2023), and numbers with a sign, two bits of
+ * exponent and one of fraction; the largest is 1 in both. */
 static const float normal_float[CODES_OF_FOUR_BITS] = {-1.0f,
                                                        -0.6961928009986877f,
                                                        -0.5250730514526367f,
@@ -30,7 +30,7 @@ static const float normal_float[CODES_OF_FOUR_BITS] = {-1.0f,
 static const float short_float[CODES_OF_FOUR_BITS] = {0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
                                                       0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
 
-/* A sign, two bits of exponent, of which 0 is for fractions of 1 alone, and one of fraction. */
+/* A sign, two bits of exponent, where 0 is only for fractions of 1, and one of fraction. */
 static const float e2m1[CODES_OF_FOUR_BITS] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,  4.0f,  6.0f,
                                                -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f};
 
@@ -54,7 +54,8 @@ size_t scaled_codes_in_byte(enum element type)
     return type == ELEMENT_NF4 || type == ELEMENT_FP4 || type == ELEMENT_E2M1 ? 2 : 1;
 }
 
-/* E4M3: a sign, four bits of exponent, of which 0 is for fractions of 2^-6 alone, and three of fraction. There is no infinity. */
+/* E4M3: a sign, four bits of exponent, where 0 is only for fractions of 2^-6, and three of
+ * fraction. There is no infinity. */
 #define E4M3_EXPONENT(c) ((c) >> 3 & 15)
 #define E4M3(c) \
     (((c)&127) == 127 ? NAN \

@@ -1,35 +1,38 @@
-/* Matrices that a file holds as codes, of a byte or of four bits, with the scales of their blocks in tensors beside them.
+/* Matrices stored as codes, of a byte or of four bits, with the scales of their blocks in other
+ * tensors.
  *
- * The arithmetic is that of the packages that write them, in float32, one operation after the other, and the same bits come out:
- * FP8 of transformers' Fp8Dequantize, E2M1 of its convert_moe_packed_tensors, the others of bitsandbytes' dequantize_4bit and
+ * The arithmetic is that of the packages that write them, in float32, one operation after the
+ * other, with bitwise equal results: FP8 of transformers' Fp8Dequantize, E2M1 of its
+ * convert_moe_packed_tensors, the others of bitsandbytes' dequantize_4bit and
  * int8_vectorwise_dequant. */
 #ifndef REACH_IO_SCALED_H
 #define REACH_IO_SCALED_H
 
 #include "io/element.h"
 
-/* What the scales are: floats, bf16, powers of two as a byte of exponent, or (double quantisation) a byte that picks a number of
- * a table, times the scale of its own block, plus an offset. */
+/* The kinds of scales: floats, bf16, powers of two as a byte of exponent, or (double quantisation)
+ * a byte that is an index into a table, times the scale of its own block, plus an offset. */
 enum scale { SCALE_F32, SCALE_BF16, SCALE_E8M0, SCALE_NESTED };
 
 enum { SCALE_TABLE = 256, CODES_OF_FOUR_BITS = 16 };
 
-/* What the `data` of a tensor or view of a type with scales point to; no pointer of it has any alignment. */
+/* What `data` of a tensor or view of a type with scales points to; its pointers may have any
+ * alignment. */
 struct scaled {
-    const unsigned char *codes; /* in row-major order; of two in a byte the first is in the upper half, of E2M1 in the lower */
+    const unsigned char *codes; /* in row-major order; first of two in a byte: the upper half, for E2M1 the lower */
     const unsigned char *scales; /* row after row of blocks */
-    size_t columns; /* of the matrix; where blocks run on from row to row, all its elements */
+    size_t columns; /* of the matrix; if blocks continue across rows, all its elements */
     size_t block_rows, block_columns, blocks_across;
     enum scale scale;
-    const unsigned char *table, *table_scales; /* of nested scales: [SCALE_TABLE] floats; a float for table_block of them */
+    const unsigned char *table, *table_scales; /* for nested scales: [SCALE_TABLE] floats; a float for table_block of them */
     size_t table_block;
     float table_offset;
 };
 
-/* The block that holds an element, and the scale of a block. */
+/* The block of an element, and the scale of a block. */
 size_t scaled_block(const struct scaled *s, size_t index);
 float scaled_scale(const struct scaled *s, size_t block);
-/* Bytes of one scale, or of the byte that stands for it. */
+/* Bytes of one scale, or of its code byte. */
 size_t scaled_scale_size(enum scale scale);
 /* 1 or 2. */
 size_t scaled_codes_in_byte(enum element type);

@@ -1,4 +1,4 @@
-/* Lists of strings that others own. */
+/* Lists of borrowed strings. */
 #ifndef REACH_IO_TEXT_LIST_H
 #define REACH_IO_TEXT_LIST_H
 

@@ -36,7 +36,7 @@ static int make_room(struct token_texts *p, size_t count, size_t size, struct er
     return fail_memory(e, (double)count * (sizeof *p->id + sizeof *p->end) + (double)size, "the texts of tokens");
 }
 
-/* Behind all others: its id is the greatest. */
+/* After all others: its id is the greatest. */
 static void append(struct token_texts *p, struct token_text piece)
 {
     if (piece.size)

@@ -19,7 +19,7 @@
 
 enum { NAME_BYTES = 1024, ALIGNMENT = 64, SHOWN_MAX = 400 };
 
-/* An adapter on its way onto a base. */
+/* An adapter being merged onto a base. */
 struct merge {
     struct tensors *base, *adapter;
     const struct mapped *file; /* of the adapter */
@@ -30,9 +30,9 @@ struct merge {
     struct error *e;
 };
 
-/* -- what belongs to what -- */
+/* -- matching names -- */
 
-/* "a.b" without the end of the name that is `end`; 0: it has another. */
+/* "a.b": the name without the ending `end`; 0: it has another ending. */
 static int module_of(char module[NAME_BYTES + 1], const char *name, const char *end)
 {
     size_t length = strlen(name), cut = strlen(end);
@@ -42,8 +42,9 @@ static int module_of(char module[NAME_BYTES + 1], const char *name, const char *
     return 1;
 }
 
-/* Parts of names that releases of transformers have in memory, whose names adapters have, and others in the files of models; all
- * pairs of a line together, in either direction. `mark`: a part of some name of files that are meant; NULL: any. */
+/* Parts of names that releases of transformers use in memory, and so in adapters, and others in the
+ * files of models; all pairs of a line together, in either direction. `mark`: a part of some name
+ * in the files concerned; NULL: any. */
 static const struct {
     const char *mark, *pairs[9][2];
 } synonyms[] = {
@@ -71,7 +72,7 @@ static const struct {
       {"mlp.down_proj.", "mlp.c_proj."}}},
 };
 
-/* 1 if some name of the base has that part. */
+/* 1 if some name of the base contains that part. */
 static int has_part(const struct merge *m, const char *part)
 {
     for (size_t i = 0; i < tensors_count(m->base); i++)
@@ -80,7 +81,7 @@ static int has_part(const struct merge *m, const char *part)
     return 0;
 }
 
-/* Puts `to` in place of the first `from` that begins a part of the name, if there is one. */
+/* Replaces the first `from` that begins a part of the name, if any, by `to`. */
 static int substitute(char *name, const char *from, const char *to)
 {
     char rest[2 * NAME_BYTES];
@@ -95,7 +96,8 @@ static int substitute(char *name, const char *from, const char *to)
     return 0;
 }
 
-/* The tensor of that name; published files come without the first part of the names (transformer., model.) too. */
+/* The tensor of that name; published files also omit the first part of names (transformer.,
+ * model.). */
 static struct tensor *find_named(const struct merge *m, const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -122,7 +124,7 @@ static struct tensor *find_base(const struct merge *m, const char *module, const
     return found;
 }
 
-/* The tensor of the base that `name` of the adapter is for. */
+/* The tensor of the base for the adapter's `name`. */
 static struct tensor *target(const struct merge *m, const char *name, const char *module, const char *end)
 {
     struct tensor *found = find_base(m, module, end);
@@ -202,9 +204,9 @@ static int add_bias(struct merge *m, struct tensor *b, const char *module)
     return 0;
 }
 
-/* PEFT saves a module that was trained whole as MODULE.REST, and beside it, where the vocabulary was resized, as
- * MODULE.modules_to_save.REST and what it was before as MODULE.original_module.REST, which it does not read back. 1: the tensor
- * is such a copy; `name` becomes MODULE.REST. */
+/* PEFT saves a module that was trained whole as MODULE.REST and, if the vocabulary was resized,
+ * also as MODULE.modules_to_save.REST, with the earlier one as MODULE.original_module.REST, which
+ * it does not read back. 1: the tensor is such a copy; `name` becomes MODULE.REST. */
 static int is_copy(const struct merge *m, char *name)
 {
     static const char *const parts[] = {".modules_to_save.", ".original_module."};
@@ -220,7 +222,7 @@ static int is_copy(const struct merge *m, char *name)
     return 0;
 }
 
-/* A tensor that stands in place of the base's. */
+/* A tensor that replaces the base's. */
 static int replace(struct merge *m, const struct tensor *with, const char *name)
 {
     char module[NAME_BYTES + 1], text[2][64];
@@ -246,7 +248,7 @@ static int replace(struct merge *m, const struct tensor *with, const char *name)
     return 0;
 }
 
-/* 0, or -1. Tensors that replace others are taken at once, so that products come onto them. */
+/* 0, or -1. Takes replacing tensors at once, so that products are added to them. */
 static int take(struct merge *m, struct tensor *t)
 {
     const char *name = t->name + strlen(PREFIX);
@@ -285,7 +287,7 @@ static int by_target(const void *a, const void *b)
     return (x->onto > y->onto) - (x->onto < y->onto);
 }
 
-/* Matrices begin where vectors of any set may. */
+/* Matrices are aligned for the vectors of any set. */
 static size_t aligned(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -374,7 +376,7 @@ static int is_there(const char *folder, const char *name)
     return there;
 }
 
-/* "a, b": the folders in a folder that hold adapters, in the order of their names; how many there are. */
+/* "a, b": the folders in a folder that hold adapters, in order of name; returns how many. */
 static int adapters_within(char shown[SHOWN_MAX], const char *folder)
 {
     struct dirent **entries;
@@ -421,7 +423,7 @@ struct config *adapter_merge(struct tensors *base, const char *folder, const cha
              tensors_path(base));
     else if (access(path, F_OK))
         fail_folder(folder, e);
-    /* the second settles both files and the base's, whose numbers are about to be read */
+    /* the second call settles both files and the base's, before their numbers are read */
     else if ((m.file = store_map(base, weights, e)) && store_watch(base, path, e) == 0 && (config = config_open(path, e)) &&
              adapter_settings_read(&m.settings, config, e) == 0 && read_tensors(&m) == 0)
         result = merge(&m);

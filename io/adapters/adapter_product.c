@@ -5,7 +5,7 @@
 
 enum { PIECE = 512 };
 
-/* A matrix as doubles, transposed if asked for; caller frees. */
+/* A matrix as doubles, transposed if requested; caller frees. */
 static double *read_matrix(const struct tensor *t, int transposed, struct error *e)
 {
     size_t bytes, rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
@@ -29,8 +29,8 @@ static double *read_matrix(const struct tensor *t, int transposed, struct error 
     return out;
 }
 
-/* Element (i, j) is that of the base and scale times the sum over k, in this order, of left(i, k) right(k, j). Returns how many
- * of them are not finite. */
+/* Element (i, j) is the base's plus scale times the sum over k, in this order, of left(i, k)
+ * right(k, j). Returns how many are not finite. */
 static size_t add_product(void *out, const struct stored_type *type, const struct tensor *base, const double *left,
                           const double *right, size_t rank, double scale)
 {
@@ -61,7 +61,7 @@ static size_t add_product(void *out, const struct stored_type *type, const struc
     return bad;
 }
 
-/* The type that a merged tensor has. */
+/* The type of a merged tensor. */
 static const struct stored_type *merged_type(const struct tensor *t)
 {
     return stored_type_of(t->type == ELEMENT_F64 ? ELEMENT_F64 : ELEMENT_F32);

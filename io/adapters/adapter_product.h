@@ -4,8 +4,8 @@
 
 #include "io/tensors/store.h"
 
-/* left [rows, rank] times right [rank, columns], stored as it is or transposed, goes onto a tensor of the base. left NULL: rank 1
- * with rows of 1. */
+/* The product left [rows, rank] times right [rank, columns], stored as it is or transposed, which
+ * is added to a tensor of the base. left NULL: rank 1, left all ones. */
 struct product {
     struct tensor *onto;
     const struct tensor *left, *right;
@@ -13,11 +13,11 @@ struct product {
     double scale;
 };
 
-/* Bytes of the tensor that it makes; -1: more than can be counted. */
+/* Bytes of the resulting tensor; -1: the number overflows. */
 int product_bytes(size_t *bytes, const struct product *p) MUST_USE;
 
-/* Makes that tensor in `out`, zeroed memory of the base's, in place of the one it goes onto. Numbers that are not finite are an
- * error that names `file`, the adapter's. */
+/* Writes the tensor that replaces the base's to `out`, zeroed memory of the base. Numbers that are
+ * not finite are an error that names `file`, the adapter's. */
 int product_merge(const struct product *p, struct tensors *base, const struct mapped *file, void *out, struct error *e) MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
-/* Whether a pattern is for a module is decided as PEFT does: the regular expression (.*\.)?(KEY)$ from the begin of the module's
- * name, the first that matches. */
+/* Patterns are matched to modules as in PEFT: the first that matches the regular expression
+ * (.*\.)?(KEY)$ from the start of the module's name. */
 #include "io/adapters/adapter_settings.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -11,8 +11,8 @@
 
 enum { RANK_MAX = 1 << 20, MATCH_STEPS_MAX = 100000, MATCH_KIBIBYTES_MAX = 1024 };
 
-/* Keys that no number of the merged model depends on: files, training, how tensors came about, and which modules were trained,
- * which the tensors say. fan_in_fan_out too: the kind of the module decides, whatever is written there. */
+/* Keys that do not affect the merged model: files, training, the origin of tensors, and the trained
+ * modules, which the tensors show; also fan_in_fan_out, since the kind of module decides. */
 static const char *const harmless[] = {"auto_mapping",
                                        "base_model_name_or_path",
                                        "bias",
@@ -33,7 +33,7 @@ static const char *const harmless[] = {"auto_mapping",
                                        "target_modules",
                                        "task_type"};
 
-/* Beginnings that leave the base's weights as they were. */
+/* Prefixes of keys that leave the base's weights unchanged. */
 static const char *const inits[] = {"gaussian", "eva", "orthogonal"};
 
 static int is_listed(const char *const *list, size_t count, const char *text)
@@ -44,7 +44,7 @@ static int is_listed(const char *const *list, size_t count, const char *text)
     return 0;
 }
 
-/* null, false, 0, "", [] and {}: what Python takes for false. */
+/* null, false, 0, "", [] and {}: false in Python. */
 static int is_off(const json_t *value)
 {
     return json_is_null(value) || json_is_false(value) || (json_is_number(value) && json_number_value(value) == 0) ||
@@ -115,7 +115,7 @@ static int read_rules(struct adapter_rules *rules, struct config *c, const char 
     return 0;
 }
 
-/* *value of the first rule for the module, if there is one. */
+/* *value of the first rule that matches the module, if any. */
 static int apply_rules(double *value, const struct adapter_rules *rules, const char *module, struct error *e)
 {
     pcre2_match_data *data = rules->count ? pcre2_match_data_create(1, NULL) : NULL;

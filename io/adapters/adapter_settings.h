@@ -1,4 +1,4 @@
-/* adapter_config.json: how much of each pair of matrices is added. Private to io/. */
+/* adapter_config.json: the factor with which each pair of matrices is added. Private to io/. */
 #ifndef REACH_IO_ADAPTERS_ADAPTER_SETTINGS_H
 #define REACH_IO_ADAPTERS_ADAPTER_SETTINGS_H
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Values for modules whose names a pattern matches, in the order of the file. */
+/* Values for modules whose names match a pattern, in the order of the file. */
 struct adapter_rule {
     void *pattern;
     double value;
@@ -20,16 +20,17 @@ struct adapter_settings {
     double alpha;
     long rank;
     int root; /* 1: alpha is divided by the square root of the rank (rsLoRA) */
-    int has_bias; /* 1: what is added has a bias too */
+    int has_bias; /* 1: the adapter also adds a bias */
     struct adapter_rules ranks, alphas;
 };
 
-/* Reads LoRA's settings; every other kind of adapter, and every key that might change a number and is not off, is refused by
- * name. To be freed also on failure. */
+/* Reads LoRA's settings. Refuses, by name, every other kind of adapter and every active key that
+ * might change a number. The caller frees the settings, also after a failure. */
 int adapter_settings_read(struct adapter_settings *out, struct config *c, struct error *e) MUST_USE;
 void adapter_settings_free(struct adapter_settings *s);
 
-/* The rank that a module's matrices have, and the factor on their product. MODULE is its name in the base model. */
+/* The rank of a module's matrices, and the factor on their product. MODULE is its name in the base
+ * model. */
 int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s, const char *module,
                         struct error *e) MUST_USE;
 

@@ -33,7 +33,7 @@ enum container {
     CONTAINER_GGUF
 };
 
-/* What the file's first bytes say it is. */
+/* The format shown by the file's first bytes. */
 static int sniff(enum container *out, const char *path, struct error *e)
 {
     unsigned char head[HEAD_BYTES] = "";
@@ -63,7 +63,7 @@ static int sniff(enum container *out, const char *path, struct error *e)
     return result;
 }
 
-/* What is no format that we know; a file that is called one is told what is wrong with it. */
+/* An unknown format; a file named like a known one gets a message about what is wrong with it. */
 static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
 {
     size_t length = strlen(file->path);
@@ -115,7 +115,7 @@ static int read_shard(struct tensors *t, const char *path, struct error *e)
     return read_file(t, path, NULL, e);
 }
 
-/* One file that stands for the whole checkpoint: an index, or tensors. */
+/* A single file for the whole checkpoint: an index, or tensors. */
 static int read_single(struct tensors *t, const char *path, struct config **own, struct error *e)
 {
     enum container container;
@@ -136,7 +136,7 @@ static char *join(const char *folder, const char *name, struct error *e)
     return NULL;
 }
 
-/* 1 if the folder has a file of that name, 0 if not; -1 without memory. */
+/* 1 if the folder has a file of that name, 0 if not; -1: out of memory. */
 static int is_in(const char *folder, const char *name, struct error *e)
 {
     char *path = join(folder, name, e);
@@ -157,8 +157,8 @@ static int is_configured(const char *folder, const char *name)
     return found;
 }
 
-/* What DeepSpeed leaves in transformers' Trainer has a config.json in the folder, or beside that of the step, and no settings of
- * GPT-NeoX. */
+/* DeepSpeed's files from transformers' Trainer have a config.json in the folder, or beside the
+ * step's folder, and no GPT-NeoX settings. */
 static int refuse_trainer(const char *folder, struct error *e)
 {
     if (!is_configured(folder, "config.json") && !is_configured(folder, "../config.json"))
@@ -173,7 +173,8 @@ static int refuse_trainer(const char *folder, struct error *e)
 
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
-    /* a whole file before an index and its shards, which may be left from an older save: the order of transformers */
+    /* a whole file before an index and its shards, which may be from an older save: the order of
+     * transformers */
     static const char *const wanted[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                          "pytorch_model.bin.index.json"};
     for (int i = 0; i < 4; i++) {
@@ -256,7 +257,7 @@ int checkpoint_widen(struct checkpoint *c, struct error *e)
     return tensors_widen(c->tensors, e) || (described && config_remove(c->config, "quantization_config", e)) ? -1 : 0;
 }
 
-/* The tensor rope_freqs.weight as longrope, whose divisors are the same for all lengths. */
+/* The tensor rope_freqs.weight as longrope, with the same divisors for all lengths. */
 static int name_divisors(struct checkpoint *c, struct error *e)
 {
     const json_t *scaling = json_object_get(config_root(c->config), "rope_scaling");

@@ -22,37 +22,40 @@ struct checkpoint {
     struct config *config;
 };
 
-/* Opens the checkpoint at PATH, a folder or a file of it. Caller closes both parts (checkpoint_close does). */
+/* Opens the checkpoint at PATH, a folder or one of its files. Caller closes both parts
+ * (checkpoint_close does). */
 int checkpoint_open(struct checkpoint *out, const char *path, struct error *e) MUST_USE;
 void checkpoint_close(struct checkpoint *c);
 
-/* The one file that a folder without config.json stands for, else NULL: its only GGUF model, or checkpoint_best.pt, else
- * checkpoint_last.pt, of fairseq's beside dict.txt. Several GGUF models are an error that names them. Caller frees. */
+/* The single file to open for a folder without config.json, else NULL: its only GGUF model, or
+ * fairseq's checkpoint_best.pt, else checkpoint_last.pt, with dict.txt beside it. Several GGUF
+ * models are an error that names them. Caller frees. */
 int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_USE;
-/* Quantised tensors count as F32 from now on (tensors_widen), and the description does not call them quantised. */
+/* From now on quantised tensors count as F32 (tensors_widen), and the description no longer calls
+ * them quantised. */
 int checkpoint_widen(struct checkpoint *c, struct error *e) MUST_USE;
 
-/* What GGUF files have in a form of their own is as files of the library have it from now on, so that it can load what is
- * written: experts of a layer are a matrix each (refused where it has them in another order), and divisors of rotary frequencies
- * stand in the configuration, as those of longrope. */
+/* Converts what GGUF files store in their own way, so that the library can load the written files:
+ * each expert of a layer becomes a matrix (refused if the library orders them otherwise), and
+ * divisors of rotary frequencies go to the configuration, as for longrope. */
 int checkpoint_to_library(struct checkpoint *c, struct error *e) MUST_USE;
 
-/* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one
- * HDF5 file. */
+/* Forms of a written checkpoint: a folder with model.safetensors and config.json, a safetensors
+ * file with config.json beside it, or one HDF5 file. */
 enum checkpoint_form { CHECKPOINT_FOLDER, CHECKPOINT_SAFETENSORS, CHECKPOINT_HDF };
 
 /* The form that OUT's name asks for: .h5 or .hdf5, .safetensors, else a folder. */
 enum checkpoint_form checkpoint_form(const char *out);
 
-/* Writes the checkpoint as OUT, every tensor with its type and its values, so that it reads back the same. A file in the way is
- * an error unless `force`; a config.json that says the same may lie there. */
+/* Writes the checkpoint as OUT, every tensor with its type and values, so that it reads back the
+ * same. An existing file is an error unless `force`; an identical config.json is allowed. */
 int checkpoint_write(struct checkpoint *c, const char *out, int force, struct error *e) MUST_USE;
 
-/* The tensors alone. *own is the description that the container itself holds, or NULL when it lies in config.json. Caller closes
- * both. */
+/* The tensors alone. *own is the description inside the container itself, or NULL when it is in
+ * config.json. Caller closes both. */
 struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e) MUST_USE;
 
-/* The name in GGUF files of the architecture that is read as this model_type; "": there is none. */
+/* The GGUF name of the architecture that is read as this model_type; "": none. */
 const char *checkpoint_gguf_name(const char *model_type);
 
 #endif

@@ -1,4 +1,4 @@
-/* Folders that stand for one file in them. */
+/* Folders opened through one file in them. */
 #include "io/checkpoint/checkpoint.h"
 
 #include <dirent.h>
@@ -32,8 +32,8 @@ static int is_gguf(const struct dirent *entry)
     return *entry->d_name != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".gguf") == 0;
 }
 
-/* If the sorted names are NAME-00001-of-0000N.gguf and others of that model, N, else 0. *missing: the first number that is not
- * among them; 0: all are there. */
+/* If the sorted names are NAME-00001-of-0000N.gguf and others of that model, N, else 0. *missing:
+ * the first missing number; 0: none is missing. */
 static unsigned long are_shards(unsigned long *missing, char *const *names, size_t count)
 {
     char *rest;
@@ -72,7 +72,7 @@ static int choose_gguf(char **file, const char *folder, char *const *names, size
     return fail(e, "%s: holds %zu GGUF files (expected one of them as the path: %s)", folder, count, shown);
 }
 
-/* The only model of GGUF in the folder. */
+/* The only GGUF model in the folder. */
 static int find_gguf(char **file, const char *folder, struct error *e)
 {
     char **names = NULL;

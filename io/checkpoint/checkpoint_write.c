@@ -30,7 +30,7 @@ static int check_way(const char *path, int force, struct error *e)
     return 0;
 }
 
-/* 1 if the file holds just this text. */
+/* 1 if the file holds exactly this text. */
 static int holds_text(const char *path, const char *text, size_t size)
 {
     size_t there = 0;
@@ -48,8 +48,8 @@ static int stage_text(const char *path, const char *text, size_t size, struct at
     return atomic_stage(out, e);
 }
 
-/* Both get their names when both are complete, and the old configuration goes before that: weights without one are no checkpoint,
- * and those of another would be taken for one. */
+/* Both are renamed when both are complete, and the old configuration is removed before: weights
+ * without one are not a checkpoint, and with another one they would be misread. */
 static int place_pair(struct atomic_file *weights, struct atomic_file *config, struct error *e)
 {
     if (config->path && unlink(config->path) && errno != ENOENT)
@@ -76,7 +76,7 @@ static int write_pair(struct checkpoint *c, const char *path, int force, struct 
     return result;
 }
 
-/* What is read from a folder before model.safetensors. */
+/* Files that would be read from a folder before model.safetensors. */
 static int check_index(const char *folder, struct error *e)
 {
     char *index;

@@ -16,9 +16,9 @@ enum { PART_MAX = 96, REVISION_MAX = 200, PREFIX_MIN = 4, REF_BYTES_MAX = 256, S
 
 struct wanted {
     char repository[2 * PART_MAX + 2]; /* ORG/NAME */
-    char revision[REVISION_MAX + 1]; /* "main" where none is given */
+    char revision[REVISION_MAX + 1]; /* "main" by default */
     int has_revision;
-    char download[2 * PART_MAX + REVISION_MAX + 40]; /* the command that gets it */
+    char download[2 * PART_MAX + REVISION_MAX + 40]; /* the command to download it */
 };
 
 static char *text_of(struct error *e, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -38,7 +38,7 @@ static char *text_of(struct error *e, const char *format, ...)
 
 /* -- names -- */
 
-/* The length of the ORG or NAME that the text begins with, 0: it begins with none. `--` stands for the slash in the cache. */
+/* Length of the ORG or NAME at the start of the text, 0: none. `--` is the cache's slash. */
 static size_t part_length(const char *text)
 {
     size_t n = 0;
@@ -54,7 +54,7 @@ static int is_revision(const char *text)
            !strstr(text, "//") && !strstr(text, "/./") && strncmp(text, "./", 2);
 }
 
-/* 0 if the text is a name. */
+/* 0 if the text is a valid name. */
 static int read_name(struct wanted *out, const char *text)
 {
     size_t first = part_length(text), second = text[first] == '/' ? part_length(text + first + 1) : 0,
@@ -78,7 +78,7 @@ int hub_is_name(const char *text)
 
 /* -- the cache -- */
 
-/* The variable's value with ~/ at its begin replaced, and `below` behind it; NULL when it is not set. */
+/* The variable's value with a leading ~/ replaced, followed by `below`; NULL when it is not set. */
 static char *below_variable(const char *name, const char *below, struct error *e)
 {
     const char *value = getenv(name), *home = getenv("HOME");
@@ -131,7 +131,7 @@ static int is_hash(const char *text, size_t length)
     return (length == 40 || length == 64) && strspn(text, "0123456789abcdef") >= length;
 }
 
-/* The hash in refs/REVISION; *hash NULL, and no error, when there is no such file. */
+/* The hash in refs/REVISION; *hash NULL, without an error, if there is no such file. */
 static int read_ref(char **hash, const char *repository, const char *revision, struct error *e)
 {
     char *path = text_of(e, "%s/refs/%s", repository, revision), *text = NULL;
@@ -157,7 +157,7 @@ static int read_ref(char **hash, const char *repository, const char *revision, s
     return result;
 }
 
-/* The only snapshot whose hash begins so. What is there is told when there is none. */
+/* The only snapshot whose hash begins with it; if there is none, the message lists the others. */
 static char *find_snapshot(const struct wanted *w, const char *repository, struct error *e)
 {
     char *path = text_of(e, "%s/snapshots", repository), *found = NULL, shown[SHOWN_MAX * 68] = "";
@@ -192,7 +192,7 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
     return found;
 }
 
-/* Files of a snapshot that is not whole are links to nothing, or in a circle. */
+/* Files of an incomplete snapshot are links to nothing, or in a circle. */
 static int check_snapshot(const struct wanted *w, const char *path, const char *hash, struct error *e)
 {
     char first[NAME_MAX + 1] = "";

@@ -22,7 +22,7 @@ static int check_shard_name(const char *name, const char *path, struct error *e)
     return 0;
 }
 
-/* Reads every file that weight_map names, in the order of their names, each once. */
+/* Reads every file named in weight_map, in order of name, each once. */
 static int read_shards(struct tensors *t, const json_t *map, const char *path,
                        int (*read)(struct tensors *, const char *, struct error *), struct error *e)
 {

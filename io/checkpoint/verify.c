@@ -9,7 +9,7 @@
 
 enum { PIECE = 1 << 16 /* elements */ };
 
-/* The checksums of a zip archive; other files have none here. */
+/* The checksums of a zip archive; other files have none. */
 static int check_records(struct verified *v, const struct mapped *file, struct error *e)
 {
     struct zip z;
@@ -53,7 +53,7 @@ static int check_finite(const struct tensor *t, double *memory, struct error *e)
         tensor_copy(stored, t, first, count);
         element_widen_f64(values, stored, tensor_copied(t), count);
         for (size_t i = 0; i < count; i++)
-            sum += values[i] - values[i]; /* 0, or NaN where it is not finite */
+            sum += values[i] - values[i]; /* 0, or NaN if it is not finite */
         for (size_t i = 0; sum != 0 && i < count; i++)
             if (!isfinite(values[i])) {
                 place_text(place, sizeof place, t, first + i);
@@ -72,7 +72,7 @@ static int by_data(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The index's total counts tensors that share their data once or each, by who wrote it. */
+/* Depending on the writer, the index's total counts tensors with shared data once or separately. */
 static int check_total(struct tensors *t, struct error *e)
 {
     size_t count = tensors_count(t), stated, all = 0, distinct = 0;

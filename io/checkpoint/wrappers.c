@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Cuts every "PART." between dots out of the name; how many there were. */
+/* Cuts every "PART." between dots out of the name; returns how many. */
 static int cut(struct tensor *t, const char *part)
 {
     size_t length = strlen(part);
@@ -18,7 +18,7 @@ static int cut(struct tensor *t, const char *part)
     return count;
 }
 
-/* 1 if all names begin so. */
+/* 1 if all names begin with it. */
 static int all_begin(struct tensors *t, const char *begin)
 {
     size_t length = strlen(begin), count = tensors_count(t);
@@ -28,7 +28,7 @@ static int all_begin(struct tensors *t, const char *begin)
     return count > 0;
 }
 
-/* 1 if all names begin with "model." and go on as those of a model with a head do. */
+/* 1 if all names begin with "model." and continue like those of a model with a head. */
 static int is_member(struct tensors *t)
 {
     static const char *const whole[] = {"model.", "transformer.", "gpt_neox.", "lm_head.", "embed_out."};

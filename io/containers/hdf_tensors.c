@@ -9,27 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5 runs in a process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from
- * the mapping. */
+/* HDF5 runs in a separate process, which reports what it found as a list of rows; the data of plain
+ * datasets are then read from the mapping. */
 
 enum { NESTING_MAX = 32, OBJECTS_MAX = 100000, NAME_BYTES_MAX = 1024, CONFIG_BYTES_MAX = 16 << 20 };
 
-/* One dataset as the child tells it; `name_size` bytes of its name follow. Or the config: no type, `name_size` bytes of text. */
+/* One dataset as reported by the child; `name_size` bytes of its name follow. Or the config: no
+ * type, `name_size` bytes of text. */
 struct row {
     char type[16]; /* the name of a stored_type */
     uint64_t name_size, rank, shape[TENSOR_RANK_MAX];
-    uint64_t packed; /* 1: not in one piece */
-    uint64_t offset; /* of the data in the file, when in one piece */
+    uint64_t packed; /* 1: not contiguous */
+    uint64_t offset; /* of the data in the file, if contiguous */
     uint64_t stored; /* bytes in the file */
     uint64_t address; /* of the dataset's description */
 };
 
-/* -- in the child: what there is -- */
+/* -- in the child: listing -- */
 
 struct lister {
     const struct mapped *file;
     FILE *out;
-    const char *prefix; /* of names in the group that is visited */
+    const char *prefix; /* of names in the visited group */
     int depth;
     size_t objects;
     struct error *e;
@@ -115,7 +116,7 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     return result;
 }
 
-/* The attribute `config` of the root, where there is one. */
+/* The attribute `config` of the root, if present. */
 static int list_config(struct lister *l, hid_t root)
 {
     char *text = NULL, *variable = NULL;
@@ -145,7 +146,7 @@ static int list_config(struct lister *l, hid_t root)
     fwrite(found, 1, row.name_size, l->out);
     result = 0;
 end:
-    free(text); /* HDF5's own is left to the end of the process */
+    free(text); /* HDF5's own memory is freed when the process ends */
     H5Sclose(space);
     H5Tclose(type);
     H5Aclose(attribute);
@@ -165,7 +166,7 @@ static int list_file(FILE *out, void *context, struct error *e)
     return e->text[0] ? -1 : hdf_fail(e, l.file->path, "is damaged"); /* the iterator itself failed */
 }
 
-/* -- in the child: data that are packed -- */
+/* -- in the child: compressed data -- */
 
 struct packed {
     uint64_t address;
@@ -276,7 +277,7 @@ int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config
     char *rows = NULL;
     size_t size, memory;
     int checked = hdf_check_memory(file->bytes, file->size, file->path, e);
-    tensors_release_pages(file->bytes, file->size); /* all were looked at */
+    tensors_release_pages(file->bytes, file->size); /* all were visited */
     if (checked || confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY, HDF_SECONDS, file->path, e))
         return -1;
     int result = add_rows(t, &u, rows, size, own, e);

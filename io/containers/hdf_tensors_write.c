@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5 does not survive a write that fails (it keeps what it could not write, and its exit handler crashes). So it makes, in a
- * process of its own, a sparse file in which the tensors have their places, and the data go there through the same checked writes
- * as those of every file. */
+/* HDF5 does not survive a failed write (it keeps the unwritten data, and its exit handler crashes).
+ * So, in a separate process, it makes a sparse file with places for the tensors, and the data are
+ * written there with the same checks as every other file. */
 
 enum { MEMORY = 256 << 20, SECONDS = 600 };
 
@@ -23,7 +23,7 @@ struct frame {
 
 /* -- in the child -- */
 
-/* Makes a dataset whose space is taken and never filled; writes its offset. */
+/* Makes a dataset whose space is allocated and never filled; writes its offset. */
 static int make_dataset(FILE *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
 {
     hsize_t dims[TENSOR_RANK_MAX];
@@ -89,7 +89,7 @@ static int make_frame(FILE *out, void *context, struct error *e)
 
 /* -- in the program -- */
 
-/* Puts the data in their places. */
+/* Writes the data to their places. */
 static int write_data(const struct frame *frame, const char *offsets, struct error *e)
 {
     FILE *f = fopen(frame->temporary, "r+be");

@@ -10,7 +10,7 @@ struct sizes {
     size_t positions, vocabulary, layers, heads, hidden, padded;
 };
 
-/* The file while it is read. */
+/* The file being read. */
 struct reader {
     struct tensors *t;
     const struct mapped *file;
@@ -45,8 +45,9 @@ static int read_header(struct sizes *out, const struct stored_type **type, const
     return 0;
 }
 
-/* One kind of parameter: `count` tensors one after the other, named "FORMAT" with the layer's number in it. A matrix of `rows` by
- * `columns` (0: a vector) of which the first `kept` rows are given out, transposed or as it is. */
+/* One kind of parameter: `count` tensors in a row, named by "FORMAT" with the layer's number. Of a
+ * matrix of `rows` by `columns` (0: a vector) the first `kept` rows are used, transposed or as
+ * stored. */
 static int add(struct reader *r, const char *format, size_t count, size_t rows, size_t columns, size_t kept, int transposed)
 {
     size_t bytes = r->type->bytes, one = rows * (columns ? columns : 1);

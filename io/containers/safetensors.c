@@ -12,7 +12,7 @@ enum {
     ENTRY_BYTES_MIN = sizeof "\"\":{\"dtype\":\"F4\",\"shape\":[],\"data_offsets\":[0,0]}" - 1
 };
 
-/* Where a tensor's bytes lie within the file's data. */
+/* The place of a tensor's bytes within the file's data. */
 struct extent {
     size_t begin, end;
     size_t index; /* in the store */
@@ -93,7 +93,7 @@ static int by_offset(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* The data must be covered from end to end: no holes, no overlap, nothing behind. Sets every tensor's pointer. */
+/* The data must be covered: no holes, overlap or bytes after them. Sets every tensor's pointer. */
 static int place_tensors(struct tensors *t, const struct mapped *file, size_t data, struct extent *extents, size_t count,
                          struct error *e)
 {
@@ -253,7 +253,7 @@ int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *o
     int written = fwrite(&header_bytes, sizeof header_bytes, 1, out->stream) == 1 && fputs(header, out->stream) >= 0;
     for (size_t i = 0; written && i < count; i++)
         written = store_write(out->stream, order[i]) == 0;
-    result = tensors_unchanged(t, e) ? -1 : atomic_stage(out, e); /* which tells why a write failed */
+    result = tensors_unchanged(t, e) ? -1 : atomic_stage(out, e); /* says why a write failed */
 end:
     if (result)
         atomic_abandon(out);

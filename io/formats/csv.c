@@ -12,12 +12,12 @@
 struct csv {
     struct atomic_file file;
     const struct csv_layout *layout; /* NULL: of csv_create */
-    size_t columns, fields; /* of the header; of the row that is being written */
+    size_t columns, fields; /* of the header; of the current row */
     size_t rows;
     size_t bad_row, bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
 };
 
-/* A field, quoted as RFC 4180 says; one with a # is quoted too: pandas and R take # for a comment anywhere but between quotes. */
+/* A field, quoted as in RFC 4180, and if it has a #, a comment for pandas and R outside quotes. */
 static void put_field(FILE *stream, const char *value)
 {
     if (!value[strcspn(value, ",\"\r\n#")]) {
@@ -46,7 +46,7 @@ struct csv *csv_create(const char *path, const char *const *comments, const char
     }
     for (size_t i = 0; comments && comments[i]; i++) {
         fputs("# ", c->file.stream);
-        /* a comment is one line whatever is in it (a command line may hold anything) */
+        /* a comment is one line whatever it contains (a command line may hold anything) */
         for (const char *s = comments[i]; *s; s++)
             putc(*s == '\n' || *s == '\r' ? ' ' : *s, c->file.stream);
         putc('\n', c->file.stream);
@@ -104,8 +104,8 @@ char *csv_format_real(char out[32], double value)
         return strcpy(out, "nan");
     if (isinf(value))
         return strcpy(out, value < 0 ? "-inf" : "inf");
-    /* 15 digits identify every decimal of up to 15 digits, so fewer need no try, except below the normal range, where precision
-     * ends earlier */
+    /* 15 digits identify every decimal of up to 15 digits, so fewer are not tried, except below the
+     * normal range, where precision ends earlier */
     for (int digits = fabs(value) < 2.2250738585072014e-308 ? 1 : 15; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
         if (strtod(out, NULL) == value)

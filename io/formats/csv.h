@@ -1,5 +1,5 @@
-/* CSV as every reach result has it: `# ` lines, one header line, standard quoting, numbers that read back exactly, `\n` line
- * ends; atomic. */
+/* CSV as in every reach result: `# ` lines, one header line, standard quoting, numbers that read
+ * back exactly, `\n` line ends; atomic. */
 #ifndef REACH_IO_FORMATS_CSV_H
 #define REACH_IO_FORMATS_CSV_H
 
@@ -11,15 +11,15 @@ struct csv;
 
 /* ---- writing by a table of columns ---- */
 
-enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL, CSV_DECIMAL /* a real that the writer has rounded: its decimals as text */ };
+enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL, CSV_DECIMAL /* a real rounded by the writer: its decimals as text */ };
 
-/* A column: its value is a member of the same name in a row, a struct of the writer's. */
+/* A column: its value is the member of the same name in the writer's struct of a row. */
 struct csv_column {
     const char *name;
     const char *unit; /* "tokens", "nats"; empty: none */
-    const char *meaning; /* for doc/outputs.md: what a value says, and an empty cell */
+    const char *meaning; /* for doc/outputs.md: what a value means, and what an empty cell means */
     enum csv_kind kind;
-    int may_be_empty; /* 1: the cell of no text, 0 or NaN is empty */
+    int may_be_empty; /* 1: an empty text, 0 or NaN becomes an empty cell */
     size_t offset; /* of the value in the row */
 };
 
@@ -40,12 +40,13 @@ struct csv_column {
 #define CSV_KIND(row, name) \
     _Generic(((struct row *)0)->name, const char * : CSV_TEXT, char * : CSV_TEXT, long long : CSV_WHOLE, double : CSV_REAL)
 
-/* What one of our files is: from it come its header, the comment line of units and its part of doc/outputs.md. */
+/* Describes one of our files: its header, comment line of units and part of doc/outputs.md are made
+ * from it. */
 struct csv_layout {
     const char *file; /* "ppl.csv" */
     const char *origin; /* "`reach ppl -o DIR`" */
-    const char *row; /* what one row stands for: "a model and context" */
-    const char *units; /* the comment line behind `# units: ` */
+    const char *row; /* what one row is for: "a model and context" */
+    const char *units; /* the comment line after `# units: ` */
     const struct csv_column *columns;
     size_t count;
 };
@@ -53,7 +54,7 @@ struct csv_layout {
 /* Starts PATH with the lines of version, command (without `command: `), units, and `note` unless it is NULL, and the header. */
 struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note,
                      struct error *e) MUST_USE;
-/* All fields of a row, a struct that the layout's columns are members of. */
+/* All fields of a row, a struct whose members are the layout's columns. */
 void csv_row(struct csv *c, const void *row);
 
 /* ---- writing field by field ---- */
@@ -70,7 +71,7 @@ void csv_empty(struct csv *c);
 void csv_end_row(struct csv *c);
 /* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure nothing is left behind. */
 int csv_close(struct csv *c, struct error *e) MUST_USE;
-/* The same but for the renaming, which atomic_place does. */
+/* The same without the rename, which atomic_place does. */
 struct atomic_file;
 int csv_stage(struct csv *c, struct atomic_file *out, struct error *e) MUST_USE;
 /* Gives up: removes the temporary file and frees. */
@@ -87,7 +88,7 @@ struct csv_table {
     size_t columns, rows;
     char **cell;
     char *storage;
-    const char *version, *command; /* what its lines of comment say of them, as csv_open writes those; NULL: nothing */
+    const char *version, *command; /* from its comment lines; NULL: not given */
 };
 int csv_read(const char *path, struct csv_table *out, struct error *e) MUST_USE;
 int csv_column(const struct csv_table *t, const char *name); /* index or -1 */

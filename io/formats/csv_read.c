@@ -9,7 +9,7 @@
 
 enum { TABLE_BYTES_MAX = 1 << 30 };
 
-/* Reads fields from `at`, unquoting in place: a field never grows, so what is written stays behind what is read. */
+/* Reads fields from `at`, unquoting in place: a field never grows, so reading stays ahead. */
 struct reader {
     const char *path;
     char *at;
@@ -50,7 +50,7 @@ static enum field_end read_field(struct reader *r, char **value, struct error *e
         r->at++;
     if (end)
         r->at++;
-    *out = '\0'; /* after looking at what stood here */
+    *out = '\0'; /* after checking the earlier character */
     if (end == ',')
         return FIELD_MORE;
     r->line++;
@@ -73,7 +73,7 @@ static int push(char ***cells, size_t *count, size_t *capacity, char *value, str
     return 0;
 }
 
-/* Passes over comment lines, and keeps the version and the command that are said in some. */
+/* Skips comment lines, and keeps the version and the command in them. */
 static void skip_comments(struct reader *r, struct csv_table *out)
 {
     static const char version[] = "# reach ", command[] = "# command: ";
@@ -91,7 +91,7 @@ static void skip_comments(struct reader *r, struct csv_table *out)
     }
 }
 
-/* All fields of one row are appended to cells; *fields tells how many. */
+/* Appends all fields of one row to cells; *fields is their number. */
 static int read_row(struct reader *r, char ***cells, size_t *count, size_t *capacity, size_t *fields, struct error *e)
 {
     *fields = 0;

@@ -40,7 +40,7 @@ static uint64_t get64(const unsigned char *p)
     return v;
 }
 
-/* 1 if every object of the heap at `heap`, `room` bytes before the end of the file, lies within it and takes some of it. */
+/* 1 if every object of the heap at `heap`, `room` bytes before the file's end, fits, not empty. */
 static int heap_is_sound(const unsigned char *heap, size_t room)
 {
     if (room < HEAP_HEADER || get64(heap + 8) > room || get64(heap + 8) < HEAP_HEADER)

@@ -14,10 +14,10 @@ struct config {
     char *text;
     size_t size;
     json_t *root;
-    json_t *read; /* object whose keys are the keys that were asked for, dotted ones and what they begin with */
+    json_t *read; /* object with the requested keys as keys, including the starts of dotted ones */
 };
 
-/* A config without its root. Takes `text` over, on failure too. */
+/* A config without its root. Takes over `text`, also on failure. */
 static struct config *create(const char *path, char *text, size_t size, struct error *e)
 {
     struct config *c = calloc(1, sizeof *c);
@@ -92,7 +92,7 @@ void config_close(struct config *c)
     free(c);
 }
 
-/* What config_text gives is what there is now. */
+/* Makes config_text return the current state. */
 static int write_text(struct config *c, struct error *e)
 {
     char *text = json_dumps(c->root, JSON_INDENT(2));
@@ -130,9 +130,8 @@ const char *config_text(const struct config *c, size_t *size)
     return c->text;
 }
 
-/* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part
- * in the way
- * (`blocked`) when something above it is not an object. */
+/* Follows the dots of `key`. *value is the member, or NULL if it or a parent is absent or null. -1
+ * with the name of the part in the way (`blocked`) if a parent is not an object. */
 static int look_up(const struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
     json_t *at = c->root;
@@ -157,13 +156,13 @@ static int look_up(const struct config *c, const char *key, json_t **value, char
     }
 }
 
-/* look_up() that remembers the key and the one it begins with. If memory runs out they stay unread, which names or refuses them:
- * nothing goes unnoticed. */
+/* look_up() that remembers the key and its start. If memory runs out they stay unread, so they are
+ * named or refused, never missed. */
 static int look_up_and_mark(struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
     if (look_up(c, key, value, blocked))
         return -1;
-    for (const char *end = strchr(key, '.'); end; end = strchr(end + 1, '.')) { /* what it begins with is read too */
+    for (const char *end = strchr(key, '.'); end; end = strchr(end + 1, '.')) { /* its start too */
         char name[KEY_MAX];
         snprintf(name, sizeof name, "%.*s", (int)(end - key), key);
         json_object_set_new(c->read, name, json_true());
@@ -200,7 +199,7 @@ static int get(struct config *c, const char *key, json_t **value, struct error *
     return 0;
 }
 
-/* How a value reads in a message. */
+/* The text of a value in a message. */
 static const char *describe(const json_t *value, char out[64])
 {
     switch (json_typeof(value)) {
@@ -283,7 +282,7 @@ int config_bool_or(struct config *c, const char *key, int fallback, int *out, st
     if (get(c, key, &value, e))
         return -1;
     *out = fallback;
-    if (!value && fallback && !config_absent(c, key) && !strchr(key, '.')) /* in Python null is as good as false */
+    if (!value && fallback && !config_absent(c, key) && !strchr(key, '.')) /* in Python null is false */
         return fail(e, "%s: %s is null (expected true or false)", c->path, key);
     if (!value)
         return 0;

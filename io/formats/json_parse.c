@@ -1,4 +1,4 @@
-/* Text to Jansson's values, within bounds of memory; numbers that Jansson does not hold are put in a form that it does. */
+/* Text to Jansson's values, within memory bounds; numbers it cannot hold are converted. */
 #include "io/formats/json.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 
 enum { PARSED_BYTES_MAX = 512 << 20 };
 
-/* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take,
- * rounded up. Beyond the first mistake in the text, where Jansson stops, the number means nothing. */
+/* An upper bound of Jansson's memory for the text: the measured sizes of its objects, lists,
+ * members and strings, rounded up. Not valid after the first mistake in the text, where Jansson
+ * stops. */
 static size_t parsed_bytes(const char *text, size_t size)
 {
     static const unsigned short bytes[256] = {['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
@@ -55,7 +56,7 @@ json_t *json_parse_object(const char *path, const char *what, const char *text, 
     return load(path, what, text, size, &problem, e);
 }
 
-/* -- numbers that Jansson does not hold -- */
+/* -- numbers that Jansson cannot hold -- */
 
 #define NOT_FINITE "not finite"
 static const char before[] = "[{\"" NOT_FINITE "\":\"", behind[] = "\"}]";
@@ -72,7 +73,7 @@ static size_t digits(const char *text, size_t at, size_t size)
     return at;
 }
 
-/* Whether the word is a number of JSON, and whether one without fraction and exponent. */
+/* Whether the word is a JSON number, and whether one without fraction and exponent. */
 static int is_number(const char *word, size_t size, int *is_integer)
 {
     size_t sign = size && word[0] == '-', at = digits(word, sign, size);
@@ -98,8 +99,8 @@ static int is_named(const char *word, size_t size, const char *name)
     return size == strlen(name) && memcmp(word, name, size) == 0;
 }
 
-/* Writes the word as Jansson can hold it to `out` and returns the end of what it wrote; a character that is not part of a word
- * follows the word. */
+/* Writes the word in a form that Jansson can hold to `out` and returns the end of the output; a
+ * character that is not part of a word follows the word. */
 static char *write_word(char *out, const char *word, size_t size)
 {
     int is_integer = 0, number = is_number(word, size, &is_integer), finite = 1, wide = 0;

@@ -1,5 +1,5 @@
-/* What a GGUF file's metadata and names of tensors are called in config.json and in the files of the library that config.json is
- * from, so that the families' own readers do the rest. Private to io/gguf/. */
+/* Maps the metadata and tensor names of a GGUF file to config.json and to the files of the library
+ * that config.json is from, so that the families' own readers do the rest. Private to io/gguf/. */
 #ifndef REACH_IO_GGUF_ARCHITECTURE_H
 #define REACH_IO_GGUF_ARCHITECTURE_H
 
@@ -7,19 +7,19 @@
 
 #include <jansson.h>
 
-/* How a tensor lies in GGUF that the library has otherwise. */
+/* How a tensor's layout in GGUF differs from the library's. */
 enum gguf_layout {
     LAYOUT_SAME,
     LAYOUT_TRANSPOSED, /* the library has [in, out] (GPT-2's Conv1D) */
-    LAYOUT_QUERY, /* rows of each head pair by pair, for rotation of neighbours; the library has halves of heads */
+    LAYOUT_QUERY, /* rows of each head in pairs, to rotate neighbours; the library has halves */
     LAYOUT_KEY,
-    LAYOUT_FUSED, /* rows of all queries, all keys, all values; the library has them group by group */
-    LAYOUT_PLUS_ONE, /* the library has the weight less 1 */
-    LAYOUT_ROW, /* a vector, or a matrix of one row, which the library has */
+    LAYOUT_FUSED, /* rows of all queries, all keys, all values; the library groups them */
+    LAYOUT_PLUS_ONE, /* the library has the weight minus 1 */
+    LAYOUT_ROW, /* a vector, or a matrix of one row, which is the library's form */
     LAYOUT_BARE /* the same, and the library's name has no .weight and .bias */
 };
 
-/* A tensor's name without .weight and .bias; # stands for the number of the block. */
+/* A tensor's name without .weight and .bias; # is the number of the block. */
 struct name_row {
     const char *gguf, *library;
     enum gguf_layout layout;
@@ -27,47 +27,47 @@ struct name_row {
 
 enum key_use {
     KEY_NEEDED, /* becomes `config`; a file without it is refused */
-    KEY_COPIED, /* becomes `config`, where it is there */
+    KEY_COPIED, /* becomes `config`, if present */
     KEY_HARMLESS, /* changes no number */
-    KEY_HERE /* looked at by the code of its architecture */
+    KEY_HERE /* read by the code of its architecture */
 };
 
-/* A key behind "ARCHITECTURE.". */
+/* A key after "ARCHITECTURE.". */
 struct key_row {
     const char *key, *config;
     enum key_use use;
 };
 
-/* What is taken for granted where the file does not have the key. */
+/* The value assumed if the file does not have the key. */
 struct assumption {
     const char *key, *text; /* "rotary base 10000" */
 };
 
-/* One file that is read, all its shards together. */
+/* One model, all its shards together. */
 struct gguf_model {
     const struct gguf *shards;
     size_t count;
     const struct architecture *architecture;
-    const struct name_row *names; /* the architecture's, unless it has two sets of them */
+    const struct name_row *names; /* the architecture's, unless that has two sets of names */
     int64_t hidden, heads, kv_heads, head_size;
-    char assumed[256]; /* what the file does not say and was taken for granted, ", " between; "": nothing */
+    char assumed[256]; /* what was assumed, separated by ", "; "": nothing */
 };
 
 struct architecture {
     const char *name, *model_type;
     const struct key_row *keys; /* ended by key NULL */
     const struct name_row *names; /* ended by gguf NULL */
-    /* What needs more than a copy: adds to `config`. */
+    /* Adds to `config` what needs more than a copy. */
     int (*finish)(struct gguf_model *m, json_t *config, struct error *e);
     const struct assumption *assumed; /* ended by key NULL; NULL: none */
-    const struct architecture *with_experts; /* in its place where there are some; NULL: it has them always, or never */
+    const struct architecture *with_experts; /* used for models with experts; NULL: it always has them, or never */
 };
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path, struct error *e);
 
-/* The row of a tensor's name, its block's number (-1: none) and what stands behind the last dot; NULL: no tensor of these models.
- */
+/* The row of a tensor's name, its block's number (-1: none) and the part after the last dot; NULL:
+ * not a tensor of these models. */
 const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name, long *block,
                                          struct gguf_text *suffix);
 
@@ -76,7 +76,7 @@ const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *n
 /* The pair of the key "ARCHITECTURE.KEY", or NULL. */
 const struct gguf_pair *model_pair(const struct gguf_model *m, const char *key);
 
-/* The model as a config of the library. Caller owns it; NULL with *e. Fills the sizes of `m`. */
+/* The model as a config of the library. Caller owns it; NULL with *e. Sets the sizes in `m`. */
 json_t *gguf_config(struct gguf_model *m, struct error *e);
 
 #endif

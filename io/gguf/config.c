@@ -1,4 +1,4 @@
-/* GGUF's metadata as the config.json of the library whose families are read. */
+/* GGUF's metadata as the config.json of the library. */
 #include "io/gguf/finish.h"
 
 #include <math.h>
@@ -38,7 +38,8 @@ static const char *path_of(const struct gguf_model *m)
 
 /* -- values -- */
 
-/* The value as JSON: a number, a boolean, a text; of an array of equal numbers (one a layer) that number. NULL with *e. */
+/* The value as JSON: number, boolean, text; or the number in an array of equal ones. NULL with
+ * *e. */
 static json_t *scalar(const struct gguf_model *m, const struct gguf_pair *p, struct error *e)
 {
     double first, other;
@@ -72,7 +73,7 @@ static int set(const struct gguf_model *m, json_t *config, const char *key, json
                : 0;
 }
 
-/* A number; *out = fallback where the key is not there. */
+/* A number; *out = fallback if the key is absent. */
 static int number(const struct gguf_model *m, const char *key, double fallback, double *out, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, key);
@@ -100,7 +101,7 @@ static int whole(const struct gguf_model *m, const char *key, int64_t fallback, 
     return 0;
 }
 
-/* A size that the library takes for granted. */
+/* A size that the library assumes. */
 static int expect(const struct gguf_model *m, const char *key, int64_t expected, struct error *e)
 {
     int64_t value = expected;
@@ -111,7 +112,7 @@ static int expect(const struct gguf_model *m, const char *key, int64_t expected,
                                     m->architecture->name, key, (long long)value, (long long)expected);
 }
 
-/* Adds to what was taken for granted. */
+/* Adds to the list of assumptions. */
 static void assume(struct gguf_model *m, const char *format, ...)
 {
     size_t at = strlen(m->assumed);
@@ -126,7 +127,7 @@ static void assume(struct gguf_model *m, const char *format, ...)
 
 /* -- keys -- */
 
-/* Keys that make another model, unless they have the value that changes nothing. */
+/* Keys that make another model, unless they have their neutral value. */
 static const struct {
     const char *key;
     double only;
@@ -172,7 +173,7 @@ static int take_other(const struct gguf_model *m, json_t *config, const struct g
                                         : fail(e, "%s: %s is %g, which is not supported (expected %g)", path_of(m),
                                                full_key(full, m, key), value, refused[i].only);
     }
-    /* named as not understood by whoever looks at the config */
+    /* reported as not understood by the config's reader */
     return set(m, config, full_key(full, m, key), json_true(), e);
 }
 
@@ -187,7 +188,7 @@ static int take_row(const struct gguf_model *m, json_t *config, const struct key
     return (value = scalar(m, p, e)) ? set(m, config, row->config, value, e) : -1;
 }
 
-/* Every pair of the metadata: of the architecture, of the tokenizer and the file itself, or of no one that is known. */
+/* Every pair of the metadata: the architecture's, the tokenizer's, the file's, or unknown. */
 static int take_rest(const struct gguf_model *m, json_t *config, struct error *e)
 {
     static const char *const others[] = {"general.", "tokenizer.", "split.", "quantize."};
@@ -291,7 +292,7 @@ json_t *gguf_config(struct gguf_model *m, struct error *e)
 
 /* -- what single architectures need -- */
 
-/* The scaling of rotary positions; without a type a factor is a linear one. */
+/* The scaling of rotary positions; a factor without a type is linear. */
 static int take_scaling(const struct gguf_model *m, json_t *config, struct error *e)
 {
     static const char *const settings[][2] = {{"rope.scaling.original_context_length", "original_max_position_embeddings"},
@@ -325,7 +326,7 @@ static int take_scaling(const struct gguf_model *m, json_t *config, struct error
     return 0;
 }
 
-/* Models that turn a part of each head say which in `fraction`; NULL: they turn whole heads. */
+/* Models that rotate a part of each head give it in `fraction`; NULL: they rotate whole heads. */
 static int take_rotation(const struct gguf_model *m, json_t *config, const char *fraction, struct error *e)
 {
     int64_t turned;
@@ -334,14 +335,14 @@ static int take_rotation(const struct gguf_model *m, json_t *config, const char 
     if (whole(m, "rope.dimension_count", m->head_size, &turned, e))
         return -1;
     double part = (double)turned / (double)m->head_size;
-    if ((int64_t)((double)m->head_size * part) != turned) /* as the family's reader multiplies */
+    if ((int64_t)((double)m->head_size * part) != turned) /* as multiplied by the family's reader */
         part = nextafter(part, 2);
     if (turned > m->head_size)
         return expect(m, "rope.dimension_count", m->head_size, e);
     return set(m, config, fraction, json_real(part), e) || take_scaling(m, config, e) ? -1 : 0;
 }
 
-/* The library has heads of their own for keys and values nowhere in these, and no other head size. */
+/* In these the library has no separate heads for keys and values, and no other head size. */
 static int expect_plain_heads(const struct gguf_model *m, struct error *e)
 {
     return expect(m, "attention.head_count_kv", m->heads, e) || expect(m, "attention.key_length", m->hidden / m->heads, e) ? -1
@@ -371,8 +372,8 @@ int finish_qwen3(struct gguf_model *m, json_t *config, struct error *e)
     return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) || finish_rotary(m, config, e) ? -1 : 0;
 }
 
-/* The factor on scores is not in the file. As llama.cpp has it: that of the head size, but in the largest of these models, told
- * by its 46 layers, that of the width over the heads. */
+/* The factor on scores is not in the file. As in llama.cpp it is from the head size, but in the
+ * largest of these models, recognized by its 46 layers, from the width over the heads. */
 int finish_gemma2(struct gguf_model *m, json_t *config, struct error *e)
 {
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 46;
@@ -415,7 +416,7 @@ int finish_mpt(struct gguf_model *m, json_t *config, struct error *e)
     if (set(m, config, "attn_config", attention, e) || set(m, config, "expansion_ratio", json_integer(inner / m->hidden), e) ||
         (clamp != 0 && set(m, attention, "clip_qkv", json_real(clamp), e)))
         return -1;
-    /* the library takes a whole number alone */
+    /* the library accepts only a whole number */
     return alibi != 0 ? set(m, attention, "alibi_bias_max",
                             alibi == floor(alibi) && alibi < 1e9 ? json_integer((json_int_t)alibi) : json_real(alibi), e)
                       : 0;
@@ -443,8 +444,8 @@ int finish_phi(struct gguf_model *m, json_t *config, struct error *e)
                                                                                                                               : 0;
 }
 
-/* The same factor on scores; of the largest of these models, told by its 62 layers, that of the width over the heads. The scaling
- * is of the layers without windows alone. */
+/* The same factor on scores; in the largest of these models, recognized by its 62 layers, from the
+ * width over the heads. Only layers without windows are scaled. */
 int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
 {
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 62;
@@ -456,7 +457,7 @@ int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
     return finish_rotary(m, config, e);
 }
 
-/* A window of 0 is none. The factors of longrope are tensors, which have no place here. */
+/* A window of 0 means none. The factors of longrope are tensors, not handled here. */
 int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
 {
     static const char key[] = "attention.sliding_window";
@@ -464,7 +465,8 @@ int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
     int64_t size;
     if (number(m, key, 0, &window, e) || expect(m, "attention.key_length", m->hidden / m->heads, e))
         return -1;
-    /* the library's default for padding is a token that smaller vocabularies lack, and which it then does not load */
+    /* the library's default padding token is missing from smaller vocabularies, and the library
+     * then fails to load them */
     if (json_integer_value(json_object_get(config, "vocab_size")) <= 32000 && set(m, config, "pad_token_id", json_null(), e))
         return -1;
     if (window != 0 && (whole(m, key, 0, &size, e) || set(m, config, "sliding_window", json_integer(size), e)))
@@ -517,8 +519,8 @@ int finish_cohere2(struct gguf_model *m, json_t *config, struct error *e)
 
 enum { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
 
-/* What else the file may say of the weights of experts: `normalised` is what the architecture has; where `key` is named it is
- * set to that, or as the file says. */
+/* Other settings of the weights of experts: `normalised` is the architecture's; `key`, if named, is
+ * set to that, or to the file's value. */
 static int take_routing(struct gguf_model *m, json_t *config, int gating, int normalised, const char *key, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, "expert_weights_norm");
@@ -538,7 +540,7 @@ static int take_routing(struct gguf_model *m, json_t *config, int gating, int no
     return key ? set(m, config, key, json_boolean(said != 0), e) : 0;
 }
 
-/* Of families whose experts are as wide as an MLP would be. */
+/* For families whose experts are as wide as an MLP. */
 static int expect_width(const struct gguf_model *m, const json_t *config, struct error *e)
 {
     return expect(m, "expert_feed_forward_length", json_integer_value(json_object_get(config, "intermediate_size")), e);
@@ -576,7 +578,7 @@ int finish_granitemoe(struct gguf_model *m, json_t *config, struct error *e)
     return finish_mixtral(m, config, e) || set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ? -1 : 0;
 }
 
-/* Its blocks count the layers that predict further tokens. */
+/* Its blocks include the layers that predict further tokens. */
 int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
 {
     json_int_t blocks = json_integer_value(json_object_get(config, "num_hidden_layers")),
@@ -592,7 +594,7 @@ int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
-/* The file does not say whether the ranges of yarn are cut to whole numbers; those of the released models are not. */
+/* The file does not say whether yarn's ranges are truncated; those of released models are not. */
 int finish_gpt_oss(struct gguf_model *m, json_t *config, struct error *e)
 {
     if (finish_mixtral(m, config, e) || set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e))

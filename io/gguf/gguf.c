@@ -8,12 +8,12 @@
 
 enum {
     KEY_BYTES_MAX = 65535,
-    PAIR_BYTES_MIN = 8 + 1 + 4 + 1, /* a key of one byte, a value of one */
+    PAIR_BYTES_MIN = 8 + 1 + 4 + 1, /* a one-byte key and a one-byte value */
     TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 4 + 8,
     ALIGNMENT_DEFAULT = 32
 };
 
-/* What is read, and how far. */
+/* The text being read, and the position in it. */
 struct cursor {
     const char *path;
     const unsigned char *bytes;
@@ -47,7 +47,7 @@ static int take_text(struct cursor *c, struct gguf_text *out, const char *what)
     return 0;
 }
 
-/* Part of a text that may stand in a message. */
+/* Part of a text that may appear in a message. */
 static int shown(struct gguf_text t)
 {
     return t.size < 80 ? (int)t.size : 80;
@@ -71,7 +71,7 @@ static int take_type(struct cursor *c, const struct gguf_pair *p, enum gguf_type
     return 0;
 }
 
-/* Goes over the elements of the value. */
+/* Skips the elements of the value. */
 static int take_values(struct cursor *c, struct gguf_pair *p)
 {
     struct gguf_text text;
@@ -138,7 +138,7 @@ static int take_pairs(struct cursor *c, struct gguf *g)
 
 /* -- tensors -- */
 
-/* By the number that the format gives them; those without elements here are refused by name. */
+/* By the format's numbers; types without elements here are refused by name. */
 static const struct {
     const char *name;
     enum element type;
@@ -224,8 +224,8 @@ static int round_up(size_t *at, size_t alignment)
     return 0;
 }
 
-/* The data lie one behind the other, each at the next multiple of the alignment, and end with the file. t->offset is counted from
- * the first on entry. */
+/* The data follow each other, each at the next multiple of the alignment, and end with the file. On
+ * entry t->offset is relative to the first. */
 static int place(struct cursor *c, struct gguf *g, size_t alignment)
 {
     size_t begin = c->at, at = 0, end = 0, bytes = 0;

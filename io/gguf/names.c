@@ -6,7 +6,7 @@
 
 /* -- names of tensors -- */
 
-/* What many of them share. `layout`: of norms. */
+/* Names shared by many of them. `layout`: of norms. */
 #define ENDS(layout) \
     {"token_embd", "model.embed_tokens", LAYOUT_SAME}, {"output_norm", "model.norm", layout}, \
     { \
@@ -53,7 +53,7 @@ static const struct name_row qwen_names[] = {ENDS(LAYOUT_SAME),
                                              HEAD_NORMS(LAYOUT_SAME),
                                              GATED,
                                              {0}};
-/* Experts of a layer, each part of them in one tensor: the names that model/expert_layout.c knows them by. */
+/* Experts of a layer, all in one tensor for each part: names as in model/expert_layout.c. */
 #define EXPERTS(router) \
     {"blk.#.ffn_gate_inp", "model.layers.#." router, LAYOUT_SAME}, \
         {"blk.#.ffn_gate_exps", "model.layers.#.mlp.experts.gate_exps", LAYOUT_SAME}, \
@@ -248,7 +248,7 @@ static const struct name_row cohere_names[] = {ENDS(LAYOUT_SAME),
         "attention.value_length", "", KEY_HERE \
     }
 
-/* Of a decoder with rotary positions. */
+/* For a decoder with rotary positions. */
 #define DECODER \
     SIZES, ROPE, LENGTHS, {"context_length", "max_position_embeddings", KEY_COPIED}, \
         {"feed_forward_length", "intermediate_size", KEY_NEEDED}, \
@@ -258,7 +258,7 @@ static const struct name_row cohere_names[] = {ENDS(LAYOUT_SAME),
     }
 
 static const struct key_row llama_keys[] = {DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, {0}};
-/* Of a decoder with experts. What else there may be of them is looked at by take_routing. */
+/* For a decoder with experts. take_routing reads their other keys. */
 #define EXPERT_KEYS(count) \
     DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, {"expert_count", count, KEY_NEEDED}, \
         {"expert_used_count", "num_experts_per_tok", KEY_NEEDED}, {"expert_gating_func", "", KEY_HERE}, \
@@ -387,7 +387,7 @@ static const struct key_row cohere2_keys[] = {DECODER,
 
 const struct name_row *const gguf_falcon_two_names = falcon_two_names;
 
-/* -- what files do not say, as the families' readers then have it -- */
+/* -- what files do not say, as the families' readers then assume -- */
 
 #define BASE(base) \
     { \
@@ -470,7 +470,7 @@ const struct architecture *architecture_find(struct gguf_text name, const char *
     return NULL;
 }
 
-/* 1 if the name without its suffix is the row's; *block is its number. Numbers have one spelling. */
+/* 1 if the name without suffix is the row's; *block is its number, in its only spelling. */
 static int matches(const char *pattern, const char *text, size_t size, long *block)
 {
     const char *mark = strchr(pattern, '#'), *end = text + size;

@@ -10,7 +10,7 @@
 
 enum { SHARDS_MAX = 1000, NAME_MAX_LENGTH = 256 };
 
-/* The file while it is read. */
+/* The file being read. */
 struct reading {
     struct tensors *t;
     struct gguf shards[SHARDS_MAX];
@@ -21,7 +21,7 @@ struct reading {
 
 /* -- shards -- */
 
-/* PATH of shard `number`, from 1, of those of which PATH is the first: NAME-00001-of-00003.gguf. NULL with *e. */
+/* PATH of shard `number`, from 1; PATH is the first: NAME-00001-of-00003.gguf. NULL with *e. */
 static char *shard_path(const char *path, int number, int count, struct error *e)
 {
     char end[32], *out;
@@ -88,12 +88,12 @@ static int read_shards(struct reading *r)
 
 /* -- tensors -- */
 
-/* Where the library's row lies in the file. */
+/* The place in the file of the library's row. */
 static size_t row_in_file(const struct gguf_model *m, enum gguf_layout layout, size_t row)
 {
     size_t size = (size_t)m->head_size, heads = (size_t)m->heads, kv = (size_t)m->kv_heads, each = heads / kv;
     size_t head = row / size, at = row % size;
-    if (layout != LAYOUT_FUSED) /* half h, number j in it, lie as pair j, member h */
+    if (layout != LAYOUT_FUSED) /* half h, number j in it, is stored as pair j, member h */
         return head * size + at % (size / 2) * 2 + at / (size / 2);
     size_t group = head / (each + 2), part = head % (each + 2);
     if (part < each)
@@ -120,7 +120,7 @@ static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout,
     return 0;
 }
 
-/* The numbers less one, which the reader adds again: as floats where these hold them, else in double. */
+/* The numbers minus one, which the reader adds again: as floats if exact, else in double. */
 static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
 {
     const void *data = t->data;

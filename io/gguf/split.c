@@ -1,4 +1,4 @@
-/* Experts as the files of the library have them, for those who write a folder of what a GGUF file holds. */
+/* Experts as in the files of the library, for writing a folder from a GGUF file. */
 #include "io/gguf/split.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 /* The names of one expert's matrices, below those of the layer. */
 static const struct {
-    const char *model_type, *gate, *up, *down; /* with %zu for its number; NULL: the library has them stacked in another order */
+    const char *model_type, *gate, *up, *down; /* with %zu for its number; NULL: stacked in another order */
 } names[] = {
     {"mixtral", "block_sparse_moe.experts.%zu.w1.", "block_sparse_moe.experts.%zu.w3.", "block_sparse_moe.experts.%zu.w2."},
     {"granitemoe", NULL, NULL, NULL},
@@ -14,7 +14,7 @@ static const struct {
     {NULL, "mlp.experts.%zu.gate_proj.", "mlp.experts.%zu.up_proj.", "mlp.experts.%zu.down_proj."},
 };
 
-/* The tensor holds one matrix of every expert: how these are called, and what stands before and behind that; else NULL. */
+/* If the tensor holds a matrix of every expert: their names, and the parts around; else NULL. */
 static const char *part_of(const char *name, size_t row, size_t *before, const char **behind)
 {
     const char *const stacked[] = {"mlp.experts.gate_exps.", "mlp.experts.up_exps.", "mlp.experts.down_exps."},
@@ -29,11 +29,11 @@ static const char *part_of(const char *name, size_t row, size_t *before, const c
     return NULL;
 }
 
-/* Adds one expert's matrix, which stays where it is. */
+/* Adds one expert's matrix, without copying it. */
 static int add_expert(struct tensors *t, const struct tensor *all, size_t number, const char *name, struct error *e)
 {
     const struct mapped *file = store_file(all);
-    struct tensor stacked = *all, *one = store_add(t, file, name, strlen(name), e); /* the table of tensors moves */
+    struct tensor stacked = *all, *one = store_add(t, file, name, strlen(name), e); /* may move the tensors */
     if (!one || store_shape(one, stacked.stored, stacked.rank - 1, stacked.shape + 1, file->path, e))
         return -1;
     one->data = (const unsigned char *)stacked.data + number * (stacked.bytes / stacked.shape[0]);

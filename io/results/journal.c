@@ -32,7 +32,7 @@ static void destroy(struct journal *j)
     free(j);
 }
 
-/* Bytes of a record with so many numbers of 8 bytes; -1 beyond 64 bits. */
+/* Bytes of a record with this many 8-byte numbers; -1 beyond 64 bits. */
 static int record_bytes(size_t *out, size_t numbers)
 {
     return size_multiply(out, numbers, 8) || size_add(out, *out, RECORD_HEAD_BYTES + CHECKSUM_BYTES) ? -1 : 0;
@@ -81,11 +81,11 @@ struct journal *journal_create(const char *path, const struct journal_sizes *siz
         fail(e, "%s: the settings take %zu bytes (expected at most %d)", path, strlen(settings), SETTINGS_BYTES_MAX);
         goto failed;
     }
-    /* whole or not at all: what a kill leaves behind is not a journal or one with a header */
+    /* atomic: after a kill there is no journal or one with a header */
     if (atomic_open(&f, path, e))
         goto failed;
     fwrite(header, 1, bytes, f.stream);
-    if (fflush(f.stream) || ftruncate(fileno(f.stream), (off_t)j->begin)) { /* slots take no room until they are written to */
+    if (fflush(f.stream) || ftruncate(fileno(f.stream), (off_t)j->begin)) { /* slots take no room yet */
         fail(e, "%s: cannot be written: %s", path, strerror(errno));
         atomic_abandon(&f);
         goto failed;
@@ -107,7 +107,7 @@ failed:
     return NULL;
 }
 
-/* Passes a valid record on; -1 with *e if it is not taken. */
+/* Passes a valid record to `each`; -1 with *e if it is not accepted. */
 static int pass_on(struct journal *j, const struct journal_record *r, int (*each)(void *context, const struct journal_record *r),
                    void *context, struct journal_found *found, struct error *e)
 {
@@ -164,7 +164,7 @@ static int read_slots(struct journal *j, int (*each)(void *context, const struct
     return 0;
 }
 
-/* Passes valid records of segments on, over those that are damaged; what is damaged or torn at the end is cut off. */
+/* Passes on valid records of segments, skips damaged ones; damaged or torn ends are cut off. */
 static int read_segments(struct journal *j, size_t file_bytes, int (*each)(void *context, const struct journal_record *r),
                          void *context, struct journal_found *found, struct error *e)
 {
@@ -216,7 +216,7 @@ struct journal *journal_resume(const char *path, const struct journal_sizes *siz
 
 /* -- writing -- */
 
-/* Over the older of the two; the other one is on the disk by now. */
+/* Overwrites the older of the two; the other one is on the disk by now. */
 static int write_slot(struct journal *j, uint32_t model, struct error *e)
 {
     size_t done = 0, offset = slot_offset(j, model, j->next_slot[model]);
@@ -238,7 +238,7 @@ static int write_segment(struct journal *j, struct error *e)
     if (file_write_all(j->descriptor, j->record, j->segment_bytes)) {
         fail(e, "%s: cannot be written: %s", j->path, strerror(errno));
         int cut = ftruncate(j->descriptor, (off_t)j->size) || lseek(j->descriptor, (off_t)j->size, SEEK_SET) < 0;
-        (void)cut; /* if even that fails, the torn end goes when the journal is opened again */
+        (void)cut; /* if even that fails, the torn end is removed when the journal is next opened */
         return -1;
     }
     j->size += j->segment_bytes;
@@ -249,7 +249,7 @@ static int write_segment(struct journal *j, struct error *e)
     return fdatasync(j->descriptor) ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno)) : 0;
 }
 
-/* A journal without a name is lost when it is closed, and what is measured for it in vain: at once is sooner than at the end. */
+/* A journal without a name, and later measurements, would be lost on closing: better fail now. */
 static int check_place(const struct journal *j, struct error *e)
 {
     struct stat ours, present;

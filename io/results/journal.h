@@ -1,10 +1,11 @@
-/* The journal DIR/erf.part: what a run has measured so far, so that a killed run goes on where it was.
+/* The journal DIR/erf.part: what a run has measured so far, so that a killed run can be resumed.
  *
- * Header: magic, format version, digest of models and settings, sizes, then a readable text of the settings (for naming what
- * differs), checksum. Records have a kind, and a checksum each, so that a damaged one costs no other. Those of segments and of
- * losses are all of one size and appended; what is torn or damaged at the end is cut off when the journal is opened. Those of
- * attention hold sums that grow: of each model the last two are kept between header and segments, and the older one is written
- * over. */
+ * Header: magic, format version, digest of models and settings, sizes, then a readable text of the
+ * settings (to name what differs), checksum. Each record has a kind and a checksum, so that a
+ * damaged one does not affect the others. Records of segments and of losses all have one size and
+ * are appended; torn or damaged ones at the end are cut off when the journal is opened. Records of
+ * attention hold growing sums: the last two of each model are kept between header and segments, and
+ * the older one is overwritten. */
 #ifndef REACH_IO_RESULTS_JOURNAL_H
 #define REACH_IO_RESULTS_JOURNAL_H
 
@@ -17,20 +18,21 @@ struct journal;
 
 enum journal_kind { JOURNAL_SEGMENT = 1, JOURNAL_ATTENTION = 2, JOURNAL_LOSSES = 3 };
 
-/* What a record of each kind holds. */
+/* The contents of a record of each kind. */
 struct journal_segment {
     uint32_t target, segment; /* indices */
     uint8_t status;
     double logprob;
-    const double *values; /* [values]: norms, and what else is measured of a segment */
+    const double *values; /* [values]: norms, and other measurements of a segment */
 };
 struct journal_attention {
-    uint64_t measured, used; /* segments in the sums, and those of them that are usable */
-    size_t words; /* at most those of the journal, which are the most of all models; when read, those */
+    uint64_t measured, used; /* segments in the sums, and the usable ones among them */
+    size_t words; /* at most the journal's, the largest of all models; when read, equal to it */
     const uint64_t *high, *low; /* [words] each */
 };
 
-/* Numbers that stand one behind the other in what a run measures beside its segments (run/validate/validate.h). */
+/* Consecutive numbers of what a run measures in addition to its segments
+ * (run/validate/validate.h). */
 struct journal_losses {
     uint64_t first, count; /* count at most `values` */
     const double *values; /* [count]; when read, [values] */
@@ -49,28 +51,30 @@ struct journal_record {
 /* Of all records of a journal. */
 struct journal_sizes {
     size_t models, values;
-    size_t words; /* 0: no attention is kept */
+    size_t words; /* 0: no attention is stored */
 };
 
-/* What journal_resume came upon. */
+/* What journal_resume found. */
 struct journal_found {
     int absent; /* 1: there is no journal */
-    size_t records; /* that were passed on */
-    size_t damaged; /* passed over: their checksum is wrong */
-    size_t torn; /* bytes of a record that was not written to its end */
+    size_t records; /* passed to the caller */
+    size_t damaged; /* skipped: wrong checksum */
+    size_t torn; /* bytes of an incompletely written record */
 };
 
-/* Creates PATH anew. `settings` is `key=value` lines that name everything results depend on. */
+/* Creates a new journal at PATH. `settings` is `key=value` lines that name everything results
+ * depend on. */
 struct journal *journal_create(const char *path, const struct journal_sizes *sizes, const char *settings,
                                struct error *e) MUST_USE;
-/* Opens PATH to go on. Other settings are an error naming the first key that differs, with both values. Valid records are passed
- * to `each`: of attention the newest of every model, then segments and losses in file order (what a record points to lives during
- * the call; a nonzero return ends with -1). NULL on failure, and if there is no journal. */
+/* Opens PATH to resume. Other settings are an error naming the first key that differs, with both
+ * values. Valid records are passed to `each`: the newest record of attention of every model, then
+ * segments and losses in file order (the record's pointers are valid during the call; a nonzero
+ * return ends with -1). NULL on failure, and if there is no journal. */
 struct journal *journal_resume(const char *path, const struct journal_sizes *sizes, const char *settings,
                                int (*each)(void *context, const struct journal_record *r), void *context,
                                struct journal_found *found, struct error *e) MUST_USE;
-/* Keeps one record with a single write. Segments and losses are synced to disk at most once a second and on close, attention
- * at once. */
+/* Stores one record with a single write. Segments and losses are synced to disk at most once a
+ * second and on close, attention at once. */
 int journal_append(struct journal *j, const struct journal_record *r, struct error *e) MUST_USE;
 int journal_close(struct journal *j, struct error *e) MUST_USE;
 

@@ -1,4 +1,4 @@
-/* The header of the journal, and which setting differs from that of a run. */
+/* The header of the journal, and the setting that differs from a run's. */
 #include "io/results/journal_parts.h"
 #include "io/system/file.h"
 
@@ -27,7 +27,7 @@ unsigned char *journal_build_header(const struct journal *j, const char *setting
     return h;
 }
 
-/* The line that begins with the key of `line` ("key=value") in a text of lines, or NULL. Lengths are without the line's end. */
+/* The line of a text with the key of `line` ("key=value"), or NULL. Lengths without newlines. */
 static const char *find_key(const char *text, const char *line, size_t *length)
 {
     size_t key = strcspn(line, "=\n");
@@ -40,7 +40,7 @@ static const char *find_key(const char *text, const char *line, size_t *length)
     return NULL;
 }
 
-/* The value behind "key=" of a line of `length` bytes, as far as a message has room. */
+/* The value after "key=" of a line of `length` bytes, cut to fit into a message. */
 static const char *value_of(const char *line, size_t length, char out[160])
 {
     if (!line)
@@ -99,7 +99,7 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
         result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
         goto end;
     }
-    whole[bytes] = '\0'; /* the checksum's place: it has done its duty */
+    whole[bytes] = '\0'; /* the checksum's place, no longer needed */
     const char *theirs = (const char *)whole + FIXED_BYTES;
     if (strlen(settings) != length || memcmp(settings, theirs, (size_t)length)) {
         result = name_difference(j->path, settings, theirs, 0, e) || name_difference(j->path, theirs, settings, 1, e)

@@ -1,4 +1,4 @@
-/* How a journal lies on the disk. Private to this folder. */
+/* The layout of a journal on disk. Private to this folder. */
 #ifndef REACH_IO_RESULTS_JOURNAL_PARTS_H
 #define REACH_IO_RESULTS_JOURNAL_PARTS_H
 
@@ -28,8 +28,8 @@ struct journal {
     size_t segment_bytes, attention_bytes; /* of a record */
     size_t slots, begin; /* offsets */
     uint64_t digest;
-    unsigned char *record; /* [the larger of the two] the one that is being written or read */
-    unsigned char *next_slot; /* [models] the one to write to */
+    unsigned char *record; /* [the larger of the two] the record being written or read */
+    unsigned char *next_slot; /* [models] the slot to write next */
     size_t size; /* bytes of the file that are whole */
     double synced; /* when, in seconds; see seconds_now */
 };
@@ -60,14 +60,15 @@ static inline uint64_t get64(const unsigned char *p)
 
 /* journal_record.c: bytes of a record of this kind. */
 size_t journal_bytes_of(const struct journal *j, enum journal_kind kind);
-/* Puts the record together in j->record. */
+/* Assembles the record in j->record. */
 void journal_pack(struct journal *j, const struct journal_record *r);
-/* Takes the record of this kind in j->record apart, where JOURNAL_SEGMENT stands for one of losses as well; -1: it is damaged. */
+/* Parses the record of this kind in j->record, where JOURNAL_SEGMENT stands for losses too; -1: it
+ * is damaged. */
 int journal_unpack(const struct journal *j, enum journal_kind kind, struct journal_record *r);
 
-/* journal_header.c: the header of a new journal; the caller frees. NULL only without memory. */
+/* journal_header.c: the header of a new journal; the caller frees. NULL only if memory runs out. */
 unsigned char *journal_build_header(const struct journal *j, const char *settings, size_t *bytes);
-/* Reads and checks that of the open descriptor, and sets j->size. */
+/* Reads and checks the header of the open descriptor, and sets j->size. */
 int journal_check_header(struct journal *j, size_t file_bytes, const char *settings, struct error *e) MUST_USE;
 
 #endif

@@ -44,7 +44,7 @@ void journal_pack(struct journal *j, const struct journal_record *r)
 int journal_unpack(const struct journal *j, enum journal_kind kind, struct journal_record *r)
 {
     const unsigned char *p = j->record;
-    const void *payload = p + RECORD_HEAD_BYTES; /* aligned, for memory is */
+    const void *payload = p + RECORD_HEAD_BYTES; /* aligned, because memory is */
     size_t body = journal_bytes_of(j, kind) - CHECKSUM_BYTES;
     uint32_t found = get32(p);
     if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) ||

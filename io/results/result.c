@@ -1,4 +1,4 @@
-/* The life of a result. */
+/* Allocation and access of a result. */
 #include "io/results/result.h"
 
 #include "io/element.h"

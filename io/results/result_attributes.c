@@ -1,4 +1,4 @@
-/* The attributes of erf.h5 and the values of a result that they say. One row of the table is one attribute. */
+/* The attributes of erf.h5 and the values of a result in them, one row for each attribute. */
 #include "io/formats/csv.h"
 #include "io/results/result.h"
 
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a value is written. */
+/* The type of a value in the file. */
 enum kind {
-    TEXT, /* char *; NULL where it is not there */
+    TEXT, /* char *; NULL if absent */
     WHOLE, /* size_t */
     TOKEN, /* int, not below 0 */
     REAL, /* double */
@@ -19,11 +19,11 @@ enum kind {
     PART /* the shard: I/N */
 };
 
-/* Which struct holds it, and so in which groups it stands: of the run's and the model's in the main one, of the field's in all.
- */
+/* The struct that holds it, and so its groups: the run's and the model's are in the main one, the
+ * field's in all. */
 enum place { RUN, MODEL, FIELD, RUN_BY_FIELD, MODEL_BY_FIELD };
 
-/* Which results have it. */
+/* The results that have it. */
 enum when {
     ALWAYS,
     WHERE_KNOWN /* a text that is not NULL, a whole number that is not 0 */,
@@ -40,7 +40,7 @@ static const struct row {
     enum place place;
     size_t offset;
     enum when when;
-    size_t low, high; /* of whole numbers that are read; high 0: not read back, for the shape of the file says it */
+    size_t low, high; /* for whole numbers; high 0: known from the file's shape */
 } rows[] = {
 #define IN_RUN(member) RUN, offsetof(struct result, member)
 #define IN_MODEL(member) MODEL, offsetof(struct result_model, member)
@@ -190,7 +190,7 @@ int result_describe(struct result *r, struct error *e)
 
 /* ---- reading ---- */
 
-/* Whole numbers as they are written: digits alone. */
+/* Whole numbers as written: only digits. */
 static int read_whole_number(size_t *out, const char *text, size_t low, size_t high)
 {
     char again[32];
@@ -263,7 +263,7 @@ static int read_value(const struct row *row, void *value, const char *text, stru
     return -1;
 }
 
-/* What the run's attributes are is the same for all models, so the first model's stand for all. */
+/* The run's attributes are the same for all models, so the first model's are used for all. */
 static int check_same(const struct row *row, const char *text, const struct result *r, const struct result_model *m,
                       const char *path, struct error *e)
 {

@@ -1,11 +1,11 @@
-/* What is in an erf.h5, from what the process says that lists it. */
+/* The contents of an erf.h5, from the report of the listing process. */
 #include "io/results/result_list.h"
 #include "io/system/confine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the first child wrote, taken piece by piece. */
+/* The first child's output, read piece by piece. */
 struct cursor {
     const char *at;
     size_t left;
@@ -62,7 +62,7 @@ static int take_attributes(struct cursor *c, struct result_field *f)
     }
 }
 
-/* A new model for a main group; for others the last one, which theirs are listed behind. */
+/* A new model for a main group; for others the last one, after which theirs are listed. */
 static struct result_model *model_of(struct result *out, const struct result_row *row)
 {
     struct result_model *models, *m;

@@ -1,4 +1,5 @@
-/* What is in an erf.h5: groups, attributes, and datasets with their shapes and places, checked. Runs in a process of its own. */
+/* The contents of an erf.h5: groups, attributes, and datasets with their shapes and places,
+ * checked. Runs in a separate process. */
 #include "io/results/result_list.h"
 
 #include "io/formats/hdf.h"
@@ -31,7 +32,7 @@ struct lister {
     size_t file_bytes;
     FILE *out;
     size_t groups;
-    const struct result_row *model; /* of the groups inside a model's that are being listed */
+    const struct result_row *model; /* of the groups inside a model's being listed */
     struct error *e;
 };
 
@@ -42,7 +43,7 @@ static void put_text(struct lister *r, const char *text)
     fwrite(text, 1, size, r->out);
 }
 
-/* Writes a text attribute that must be there; NULL in `expected`: any text. */
+/* Writes a required text attribute; NULL in `expected`: any text. */
 static int list_text(struct lister *r, hid_t object, const char *name, const char *expected)
 {
     char *value = NULL;
@@ -78,13 +79,13 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
     return result;
 }
 
-/* Checks one dataset of the model and fills in its address. Sizes of 0 in the row are filled in, others must agree. `stored` and
- * `other` are the types it may have; *is_other tells which. */
+/* Checks one dataset of the model and sets its address. Sizes of 0 in the row are set, others must
+ * agree. `stored` and `other` are its allowed types; *is_other tells which. */
 static int list_dataset(struct lister *r, hid_t group, struct result_row *row, int which, hid_t stored, hid_t other,
                         uint64_t *is_other)
 {
     const char *model = row->name, *name = result_datasets[which].name;
-    uint64_t *sizes[3], two = 2, length = row->positions + 1; /* norm, which says the positions, is the first */
+    uint64_t *sizes[3], two = 2, length = row->positions + 1; /* norm, with the positions, is first */
     int dimensions = result_datasets[which].dimensions, rank = 0, result = -1;
     char label[sizeof row->name + 16];
     hsize_t dims[3] = {0};
@@ -140,7 +141,7 @@ end:
     return result;
 }
 
-/* Of a group below the model's, which has as many segments, those that are its own. */
+/* A group below the model's has the same number of segments; reads its own sizes. */
 static int list_datasets(struct lister *r, hid_t group, struct result_row *row)
 {
     const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE, byte = H5T_STD_U8LE, id = H5T_STD_I32LE,
@@ -168,7 +169,7 @@ static int list_attributes(struct lister *r, hid_t group)
     return 0;
 }
 
-/* Calls `each` for the links of a group, in the order they were made in where that is kept. */
+/* Calls `each` for the links of a group, in order of creation if that is recorded. */
 static herr_t iterate(hid_t group, H5L_iterate_t each, struct lister *r)
 {
     unsigned tracked = 0;
@@ -179,7 +180,7 @@ static herr_t iterate(hid_t group, H5L_iterate_t each, struct lister *r)
     return H5Literate(group, tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, each, r);
 }
 
-/* The number behind `stem` in a name that is nothing else, as it would be written; 0, or -1. */
+/* The number after `stem` in a name of exactly that form; 0, or -1. */
 static int number_behind(const char *name, const char *stem, uint64_t *out)
 {
     char again[64];
@@ -191,7 +192,7 @@ static int number_behind(const char *name, const char *stem, uint64_t *out)
     return strcmp(again, name) ? -1 : 0;
 }
 
-/* Lists what is in the group of a model, target and layer, whose row says which. */
+/* Lists the contents of the group of a model, target and layer, given by the row. */
 static int list_group(struct lister *r, hid_t group, struct result_row *row)
 {
     if (r->groups++ >= GROUPS_MAX)

@@ -1,5 +1,5 @@
-/* What the two halves of the reader of erf.h5 share: the datasets, and what the process that lists them tells of each group.
- * Private to this folder. */
+/* Shared by the two halves of the reader of erf.h5: the datasets, and what the listing process
+ * reports about each group. Private to this folder. */
 #ifndef REACH_IO_RESULTS_RESULT_LIST_H
 #define REACH_IO_RESULTS_RESULT_LIST_H
 
@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* The datasets of a group: their dimensions, in this order; those that need not be there, and those of the main group alone. */
+/* The datasets of a group: their dimensions, in this order; the optional ones, and those of the
+ * main group alone. */
 enum {
     NORM,
     LOGPROB,
@@ -45,18 +46,19 @@ struct result_dataset {
 };
 extern const struct result_dataset result_datasets[DATASETS];
 
-/* What the listing process tells of a group. Its attributes follow, names and values, and behind them a text of no bytes as a
- * name. All texts are their size (uint64_t) and the bytes. Before the groups stand format, version and command. */
+/* What the listing process reports about a group. Its attributes follow, names and values, ended by
+ * an empty name. All texts are their size (uint64_t) and the bytes. Format, version and command
+ * come before the groups. */
 struct result_row {
     char name[sizeof((struct result_model *)0)->name];
     uint64_t target, layer; /* 0, 0: the main group */
     uint64_t segments, positions, layers, heads, wide, pieces, bytes;
-    uint64_t address[DATASETS]; /* in the file; 0: not there */
+    uint64_t address[DATASETS]; /* in the file; 0: absent */
 };
 
 /* One group of the file. */
 struct result_group {
-    size_t model, field; /* indices of what it is read to */
+    size_t model, field; /* indices of where it is read to */
     uint64_t address[DATASETS];
 };
 
@@ -67,7 +69,8 @@ struct result_data {
     size_t group_count;
 };
 
-/* result_heads.c: all that the listing process tells, which it starts: the result without its data, and its groups. */
+/* result_heads.c: starts the listing process and reads its report: the result without its data, and
+ * its groups. */
 int result_read_heads_of(struct result_data *d, struct error *e) MUST_USE;
 
 /* result_list.c, for confine(): lists `context`, a struct hdf_file. */

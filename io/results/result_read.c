@@ -1,6 +1,8 @@
-/* Reading erf.h5 back. Everything in it may be hostile: links that lead out of the file, shapes far beyond the data, other types.
+/* Reading erf.h5 back. Anything in it may be hostile: links out of the file, shapes far beyond the
+ * data, other types.
  *
- * A first process lists what there is (result_list.c) and a second reads the data (io/formats/hdf.h says why). */
+ * A first process lists the contents (result_list.c) and a second reads the data (for the reason in
+ * io/formats/hdf.h). */
 #include "io/results/result_list.h"
 
 #include "io/element.h"
@@ -42,7 +44,7 @@ static int count_elements(size_t *out, const struct result *r, const struct resu
                : 0;
 }
 
-/* The same of a result that has its memory: nothing overflows. */
+/* The same for a result that is already allocated, so nothing overflows. */
 static size_t elements_of(const struct result *r, const struct result_group *g, int which)
 {
     size_t count = 0;
@@ -79,7 +81,8 @@ static int read_data(FILE *out, void *context, struct error *e)
 
 /* -- in the program -- */
 
-/* Adds the bytes of the arrays of a group that are there, each on a multiple of 8, to *total, and the largest to *largest. */
+/* Adds the bytes of a group's arrays, each on a multiple of 8, to *total; *largest is the
+ * largest. */
 static int add_bytes(size_t *total, size_t *largest, const struct result *r, const struct result_group *g)
 {
     size_t count, bytes;
@@ -120,7 +123,7 @@ static int give_memory(struct result_data *d, size_t *largest, const char *path,
     return 0;
 }
 
-/* What a segment that counts cannot have: log p above 0, but for rounding, and norms below 0; or no numbers at all. */
+/* Impossible values of a used segment: log p > 0 (up to rounding), norms < 0, or not finite. */
 static int check_segment(const struct result_model *m, const struct result_field *f, size_t i, const char *path, struct error *e)
 {
     const double *norm = f->norm + i * f->positions, logprob = f->logprob[i], most = 1e-6;
@@ -154,7 +157,7 @@ static int check_segments(const struct result_model *m, const struct result_fiel
     return 0;
 }
 
-/* No run writes other curves: of these the figures would show nothing, without a word. */
+/* No run writes other curves: figures would silently show nothing. */
 static int check_curves(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
 {
     static const char *const names[] = {"s", "c", "c_lo", "c_hi"};
@@ -215,7 +218,7 @@ static int read_result(const char *path, struct result *out, int with_arrays, st
         return -1;
     int result = result_read_heads_of(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
     free(data.groups);
-    if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
+    if (hdf_file_unchanged(&file, e)) /* may also be the cause of the other failure */
         result = -1;
     hdf_file_close(&file);
     if (result)

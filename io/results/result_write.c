@@ -26,7 +26,7 @@ static int is_ok(struct writer *w, herr_t status)
     return status >= 0 ? 1 : (hdf_fail(w->e, w->path, "cannot be written"), 0);
 }
 
-/* The value as a whole number if that and nothing else is written there, so that reading gives the same text back. */
+/* The value as a whole number if that gives the same text when read back. */
 static int whole_number(const char *text, int64_t *out)
 {
     char *end, again[32];
@@ -59,8 +59,8 @@ end:
     return ok ? 0 : -1;
 }
 
-/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: there are fewer dimensions then. A chunk is (a part
- * of) one row. */
+/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: then there are fewer
+ * dimensions. A chunk is (a part of) one row. */
 static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data,
                          size_t blocks, size_t rows, size_t columns)
 {
@@ -81,7 +81,7 @@ end:
     return ok ? 0 : -1;
 }
 
-/* The group of a field; that of the target is made with the first of its layers. */
+/* The group of a field; the target's group is made with its first layer. */
 static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m, const struct result_field *f)
 {
     char name[sizeof m->name + 64];
@@ -116,7 +116,7 @@ static int write_attention(struct writer *w, hid_t group, const struct result *r
                : 0;
 }
 
-/* What the segments are of: ids, and the texts of those that occur. */
+/* The content of the segments: ids, and the texts of those that occur. */
 static int write_tokens(struct writer *w, hid_t group, const struct result_model *m)
 {
     const struct token_texts *p = &m->pieces;
@@ -124,7 +124,7 @@ static int write_tokens(struct writer *w, hid_t group, const struct result_model
         return 0;
     if (write_dataset(w, group, "tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0, m->segments, m->fields[0].target))
         return -1;
-    if (!p->size) /* a dataset of nothing cannot be chunked */
+    if (!p->size) /* an empty dataset cannot be chunked */
         return 0;
     return write_dataset(w, group, "piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0, p->count) ||
                    write_dataset(w, group, "piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64, p->end, 0, 0, p->count) ||
@@ -169,7 +169,7 @@ static int write_field(struct writer *w, hid_t models, const struct result *r, c
     return result;
 }
 
-/* No times, and groups and attributes in the order they were written in. */
+/* Without times, and with groups and attributes in order of creation. */
 static int set_object_list(struct writer *w, hid_t list)
 {
     const unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
@@ -177,8 +177,9 @@ static int set_object_list(struct writer *w, hid_t list)
            is_ok(w, H5Pset_attr_creation_order(list, tracked));
 }
 
-/* The file as bytes; caller frees. It is made in memory because HDF5 does not survive a write that fails (its exit handler
- * crashes on a full disk), and so that what reaches the disk goes through the same checked writes as everything else. */
+/* The file as bytes; caller frees. It is made in memory because HDF5 does not survive a failed
+ * write (its exit handler crashes on a full disk), and so that it is written to disk with the same
+ * checks as every other file. */
 static unsigned char *make_image(struct writer *w, const struct result *r, size_t *bytes)
 {
     hid_t models = -1;
@@ -188,7 +189,8 @@ static unsigned char *make_image(struct writer *w, const struct result *r, size_
     w->file_list = H5Pcreate(H5P_FILE_CREATE);
     w->access_list = H5Pcreate(H5P_FILE_ACCESS);
     w->file = -1;
-    /* the earliest format on purpose: HDF5 1.10 spoils the checksum of a later superblock when it hands out the image */
+    /* the earliest format on purpose: HDF5 1.10 corrupts the checksum of a later superblock when it
+     * returns the image */
     if (!set_object_list(w, w->group_list) || !set_object_list(w, w->file_list) || !is_ok(w, w->access_list) ||
         !is_ok(w, H5Pset_libver_bounds(w->access_list, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST)) ||
         !is_ok(w, H5Pset_fapl_core(w->access_list, IMAGE_STEP, 0)))

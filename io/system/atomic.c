@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is there for a while, for a signal handler: it may neither allocate nor lock. A slot's path changes only while no handler
- * may look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
+/* Temporary things, listed for a signal handler, which may neither allocate nor lock. A slot's path
+ * changes only while no handler may read it (SLOT_FILLING); a handler claims a slot before it reads
+ * the path. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_LIVE, SLOT_REMOVING };
 enum slot_kind { SLOT_FILE, SLOT_FOLDER /* if it is empty */, SLOT_SCRATCH /* a folder and the files in it */ };
 enum { SLOTS = 32 };
@@ -54,7 +55,7 @@ static void slot_release(const char *path)
     }
 }
 
-/* The files in a folder, without readdir, which allocates. */
+/* Removes the files in a folder, without readdir, which allocates. */
 static void remove_files(const char *folder)
 {
     _Alignas(struct dirent64) char entries[4096];
@@ -66,7 +67,7 @@ static void remove_files(const char *folder)
         close(descriptor);
 }
 
-/* Folders last, when what lies in them is gone. */
+/* Folders last, after their contents. */
 void atomic_remove_all(void)
 {
     int saved = errno;
@@ -127,7 +128,7 @@ void folder_scratch_remove(char *made)
 
 /* -- one file -- */
 
-/* The number behind ".BASE.tmp-"; 0: the name is no such one. */
+/* The number after ".BASE.tmp-"; 0: the name has another form. */
 static long writer_of(const char *name, const char *base)
 {
     static const char mark[] = ".tmp-";
@@ -141,8 +142,8 @@ static long writer_of(const char *name, const char *base)
     return *digits >= '1' && *digits <= '9' && !*end && !errno && pid <= INT_MAX ? pid : 0;
 }
 
-/* Removes what killed processes left of PATH: of no process that lives here, and of none elsewhere, where the folder is shared,
- * as its lock says. */
+/* Removes temporary files of PATH left by killed processes: not of a process alive here, or, in a
+ * shared folder, elsewhere, as its lock shows. */
 static void remove_abandoned(const char *path)
 {
     const char *base = path_base(path);
@@ -181,7 +182,8 @@ char *atomic_temporary_name(const char *path, struct error *e)
         free(name);
         return NULL;
     }
-    /* left over by a killed process whose id came round again: a new file must not go through it, least of all if it is a link */
+    /* left by a killed process with the same id: a new file must not be written through it, least
+     * of all if it is a link */
     if (unlink(name) && errno != ENOENT) {
         fail(e, "%s: cannot be written: %s", path, strerror(errno));
         slot_release(name);
@@ -208,7 +210,7 @@ int folder_sync(const char *path, struct error *e)
     return result;
 }
 
-/* The folder that a file lies in. */
+/* The folder of a file. */
 static int sync_folder(const char *path, struct error *e)
 {
     size_t length = (size_t)(path_base(path) - path);
@@ -263,14 +265,15 @@ int atomic_open(struct atomic_file *f, const char *path, struct error *e)
             close(descriptor);
         goto failed;
     }
-    flock(descriptor, LOCK_EX | LOCK_NB); /* for remove_abandoned; where it cannot be had the number of the process must do */
+    flock(descriptor, LOCK_EX | LOCK_NB); /* for remove_abandoned, else the process id must do */
     return 0;
 failed:
     atomic_abandon(f);
     return -1;
 }
 
-/* Why an earlier write to the stream failed is forgotten by now: another one tells (the file will be removed anyway). */
+/* The reason of an earlier failed write to the stream is lost by now: report another one (the file
+ * will be removed anyway). */
 static const char *reason_of_failed_write(FILE *stream)
 {
     errno = 0;
@@ -332,7 +335,7 @@ static int make_one(const char *path, struct error *e)
     if (mkdir(path, 0777) == 0)
         return 0;
     int reason = errno;
-    /* also when mkdir says EROFS or EACCES for a folder that is there */
+    /* also when mkdir says EROFS or EACCES for an existing folder */
     if (stat(path, &st))
         return fail(e, "%s: cannot be made: %s", path, strerror(reason));
     return S_ISDIR(st.st_mode) ? 0 : fail(e, "%s: exists and is not a folder (expected a folder or nothing)", path);
@@ -366,7 +369,7 @@ static char *lock_name(const char *path, struct error *e)
     return NULL;
 }
 
-/* 1 if `name` is still the file behind the descriptor: whoever had the lock before may have removed it while we waited. */
+/* 1 if `name` is still the descriptor's file: another process may have removed it meanwhile. */
 static int still_there(int descriptor, const char *name)
 {
     struct stat ours, present;

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The last byte that the child writes says how its work ended; before ENDED_FAILED stands a struct error, whole. */
+/* The child's last byte says how its work ended; before ENDED_FAILED comes a struct error. */
 enum { ENDED_DONE = 'D', ENDED_FAILED = 'F' };
 
-/* Private memory of this process that can be written, in bytes; 0 when it cannot be told. */
+/* Writable private memory of this process, in bytes; 0 if unknown. */
 static size_t data_bytes(void)
 {
     unsigned long pages = 0;
@@ -37,17 +37,17 @@ static void limit(int resource, size_t value)
     }
 }
 
-/* All that the child does; it does not return. */
+/* The child's work; does not return. */
 static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *), void *context, size_t memory, size_t seconds)
 {
     struct error e = {""};
     struct rusage used;
     size_t bytes;
     for (int i = 1; i < NSIG; i++)
-        signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL); /* a handler of the program's would go on with the program */
+        signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL); /* a handler would continue the program */
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL); /* the thread that takes signals for the others is not here */
+    sigprocmask(SIG_SETMASK, &none, NULL); /* no thread handles them here */
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* what a crash prints is not for the user */
@@ -66,7 +66,7 @@ static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *
     _exit(fclose(out) ? 1 : 0);
 }
 
-/* All that comes through the pipe, up to the limit. */
+/* Reads everything from the pipe, up to the limit. */
 static int read_all(char **output, size_t *size, int descriptor, const char *path, struct error *e)
 {
     size_t capacity = 0;
@@ -90,7 +90,7 @@ static int read_all(char **output, size_t *size, int descriptor, const char *pat
     }
 }
 
-/* What the end of the output says. */
+/* Interprets the end of the output. */
 static int conclude(const char *output, size_t *size, int status, const char *path, struct error *e)
 {
     char end = *size && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? output[*size - 1] : 0;
@@ -126,7 +126,7 @@ int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct erro
         return fail(e, "%s: cannot be read: no process can be started: %s", path, strerror(errno));
     }
     result = read_all(output, size, ends[0], path, e);
-    close(ends[0]); /* a child that still writes ends with that */
+    close(ends[0]); /* ends a child that is still writing */
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (result == 0)

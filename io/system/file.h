@@ -6,20 +6,21 @@
 
 #include <stddef.h>
 
-/* Opens a regular file for reading (a folder, pipe or device is an error) and tells its size. Returns a descriptor, caller
- * closes; -1 on failure. */
+/* Opens a regular file for reading (a folder, pipe or device is an error) and gets its size.
+ * Returns a descriptor, caller closes; -1 on failure. */
 int file_open_regular(const char *path, size_t *size, struct error *e) MUST_USE;
 
-/* Reads exactly `size` bytes at `offset`; a file that ends before is an error. */
+/* Reads exactly `size` bytes at `offset`; a shorter file is an error. */
 int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset, struct error *e) MUST_USE;
 
-/* The whole file, at most `limit` bytes, with a NUL behind it. A file that is written to meanwhile is an error. Caller frees. */
+/* The whole file, at most `limit` bytes, followed by a NUL. A write to the file meanwhile is an
+ * error. Caller frees. */
 char *file_read_whole(const char *path, size_t limit, size_t *size, struct error *e) MUST_USE;
 
-/* Writes all bytes, going on after interruptions and short writes. errno tells why on -1. */
+/* Writes all bytes, and continues after interruptions and short writes. errno says why on -1. */
 int file_write_all(int descriptor, const void *data, size_t size) MUST_USE;
 
-/* The part of PATH behind its last slash (borrowed). */
+/* The part of PATH after its last slash (borrowed). */
 const char *path_base(const char *path);
 
 #endif

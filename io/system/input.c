@@ -18,22 +18,23 @@ int input_patience = 10000;
 struct input {
     char *name;
     int descriptor; /* -1: the data are in memory */
-    int is_file; /* a regular file, which must stay as it is until its end is read */
+    int is_file; /* a regular file, which must not change until its end is read */
     struct stamp stamp;
-    const unsigned char *memory; /* what is left of them */
+    const unsigned char *memory; /* the remaining data */
     size_t memory_left;
-    unsigned char ahead[INPUT_PEEK_MAX]; /* unpacked already, by input_peek: ahead[ahead_at..ahead_have) */
+    unsigned char ahead[INPUT_PEEK_MAX]; /* already unpacked: ahead[ahead_at..ahead_have) */
     size_t ahead_at, ahead_have;
-    int gzip; /* the data are packed; `unpack` is set up */
+    int gzip; /* the data are compressed; `unpack` is set up */
     int member; /* inside a member of a gzip file */
     z_stream unpack;
     unsigned char raw[RAW_BYTES];
-    size_t at, have; /* raw[at..have) is not used yet */
-    size_t taken, given; /* bytes that were packed, and that they stand for */
+    size_t at, have; /* raw[at..have) is unread */
+    size_t taken, given; /* compressed bytes, and bytes unpacked from them */
 };
 
-/* A pipe without a writer would be waited for in open, for ever. Opened without that, it is empty while nobody has it open for
- * writing, which is told from one whose writer has nothing to say yet. */
+/* open() would wait forever for a pipe's writer. Opened without waiting, the pipe is empty until
+ * someone opens it for writing, which can be distinguished from a writer that has not written
+ * yet. */
 static int wait_for_writer(struct input *in, struct error *e)
 {
     enum { LOOK_EVERY = 50 };
@@ -68,7 +69,7 @@ static int open_descriptor(struct input *in, const char *path, struct stat *st, 
                                                                : 0;
 }
 
-/* zlib's own gzread is not used because it takes a damaged header of a later member for the end of the data. */
+/* Not zlib's gzread, which treats a damaged header of a later member as the end of the data. */
 
 /* At most `room` bytes of the file or the memory; 0 at the end, -1 with errno. */
 static ssize_t read_raw(struct input *in, unsigned char *out, size_t room)
@@ -89,7 +90,7 @@ static ssize_t read_raw(struct input *in, unsigned char *out, size_t room)
     return n;
 }
 
-/* Reads more raw bytes behind those that are left; *ended when there are no more. */
+/* Reads more raw bytes after the unread ones; *ended when there are no more. */
 static int refill(struct input *in, int *ended, struct error *e)
 {
     memmove(in->raw, in->raw + in->at, in->have - in->at);
@@ -106,14 +107,14 @@ static int refill(struct input *in, int *ended, struct error *e)
     return *ended && in->is_file ? stamp_check(&in->stamp, in->descriptor, in->name, e) : 0;
 }
 
-/* Sets unpacking up where the data begin as gzip does. */
+/* Sets up unpacking if the data begin like gzip. */
 static int detect_gzip(struct input *in, struct error *e)
 {
     for (int ended = 0; !ended && in->have < 2;)
         if (refill(in, &ended, e))
             return -1;
     if (in->have >= 2 && in->raw[0] == 0x1F && in->raw[1] == 0x8B) {
-        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) /* 16: gzip and nothing else */
+        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) /* 16: only gzip */
             return fail_memory(e, 1 << MAX_WBITS, "unpacking");
         in->gzip = in->member = 1;
     }
@@ -245,7 +246,7 @@ const char *input_other(const void *start, size_t size)
 #define UNPACK(command) " (expected plain text, .gz, or the output of `" command "` on standard input)"
 #define RECODE(name) "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
     static const struct {
-        size_t at; /* where it stands */
+        size_t at; /* its position */
         const char *magic;
         size_t size;
         const char *what;
@@ -256,7 +257,7 @@ const char *input_other(const void *start, size_t size)
          "7zXZ\0",
          6, "compressed by xz" UNPACK("xz -dc FILE")},
         {0, "\x5D\0\0", 3, "compressed by lzma" UNPACK("xz -dc FILE")},
-        {4, "1AY&SY", 6, "compressed by bzip2" UNPACK("bzip2 -dc FILE")}, /* behind BZh and a digit */
+        {4, "1AY&SY", 6, "compressed by bzip2" UNPACK("bzip2 -dc FILE")}, /* after BZh, digit */
         {4, "\x17rE8P\x90", 6, "compressed by bzip2, and empty" UNPACK("bzip2 -dc FILE")},
         {0, "\x04\x22\x4D\x18", 4, "compressed by lz4" UNPACK("lz4 -dc FILE")},
         {0, "PK\3\4", 4, "a zip archive" UNPACK("unzip -p FILE")},

@@ -31,7 +31,7 @@ static size_t left_of(int resource, size_t used)
     return r.rlim_cur > used ? (size_t)r.rlim_cur - used : 0;
 }
 
-/* What `ulimit -v` and `ulimit -d` leave. */
+/* The memory left by `ulimit -v` and `ulimit -d`. */
 static size_t of_limits(void)
 {
     FILE *f = fopen("/proc/self/statm", "re");
@@ -54,7 +54,7 @@ size_t memory_available(void)
     return bytes < groups ? bytes : groups;
 }
 
-/* getrusage's figure is not asked first: it lives on through exec, and is that of a large program which started this one. */
+/* Before getrusage, whose figure survives exec and may be that of a large parent program. */
 size_t memory_peak(void)
 {
     FILE *f = fopen("/proc/self/status", "re");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files of a version. */
+/* The files of a cgroup version. */
 struct version {
     const char *type; /* of the mounted file system */
     const char *limits[2], *used, *cached;
@@ -26,7 +26,7 @@ static FILE *open_below(const char *root, const char *folder, const char *name)
     return size < 0 || (size_t)size >= sizeof path ? NULL : fopen(path, "re");
 }
 
-/* The number that a file begins with; SIZE_MAX for `max`, or without such a file. */
+/* The number at the start of a file; SIZE_MAX for `max`, or without such a file. */
 static size_t read_number(const char *root, const char *folder, const char *name)
 {
     FILE *f = open_below(root, folder, name);
@@ -39,7 +39,7 @@ static size_t read_number(const char *root, const char *folder, const char *name
     return found;
 }
 
-/* The number of a row `KEY NUMBER` of memory.stat; 0 without one. */
+/* The number in a row `KEY NUMBER` of memory.stat; 0 if absent. */
 static size_t read_stat(const char *root, const char *folder, const char *key)
 {
     FILE *f = open_below(root, folder, "memory.stat");
@@ -70,7 +70,7 @@ static size_t left_in(const char *root, const char *folder, const struct version
     return limit > used ? limit - used : 0;
 }
 
-/* The least that is left in the group `path` below the mount `point`, and in all groups above it. */
+/* The least memory left in the group `path` below the mount `point`, and in all groups above it. */
 static size_t left_up(const char *root, const char *point, const char *path, const struct version *v)
 {
     char folder[PATH_MAX];
@@ -86,7 +86,7 @@ static size_t left_up(const char *root, const char *point, const char *path, con
     }
 }
 
-/* 1 if `word` is one of `list`, which has commas between its words. */
+/* 1 if `word` is in `list`, which is separated by commas. */
 static int has_word(const char *list, const char *word)
 {
     size_t size = strlen(word);
@@ -98,8 +98,8 @@ static int has_word(const char *list, const char *word)
     return 0;
 }
 
-/* This process's group of a version, in `path`, from /proc/self/cgroup: lines HIERARCHY:CONTROLLERS:PATH, of version 2 0::PATH.
- */
+/* This process's group of a version, in `path`, from /proc/self/cgroup: lines
+ * HIERARCHY:CONTROLLERS:PATH, for version 2 0::PATH. */
 static int find_group(char path[PATH_MAX], const char *root, const struct version *v)
 {
     FILE *f = open_below(root, "/proc/self", "cgroup");
@@ -123,8 +123,8 @@ static int find_group(char path[PATH_MAX], const char *root, const struct versio
     return found;
 }
 
-/* Where a version is mounted, in `point`, and which group lies there, in `base`, from /proc/self/mountinfo: ID PARENT DEVICE BASE
- * POINT OPTIONS [TAG...] - TYPE SOURCE SUPER-OPTIONS. */
+/* The mount point of a version, in `point`, and its group, in `base`, from /proc/self/mountinfo: ID
+ * PARENT DEVICE BASE POINT OPTIONS [TAG...] - TYPE SOURCE SUPER-OPTIONS. */
 static int find_mount(char point[PATH_MAX], char base[PATH_MAX], const char *root, const struct version *v)
 {
     FILE *f = open_below(root, "/proc/self", "mountinfo");
@@ -151,7 +151,7 @@ size_t memory_of_groups(const char *root)
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
         if (!find_group(path, root, &versions[i]) || !find_mount(point, base, root, &versions[i]))
             continue;
-        /* a container sees its own group where the mount begins */
+        /* a container sees its own group at the mount point */
         size_t size = strcmp(base, "/") == 0 ? 0 : strlen(base);
         const char *below = strncmp(path, base, size) == 0 && (path[size] == '/' || !path[size]) ? path + size : "";
         size_t left = left_up(root, point, below, &versions[i]);

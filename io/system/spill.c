@@ -10,14 +10,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A file in the folder that has no name, or none any more. -1 with errno. */
+/* A file in the folder without a name, or with its name removed. -1 with errno. */
 static int open_nameless(const char *folder)
 {
     char *path;
     int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600), problem;
     if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return descriptor;
-    /* a file system that has no such files */
+    /* a file system without unnamed files */
     if (asprintf(&path, "%s/reach-XXXXXX", folder) < 0) {
         errno = ENOMEM;
         return -1;
@@ -31,8 +31,8 @@ static int open_nameless(const char *folder)
     return descriptor;
 }
 
-/* Takes the room. 0 or the number of the error. What cannot be there is not tried: the disk would be full for others meanwhile.
- */
+/* Allocates the room. 0 or an error number. If it does not fit it is not tried, since the disk
+ * would be full for others meanwhile. */
 static int take_room(int descriptor, size_t bytes)
 {
     struct statvfs disk;
@@ -90,7 +90,7 @@ struct spill *spill_open(const char *folder, size_t bytes, const char *what, str
 int spill_write(struct spill *s, size_t at, const void *data, size_t bytes, struct error *e)
 {
     for (size_t done = 0; done < bytes;) {
-        errno = ENOSPC; /* of a write that takes nothing */
+        errno = ENOSPC; /* of a write of 0 bytes */
         ssize_t wrote = pwrite(s->descriptor, (const char *)data + done, bytes - done, (off_t)(at + done));
         if (wrote <= 0 && errno != EINTR)
             return fail(e, "%s: cannot write %zu bytes of %s: %s", s->folder, bytes, s->what, strerror(errno));
@@ -102,7 +102,7 @@ int spill_write(struct spill *s, size_t at, const void *data, size_t bytes, stru
 int spill_read(struct spill *s, size_t at, void *data, size_t bytes, struct error *e)
 {
     for (size_t done = 0; done < bytes;) {
-        errno = EIO; /* of a file that ends before */
+        errno = EIO; /* of a file that is too short */
         ssize_t got = pread(s->descriptor, (char *)data + done, bytes - done, (off_t)(at + done));
         if (got <= 0 && errno != EINTR)
             return fail(e, "%s: cannot read %zu bytes of %s back: %s", s->folder, bytes, s->what, strerror(errno));

@@ -1,4 +1,5 @@
-/* Room on disk for what may be larger than memory: files without a name, which are gone with the process, however it ends. */
+/* Disk space for data that may be larger than memory: unnamed files, which disappear with the
+ * process, however it ends. */
 #ifndef REACH_IO_SYSTEM_SPILL_H
 #define REACH_IO_SYSTEM_SPILL_H
 
@@ -6,12 +7,13 @@
 
 #include <stddef.h>
 
-/* Zeroed memory behind which stands a file without a name, in $TMPDIR or /var/tmp, whose room is taken at once: the system writes
- * pages there when it needs theirs. NULL on failure, also when the disk has not so much; ended by munmap. */
+/* Zeroed memory backed by an unnamed file in $TMPDIR or /var/tmp. Its space is allocated at once;
+ * the system writes pages there when it needs memory. NULL on failure, also if the disk has too
+ * little space; freed by munmap. */
 void *spill_map(size_t bytes, const char *what, struct error *e) MUST_USE;
 
-/* A file without a name in `folder`, whose room of `bytes` is taken at once; `what` it holds is for messages. Both are borrowed.
- * NULL on failure; ended by spill_close, NULL is allowed. */
+/* An unnamed file in `folder`, whose `bytes` are allocated at once; `what` names its contents in
+ * messages. Both are borrowed. NULL on failure; ended by spill_close, which accepts NULL. */
 struct spill;
 struct spill *spill_open(const char *folder, size_t bytes, const char *what, struct error *e) MUST_USE;
 /* `bytes` at offset `at`, all of them or -1. */

@@ -1,8 +1,8 @@
-/* How a file was when it was opened, to be compared with later. Private to io/.
+/* A file's state when it was opened, for later comparison. Private to io/.
  *
- * Descriptors are compared, not paths: a file that another is renamed over lives on behind its descriptor with the bytes that it
- * had, and so does one that is removed. Both, and a further name, change the time of the last change of state (ctime), and the
- * number of names with it; ctime alone changes when a file is written to, also where the time of the last write (mtime) is set
+ * Descriptors are compared, not paths: a file that was removed, or replaced by a rename, stays
+ * accessible by its descriptor with its old bytes. Both, and adding a name, change the ctime
+ * together with the number of names; a write changes the ctime alone, even if the mtime is set
  * back. */
 #ifndef REACH_IO_SYSTEM_STAMP_H
 #define REACH_IO_SYSTEM_STAMP_H
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* How a file was. */
+/* A file's state. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -21,9 +21,9 @@ struct stamp {
     struct timespec written, changed;
 };
 
-/* Takes the stamp of an open file, before anything is read from it. */
+/* Stamps an open file, before anything is read from it. */
 int stamp_take(struct stamp *s, int descriptor, const char *path, struct error *e) MUST_USE;
-/* 0 if the file is as it was; the stamp then counts its names anew. */
+/* 0 if the file is unchanged; then updates the stamp's number of names. */
 int stamp_check(struct stamp *s, int descriptor, const char *path, struct error *e) MUST_USE;
 
 #endif

@@ -7,18 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel's clock of file times goes in steps of up to 10 ms; file systems that keep whole seconds round down to one or two.
- */
+/* The kernel's clock of file times has steps of up to 10 ms; file systems with whole seconds round
+ * down to one or two. */
 static const double step = 0.011, coarse_step = 2.01;
 
-/* For how many seconds what is written to the file might still get the time that it has. */
+/* For how many seconds a write to the file might still leave its time unchanged. */
 static double seconds_fresh(const struct stamp *s)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     double age = (double)(now.tv_sec - s->changed.tv_sec) + 1e-9 * (double)(now.tv_nsec - s->changed.tv_nsec);
     double left = (s->changed.tv_nsec ? step : coarse_step) - age;
-    return age < -step ? 0 : left; /* a clock ahead of ours is not waited for */
+    return age < -step ? 0 : left; /* does not wait for a clock ahead of ours */
 }
 
 int watch_open(struct watch *w, const char *path, size_t *size, struct error *e)

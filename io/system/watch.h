@@ -1,5 +1,5 @@
-/* Files that must stay as they are while they are used: what is read from them is measured for hours, and recorded under one
- * digest. Private to io/. */
+/* Files that must not change while in use: a run measures what is read from them for hours, and
+ * records it under one digest. Private to io/. */
 #ifndef REACH_IO_SYSTEM_WATCH_H
 #define REACH_IO_SYSTEM_WATCH_H
 
@@ -19,12 +19,12 @@ struct watch {
     size_t count;
 };
 
-/* Opens a regular file and tells its size; its descriptor belongs to the watch. -1 on failure. */
+/* Opens a regular file and gets its size; its descriptor belongs to the watch. -1 on failure. */
 int watch_open(struct watch *w, const char *path, size_t *size, struct error *e) MUST_USE;
-/* Waits until the times of all files are past, so that whatever is written from now on has another time. To be called before what
- * is in them is believed. */
+/* Waits until the times of all files are past, so that any later write has another time. Call it
+ * before trusting their contents. */
 int watch_settle(struct watch *w, struct error *e) MUST_USE;
-/* An error that names the first file that has changed since it was opened. */
+/* Fails, naming the first file that has changed since it was opened. */
 int watch_check(struct watch *w, struct error *e) MUST_USE;
 void watch_close(struct watch *w);
 

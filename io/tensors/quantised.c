@@ -28,9 +28,9 @@ int quantised_refuse(struct config *c, struct error *e)
         config_path(c), method ? ": its quant_method is '" : "", method ? method : "", method ? "'" : "");
 }
 
-static const char mxfp4_codes[] = "_blocks"; /* behind the name of the matrices */
+static const char mxfp4_codes[] = "_blocks"; /* after the name of the matrices */
 
-/* The tensor is a quantised matrix: joins it with its parts. 1 where it is none. */
+/* If the tensor is a quantised matrix, joins it with its parts; 1 if it is not. */
 static int join_one(struct join *j, struct tensor *t, const char *method)
 {
     size_t length = strlen(t->name);
@@ -50,7 +50,7 @@ static int join_one(struct join *j, struct tensor *t, const char *method)
                : 1;
 }
 
-/* GPT-2's Conv1D keeps its matrices [in, out], bitsandbytes [out, in] for it too. */
+/* GPT-2's Conv1D stores its matrices as [in, out], but bitsandbytes as [out, in]. */
 static void turn(struct tensor *t)
 {
     size_t rows = t->shape[0];
@@ -58,7 +58,7 @@ static void turn(struct tensor *t)
     t->stride[0] = 1, t->stride[1] = t->shape[0];
 }
 
-/* What only a quantised matrix has beside it, or is stored as, and none was found for. */
+/* Tensors or types that only quantised matrices have, left without a matrix. */
 static int refuse_orphan(const struct tensor *t, const char *method, struct config *c, struct error *e)
 {
     static const char *const ends[] = {".absmax",
@@ -91,7 +91,7 @@ int quantised_join(struct tensors *t, struct config *c, struct error *e)
     int turned = method && strcmp(method, "bitsandbytes") == 0 && model && strcmp(model, "gpt2") == 0;
     struct join j = {.tensors = t, .config = c, .e = e};
     if (method)
-        (void)config_get(c, "quantization_config.quant_method"); /* understood from here on */
+        (void)config_get(c, "quantization_config.quant_method"); /* understood from now on */
     size_t count = tensors_count(t), found = 0;
     if (method && !(j.made = store_memory(t, count * sizeof *j.made, "the table of quantised tensors", e)))
         return -1;

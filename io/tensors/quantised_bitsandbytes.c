@@ -1,4 +1,5 @@
-/* What bitsandbytes writes: bytes with a scale a row, and four bits with a scale for some elements. */
+/* bitsandbytes' formats: bytes with a scale per row, and four bits with a scale per some
+ * elements. */
 #include "io/tensors/quantised_parts.h"
 
 #include <float.h>
@@ -63,7 +64,7 @@ static int read_state_shape(struct config *state, size_t shape[TENSOR_RANK_MAX],
     return 0;
 }
 
-/* The 16 numbers are the type's: the package computes with these, whatever the file says. */
+/* The 16 numbers follow from the type: the package computes with these, whatever the file says. */
 static int check_map(struct join *j, size_t length, enum element type)
 {
     const unsigned char *map;
@@ -76,7 +77,7 @@ static int check_map(struct join *j, size_t length, enum element type)
     return 0;
 }
 
-/* Scales as they are, or as bytes with scales of their own. */
+/* Scales stored as they are, or as bytes with their own scales. */
 static int read_absmax(struct join *j, size_t length, size_t blocks, struct config *state)
 {
     struct scaled *s = j->made;

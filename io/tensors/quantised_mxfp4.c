@@ -1,12 +1,13 @@
-/* MXFP4: NAME_blocks of U8 [stack, out, blocks, 16], two codes a byte, and NAME_scales of U8 [stack, out, blocks], a power of two
- * for each 32 codes. Together they are NAME [stack, in, out], as models have it that are not quantised. */
+/* MXFP4: NAME_blocks of U8 [stack, out, blocks, 16], two codes a byte, and NAME_scales of U8
+ * [stack, out, blocks], a power of two for each 32 codes. Together they are NAME [stack, in, out],
+ * as in unquantised models. */
 #include "io/tensors/quantised_parts.h"
 
 #include <string.h>
 
 enum { CODES = 32, BYTES = CODES / 2 };
 
-/* The last two axes of a tensor change places. */
+/* Swaps the last two axes of a tensor. */
 static void turn(struct tensor *t)
 {
     size_t size = t->shape[1], stride = t->stride[1];

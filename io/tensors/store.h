@@ -14,56 +14,58 @@ struct mapped {
     size_t size;
 };
 
-/* An empty store for what lies at PATH. tensors_close ends it at any stage. */
+/* An empty store for the checkpoint at PATH. tensors_close ends it at any stage. */
 struct tensors *store_create(const char *path, struct error *e) MUST_USE;
 
 /* Maps a regular file; it belongs to the store and counts in its digest, in the order of these calls. */
 const struct mapped *store_map(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
-/* A regular file that says what the model is, and is about to be read: it is not part of the digest, and must stay as it is like
- * the mapped files. */
+/* A regular file that describes the model and is about to be read: not part of the digest, but it
+ * must not change, like the mapped files. */
 int store_watch(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
-/* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among them). `file` is the one that
- * messages name. Valid until the next is added. */
+/* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among
+ * them). Messages name `file`. Valid until the next is added. */
 struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e) MUST_USE;
 
-/* Sets type, shape, count, bytes and the strides of dense rows; a type that cannot be read, a rank beyond TENSOR_RANK_MAX and a
- * shape that overflows 64 bits are errors that name PATH and the tensor. */
+/* Sets type, shape, count, bytes and the strides of dense rows. An unsupported type, a rank beyond
+ * TENSOR_RANK_MAX or a shape that overflows 64 bits is an error that names PATH and the tensor. */
 int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
                 struct error *e) MUST_USE;
 
-/* Zeroed memory that lives as long as the store; more than the system has is refused, with `what` in the message. It is shared
- * memory of the kernel's, which tensors_release_pages does not lose. */
+/* Zeroed memory that lives as long as the store; more than the system has is refused, with `what`
+ * in the message. It is shared memory, so tensors_release_pages does not lose it. */
 void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
-/* The same for what may be larger than memory (io/system/spill.h). */
+/* The same for data that may be larger than memory (io/system/spill.h). */
 void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
-/* Sorts by name and refuses a name that is there twice, and tensors that share data so often that they claim 64 times what the
- * files hold. After it tensors may be found, and none added. */
+/* Sorts by name, and refuses duplicate names and tensors that share data so much that they claim 64
+ * times the size of the files. Afterwards tensors can be found, and none added. */
 int store_finish(struct tensors *t, struct error *e) MUST_USE;
 
-/* Gives a tensor of a finished store the type, the place and the numbers of another of its shape, which lies in `file` or in
- * memory of the store's. */
+/* Gives a tensor of a finished store the type, place and numbers of another of its shape, in `file`
+ * or in memory of the store. */
 void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file);
-/* Takes the tensors out of a finished store that are marked as companions. */
+/* Removes the tensors marked as companions from a finished store. */
 void store_drop_companions(struct tensors *t);
-/* Takes the last bytes from the names of the tensors of a type, in a finished store that no two of these names are the same in
- * and none is in already, and sorts anew. */
+/* Removes the last bytes from the names of the tensors of a type and sorts again. The store is
+ * finished, and the new names must be unique in it. */
 void store_cut_names(struct tensors *t, enum element type, size_t bytes);
 
-/* Writes all elements, row after row. -1 when the stream takes no more. */
+/* Writes all elements, row after row. -1 if writing fails. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;
 
-/* Adds a line to what tensors_notes gives. */
+/* Adds a line to the result of tensors_notes. */
 void store_note(struct tensors *t, const char *format, ...) PRINTF_LIKE(2, 3);
-/* What tensors_assumed gives. */
+/* Sets the result of tensors_assumed. */
 void store_assume(struct tensors *t, const char *text);
-/* Gives a tensor of a finished store a name that is no longer than the old one; store_finish sorts anew. */
+/* Renames a tensor of a finished store; the new name is no longer than the old one. store_finish
+ * sorts again. */
 void store_rename(struct tensor *t, const char *name);
 
-/* Keeps how many bytes an index states for all tensors together; *bytes of it, 0 when there is no such statement. */
+/* Stores the total bytes of all tensors as stated by an index; store_stated returns 0 if it states
+ * none. */
 void store_state(struct tensors *t, size_t bytes);
 int store_stated(const struct tensors *t, size_t *bytes);
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { SHARED_MAX = 64 /* names that tensors of the same data have, on average */ };
+enum { SHARED_MAX = 64 /* maximum average number of tensors that share the same data */ };
 enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16, NOTES_MAX = 1024 };
 
 struct entry {
@@ -24,7 +24,7 @@ struct entry {
     const struct mapped *file;
 };
 
-/* Memory of the store's own. */
+/* Memory of the store. */
 struct owned {
     void *memory;
     size_t bytes;
@@ -32,14 +32,14 @@ struct owned {
 
 struct tensors {
     char *path;
-    struct mapped **files; /* each allocated by itself: entries point to them */
+    struct mapped **files; /* each allocated separately: entries point to them */
     size_t file_count;
-    struct watch watch; /* of these, and of all others that say what the model is */
+    struct watch watch; /* of these, and of all others that describe the model */
     struct entry *entries; /* sorted by name once the store is finished */
     size_t entry_count, entry_capacity;
     struct owned *owned;
     size_t owned_count;
-    size_t stated; /* bytes of all tensors by the index; valid where is_stated */
+    size_t stated; /* bytes of all tensors by the index; valid if is_stated */
     int is_stated;
     char notes[NOTES_MAX], assumed[NOTES_MAX];
 };
@@ -197,7 +197,7 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
                     t->name, stored->name, rank ? shape[rank - 1] : 1, block);
     if (size_multiply(&t->bytes, t->count / block, stored->bytes))
         return fail(e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)", path, t->name);
-    /* of an empty tensor nothing is read; its other sizes need not have a product */
+    /* an empty tensor is never read; the product of its other sizes may overflow */
     size_t stride = 1;
     for (int i = rank - 1; i >= 0; i--) {
         t->stride[i] = stride;
@@ -206,7 +206,7 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
     return 0;
 }
 
-/* Room for one more in the table of memory. */
+/* Makes room for one more in the table of memory. */
 static int owned_room(struct tensors *t, const char *what, struct error *e)
 {
     struct owned *grown = realloc(t->owned, (t->owned_count + 1) * sizeof *grown);
@@ -244,11 +244,12 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
-/* Tensors may share their data, but a small file that stands for a large one would fill a disk when it is converted. */
+/* Tensors may share their data, but a small file that claims large tensors would fill a disk when
+ * converted. */
 static int check_sharing(const struct tensors *t, struct error *e)
 {
     size_t held = t->file_count || !t->entry_count ? 0 : t->entries[0].file->size,
-           claimed = 0; /* without files of its own it is a part of one */
+           claimed = 0; /* without its own files it is a part of another store */
     for (size_t i = 0; i < t->file_count; i++)
         held += t->files[i]->size;
     for (size_t i = 0; i < t->owned_count; i++)
@@ -497,7 +498,7 @@ static size_t copied_size(const struct tensor *t)
     return is_quantised(t) ? sizeof(float) : t->stored->bytes;
 }
 
-/* count elements from `at` on, `stride` elements apart, side by side. */
+/* Copies count elements from `at` on, `stride` elements apart, to adjacent places. */
 static void gather(unsigned char *out, const struct tensor *t, size_t at, size_t count, size_t stride)
 {
     if (is_quantised(t)) {
@@ -574,7 +575,7 @@ void tensors_release_elements(const void *data, enum element type, size_t first,
         size_t of_byte = scaled_codes_in_byte(type), size = scaled_scale_size(s->scale);
         size_t block = scaled_block(s, first), last = count ? scaled_block(s, first + count - 1) : block;
         tensors_release_pages(s->codes + first / of_byte, count / of_byte);
-        if (last > block) /* in a row of blocks, or over several rows of them */
+        if (last > block) /* in a row of blocks, or across several rows */
             tensors_release_pages(s->scales + block * size, (last - block) * size);
     } else {
         tensors_release_pages((const char *)data + element_bytes(type, first), element_bytes(type, count));
@@ -583,7 +584,7 @@ void tensors_release_elements(const void *data, enum element type, size_t first,
 
 void tensors_release_pages(const void *data, size_t bytes)
 {
-    /* inwards: a page shared with a neighbour may be in use */
+    /* rounded inwards: a page shared with a neighbour may be in use */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1), last = ((uintptr_t)data + bytes) & ~(page - 1);
     if (last > first)

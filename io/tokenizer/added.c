@@ -42,7 +42,7 @@ int added_add(struct added_tokens *a, struct span text, struct added_token token
     uint32_t node = 0;
     if (text.size == 0)
         return fail(e, "an added token is empty");
-    /* what Rust's \w and \s stand for, by which published tokenizers are defined */
+    /* Rust's \w and \s, which define published tokenizers */
     if (!a->word && (!(a->word = pattern_own("[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]", e)) ||
                      !(a->space = pattern_own("[\\t-\\r\\x{85}\\p{Z}]", e))))
         return -1;
@@ -79,7 +79,7 @@ const struct added_token *added_longest(const struct added_tokens *a, struct spa
     return best;
 }
 
-/* Where the character before `at` begins; at > 0. */
+/* The start of the character before `at`; at > 0. */
 static size_t step_back(struct span text, size_t at)
 {
     do
@@ -88,7 +88,7 @@ static size_t step_back(struct span text, size_t at)
     return at;
 }
 
-/* 1 if a word's character stands on either side of [start, end). -1: an error. */
+/* 1 if a word character is next to [start, end). -1: an error. */
 static int within_word(struct added_tokens *a, struct span text, size_t start, size_t end, struct error *e)
 {
     int before = start > 0 ? pattern_matches_at(a->word, text, step_back(text, start), e) : 0;
@@ -97,7 +97,7 @@ static int within_word(struct added_tokens *a, struct span text, size_t start, s
     return end < text.size ? pattern_matches_at(a->word, text, end, e) : 0;
 }
 
-/* Moves *start left over white space, to `least` at most, and *end right. */
+/* Moves *start left over white space, down to `least`, and *end right. */
 static int strip(struct added_tokens *a, const struct added_token *token, struct span text, size_t least, size_t *start,
                  size_t *end, struct error *e)
 {
@@ -119,7 +119,7 @@ static int strip(struct added_tokens *a, const struct added_token *token, struct
 int added_split(struct added_tokens *a, struct span text,
                 int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context, struct error *e)
 {
-    size_t done = 0, size = 0; /* `done`: parts up to there are told */
+    size_t done = 0, size = 0; /* `done`: parts before it were passed on */
     for (size_t at = 0; a->count && at < text.size; at++) {
         const struct added_token *token = a->first[(unsigned char)text.text[at]] ? added_longest(a, text, at, &size) : NULL;
         if (!token)

@@ -1,4 +1,5 @@
-/* Added tokens: texts that are found before anything is split, and are one token each. Private to io/tokenizer/. */
+/* Added tokens: texts that are found before anything is split, each one token. Private to
+ * io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_ADDED_H
 #define REACH_IO_TOKENIZER_ADDED_H
 
@@ -9,8 +10,8 @@
 
 struct added_token {
     int32_t id;
-    int single_word; /* found only where no letter, mark or digit stands beside it */
-    int strip_left, strip_right; /* white space beside it belongs to it */
+    int single_word; /* found only without a letter, mark or digit next to it */
+    int strip_left, strip_right; /* adjacent white space belongs to it */
 };
 
 /* Tokens by their characters: a tree of bytes. Zeroed: none. */
@@ -33,8 +34,9 @@ int added_add(struct added_tokens *a, struct span text, struct added_token token
 /* The longest token that begins at `at`, its bytes in *size; NULL: none. */
 const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at, size_t *size);
 
-/* Calls `each` with every part of the text in its order: a token that was found (`id` >= 0) or a part between tokens (`id` -1,
- * never empty). Where several tokens begin at one place the longest is taken. `each` returns 0, or -1 to end. */
+/* Calls `each` with every part of the text in order: an added token (`id` >= 0) or a part between
+ * tokens (`id` -1, never empty). If several tokens begin at one place, the longest is taken. `each`
+ * returns 0, or -1 to stop. */
 int added_split(struct added_tokens *a, struct span text,
                 int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context,
                 struct error *e) MUST_USE;

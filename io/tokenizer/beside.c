@@ -1,6 +1,6 @@
-/* What stands beside a tokenizer's own file: tokenizer_config.json, added_tokens.json, special_tokens_map.json, and the model's
- * type. Source: huggingface/transformers 5.24, tokenization_utils_base.py (_from_pretrained) and
- * tokenization_utils_tokenizers.py. */
+/* The files beside a tokenizer: tokenizer_config.json, added_tokens.json, special_tokens_map.json,
+ * and the model's type. Source: huggingface/transformers 5.24, tokenization_utils_base.py
+ * (_from_pretrained) and tokenization_utils_tokenizers.py. */
 #include "io/tokenizer/parts.h"
 
 #include "io/formats/json.h"
@@ -16,7 +16,7 @@
 static const char *const named[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 static const char *const lists[] = {"extra_special_tokens", "additional_special_tokens"};
 
-/* The text of a token, which is one, or an object with content; NULL: it is none. */
+/* The text of a token, which is a string, or an object with content; NULL: neither. */
 static const json_t *content_of(const json_t *token)
 {
     const json_t *content = json_is_object(token) ? member(token, "content") : token;
@@ -25,7 +25,7 @@ static const json_t *content_of(const json_t *token)
 
 /* -- joining the files -- */
 
-/* What AutoTokenizer goes by where no class is named. */
+/* AutoTokenizer's choice if no class is named. */
 static const char *class_of_type(const char *type)
 {
     static const struct {
@@ -44,7 +44,7 @@ static const char *class_of_type(const char *type)
     return NULL;
 }
 
-/* 1 for types whose tokenizer.model transformers reads by itself, whatever class is named. */
+/* 1 for types whose tokenizer.model transformers reads itself, whatever class is named. */
 static int is_read_alone(const char *type)
 {
     static const char types[] = " mistral phi3 ministral internlm3 ministral3 hyperclovax internlm2 mixtral phimoe minimax_m2 "
@@ -97,10 +97,10 @@ static json_t *parse(const struct source *s, struct error *e)
     return json_parse_lenient(s->path, "the file", s->text, s->size, e);
 }
 
-/* The class, and whether every part of a text gets the blank that SentencePiece puts before it ("legacy"). */
+/* The class, and whether every part of a text gets SentencePiece's leading blank ("legacy"). */
 static void take_type(json_t *settings, const struct source *config)
 {
-    struct error none; /* what is wrong with it the model's reader tells */
+    struct error none; /* the model's reader reports what is wrong with it */
     json_t *root = config->text ? json_parse_lenient(config->path, "the file", config->text, config->size, &none) : NULL;
     const char *type = json_string_value(member(root, "model_type")), *own = json_string_value(member(root, "tokenizer_class")),
                *name = json_string_value(member(settings, "tokenizer_class"));
@@ -148,7 +148,7 @@ int read_added_flags(const json_t *object, struct added_token *token, int *is_no
                : 0;
 }
 
-/* A token that is not there yet, by its text or as an object; `id` of one that is not in the vocabulary, -1: the next. */
+/* Adds a token, given as text or object, with `id` if not in the vocabulary, -1: the next. */
 static int add_token(struct tokenizer *t, const json_t *value, int64_t id, struct error *e)
 {
     const json_t *content = content_of(value);
@@ -175,7 +175,7 @@ static int add_token(struct tokenizer *t, const json_t *value, int64_t id, struc
     } else {
         token.id = id >= 0 ? (int32_t)id : known;
     }
-    /* what SentencePiece does to a text does not belong to its tokens */
+    /* SentencePiece's changes of a text do not apply to its tokens */
     return tokenizer_add(t, text, token, is_normalized && !t->pieces, e);
 }
 
@@ -229,7 +229,7 @@ static int add_list(struct tokenizer *t, json_t *list, struct error *e)
 int read_settings(struct tokenizer *t, json_t *settings, struct error *e)
 {
     json_t *decoder = member(settings, "added_tokens_decoder");
-    if ((decoder && add_decoder(t, decoder, e)) || read_bos(t, settings, e)) /* before ids that no file says */
+    if ((decoder && add_decoder(t, decoder, e)) || read_bos(t, settings, e)) /* before ids not in files */
         return -1;
     for (size_t i = 0; i < COUNT(named); i++) {
         const json_t *token = member(settings, named[i]);
@@ -258,7 +258,7 @@ int read_bos(struct tokenizer *t, const json_t *settings, struct error *e)
 
 /* -- vocab.json and merges.txt -- */
 
-/* How text is split and normalized is known by the class alone. */
+/* Only the class determines how text is split and normalized. */
 static const struct style {
     const char *name;
     const char *pattern; /* NULL: GPT-2's */
@@ -312,7 +312,7 @@ int read_class(struct tokenizer *t, json_t *settings, struct error *e)
         return -1;
     if (settings && read_settings(t, settings, e))
         return -1;
-    /* the token that these classes name where the settings do not */
+    /* these classes' token if the settings name none */
     const struct span content = {end_of_text, sizeof end_of_text - 1};
     const struct added_token token = {.id = map_find(&t->bpe.vocabulary, content.text, content.size)};
     if (token.id == MAP_ABSENT)

@@ -9,24 +9,24 @@
 
 enum {
     SHOWN = 80, /* bytes of a token in a message */
-    CHARACTER_IDS = INT32_MAX - CHARACTERS /* with scores: ids of symbols that are characters without a token */
+    CHARACTER_IDS = INT32_MAX - CHARACTERS /* with scores: ids of symbols for characters without a token */
 };
 
-/* A link of the chain of symbols that a word is. */
+/* A link in a word's chain of symbols. */
 struct symbol {
     int32_t id;
     int32_t previous, next; /* -1: none */
-    int alive; /* 0: merged into the one before */
+    int alive; /* 0: merged into the previous one */
 };
 
 struct bpe_tables {
-    struct pairs ids; /* while tokens are added: the ids that are taken, each with 0 */
+    struct pairs ids; /* while tokens are added: the ids already used, each with 0 */
     struct words words;
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
     uint64_t *queue; /* rank << 32 | position: a heap, the smallest on top */
     size_t queue_count, queue_room;
-    struct buffer spelt; /* a word in the byte alphabet, or what a merge makes */
+    struct buffer spelt; /* a word in the byte alphabet, or the result of a merge */
     int32_t fallback[256]; /* id of the token <0x..>, or MAP_ABSENT */
     struct spelling {
         char text[2];
@@ -91,9 +91,9 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
 
 /* -- where a long word may be cut --
  *
- * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so,
- * none can ever reach across: cut there, a word gives the same tokens. That finds the words of texts that are not split
- * beforehand (Llama-2, Gemma). */
+ * A merge joins the last character of its left part with the first of its right part. If no merge
+ * joins two neighbours this way, none can ever reach across: cut there, a word gives the same
+ * tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
 
 static void note_pair(struct bpe_tables *t, struct span left, struct span right)
 {
@@ -106,8 +106,8 @@ static void note_pair(struct bpe_tables *t, struct span left, struct span right)
     neighbours_note(&t->neighbours, character_at(left.text + at, &size), character_at(right.text, &size));
 }
 
-/* 1 if the symbols of two neighbours can never become one. Characters that are no tokens become other symbols, of which nothing
- * is said. */
+/* 1 if the symbols of two neighbours can never become one. Characters that are not tokens become
+ * other symbols, for which the answer is 0. */
 static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
 {
     return !neighbours_may_meet(&t->neighbours, left, right) && t->known[left >> 3] >> (left & 7) & 1 &&
@@ -158,7 +158,7 @@ static int compare_scores(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* How many of the scores, of which each is there once, from the highest on, are above this one. */
+/* How many of the distinct scores are above this one. */
 static int32_t rank_of(const float *scores, size_t count, float score)
 {
     size_t low = 0, high = count;
@@ -172,8 +172,8 @@ static int32_t rank_of(const float *scores, size_t count, float score)
     return (int32_t)low;
 }
 
-/* The symbol that stands for a part of a token: a token that may be merged, or one character, whether it has a token or not;
- * MAP_ABSENT: none. */
+/* The symbol for a part of a token: a token that may be merged, or one character, with or without a
+ * token; MAP_ABSENT: none. */
 static int32_t symbol_of(const struct bpe *b, const struct pieces *p, struct span part)
 {
     int32_t id = map_find(&b->vocabulary, part.text, part.size);
@@ -184,8 +184,8 @@ static int32_t symbol_of(const struct bpe *b, const struct pieces *p, struct spa
     return id != MAP_ABSENT && p->piece[id].type == PIECE_NORMAL ? id : MAP_ABSENT;
 }
 
-/* What SentencePiece does with these is not done here: it takes unused tokens apart again, and finds single characters by any
- * type. */
+/* Two of SentencePiece's steps are not supported: it splits unused tokens again, and finds single
+ * characters by any type. */
 static int check_type(const struct bpe *b, const struct pieces *p, int32_t id, struct error *e)
 {
     const struct piece *piece = &p->piece[id];
@@ -283,8 +283,8 @@ static int add_symbol(struct bpe_tables *t, int32_t id, struct error *e)
     return 0;
 }
 
-/* Unknown characters that are not symbols yet. The library that sets the standard here lets byte fallbacks pass them by, and so
- * do we. */
+/* Unknown characters that are not symbols yet. The reference library lets byte fallbacks pass them,
+ * and so do we. */
 struct unknown {
     int waiting;
 };
@@ -296,7 +296,7 @@ static int flush_unknown(const struct bpe *b, struct unknown *u, struct error *e
     return waiting ? add_symbol(b->tables, b->unknown, e) : 0;
 }
 
-/* A character that is not a token: by its bytes, as an unknown one, or not at all. */
+/* A character that is not a token: by its bytes, as an unknown one, or dropped. */
 static int add_unknown(const struct bpe *b, struct unknown *u, const char *text, size_t size, struct error *e)
 {
     struct bpe_tables *t = b->tables;
@@ -317,7 +317,7 @@ static int add_unknown(const struct bpe *b, struct unknown *u, const char *text,
     return 0;
 }
 
-/* Each character, with a token or without. */
+/* Each character, with or without a token. */
 static int make_characters(const struct bpe *b, struct span word, struct error *e)
 {
     struct bpe_tables *t = b->tables;
@@ -349,7 +349,7 @@ static int make_symbols(const struct bpe *b, struct span word, struct error *e)
         } else {
             uint32_t character = character_at(text, &size);
             id = character > ' ' && character < 0x7F ? t->byte[character].id
-                                                     : map_find(&b->vocabulary, text, size); /* these spell themselves */
+                                                     : map_find(&b->vocabulary, text, size); /* spell themselves */
             if (id == MAP_ABSENT && add_unknown(b, &u, text, size, e))
                 return -1;
         }
@@ -416,7 +416,7 @@ static int merge_symbols(const struct bpe *b, struct error *e)
         int32_t at = (int32_t)(uint32_t)top, rank = (int32_t)(top >> 32);
         struct symbol *s = &t->symbols[at];
         const struct pair *now;
-        /* an entry counts while its place still gives the same token, by scores the same score */
+        /* an entry is valid while its place still gives the same token, by scores the same score */
         if (!s->alive || !(now = pair_at(b, at)) || (b->by_score ? now->rank_behind != rank + 1 : now->merged != b->merged[rank]))
             continue;
         struct symbol *right = &t->symbols[s->next];
@@ -431,8 +431,8 @@ static int merge_symbols(const struct bpe *b, struct error *e)
     return 0;
 }
 
-/* Appends the symbols of scores: characters that are left by their bytes, or as unknown ones, neighbours of which share a token.
- */
+/* Appends the symbols with scores: remaining characters by their bytes, or as unknown ones, where
+ * neighbours share a token. */
 static int add_characters(const struct bpe *b, struct ids *out, struct error *e)
 {
     const struct bpe_tables *t = b->tables;
@@ -469,7 +469,7 @@ static int encode_symbols(const struct bpe *b, struct ids *out, struct span word
     return 0;
 }
 
-/* -- words met before -- */
+/* -- cached words -- */
 
 /* The id of a word that is a token as a whole, or MAP_ABSENT. */
 static int32_t whole_word(const struct bpe *b, struct span word, struct error *e)
@@ -500,12 +500,12 @@ static int encode_short(struct bpe *b, struct ids *out, struct span word, struct
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
     if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : ids_add(out, id, e)))
         return -1;
-    if (out->count > start) /* a word of unknown characters alone may have no ids, and there may be none yet */
+    if (out->count > start) /* unknown characters alone may have no ids, and there may be none yet */
         words_keep(&b->tables->words, word, hash, out->id + start, out->count - start);
     return 0;
 }
 
-/* A part of a long word, whose merges end where it ends. What is remembered with ignore_merges is of whole words. */
+/* A part of a long word, uncrossed by merges. With ignore_merges only whole words are cached. */
 static int encode_part(struct bpe *b, struct ids *out, const char *from, const char *to, struct error *e)
 {
     struct span part = {from, (size_t)(to - from)};

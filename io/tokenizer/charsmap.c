@@ -13,8 +13,9 @@ static uint32_t little_endian(const char *at)
 
 /* -- the double array --
  *
- * Bits of a unit: 0 to 7 the byte that leads to it, 9 and 10 to 30 where its children lie, 8 whether a text ends there, whose
- * value is the child for byte 0. Bit 31 marks such values, so that no byte leads to them. */
+ * Bits of a unit: 0 to 7 the byte that leads to it, 9 and 10 to 30 the place of its children, 8
+ * whether a text ends there, whose value is the child for byte 0. Bit 31 marks such values, so that
+ * no byte leads to them. */
 
 static uint32_t children(uint32_t unit)
 {
@@ -26,7 +27,7 @@ static int leads(uint32_t unit, unsigned char byte)
     return (unit & 0x800000FFu) == byte;
 }
 
-/* The unit that `byte` leads to from the children at *at, in *at then; 0: none. */
+/* The unit that `byte` leads to from the children at *at, which moves to it; 0: none. */
 static int step(const struct charsmap *m, size_t *at, unsigned char byte, uint32_t *unit)
 {
     size_t next = *at ^ byte;
@@ -37,7 +38,7 @@ static int step(const struct charsmap *m, size_t *at, unsigned char byte, uint32
     return 1;
 }
 
-/* The normal form that a unit's value stands for: from there to the NUL. 0: outside, or within a character. */
+/* The normal form at a unit's value: up to the NUL. 0: outside, or within a character. */
 static int normal_at(const struct charsmap *m, size_t at, struct span *normal)
 {
     size_t start = at < m->units ? m->unit[at] & 0x7FFFFFFF : SIZE_MAX;

@@ -38,7 +38,7 @@ static int encode_verbatim(void *context, int32_t id, struct span part, struct e
     return added_split(&t->normalized, normal, encode_normalized, t, e);
 }
 
-/* Words may be longer than the text they come from, so what is told stays within the part. */
+/* Words may be longer than their source text, so the reported position stays within the part. */
 static int tell_done(void *context, size_t bytes, struct error *e)
 {
     struct tokenizer *t = context;
@@ -48,7 +48,7 @@ static int tell_done(void *context, size_t bytes, struct error *e)
     return t->step(t->context, t->told, e);
 }
 
-/* From within a pattern: nothing more is done. */
+/* From within a pattern: no new work was done. */
 static int tell_nothing(void *context, struct error *e)
 {
     const struct tokenizer *t = context;
@@ -68,7 +68,7 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
     t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL, .context = t};
 }
 
-/* The one token that the text becomes; -1: there is none. */
+/* The only token of the text; -1: not a single one. */
 static int only_token(struct tokenizer *t, const char *text)
 {
     struct ids ids = {0};
@@ -86,7 +86,7 @@ int tokenizer_token(struct tokenizer *t, const char *text)
 
 int tokenizer_readings(int id[TOKENIZER_READINGS], struct tokenizer *t, const char *text)
 {
-    static const char mark[] = "\xE2\x96\x81"; /* U+2581, the blank of SentencePiece */
+    static const char mark[] = "\xE2\x96\x81"; /* U+2581, SentencePiece's blank */
     const char *word = text + (*text == ' ');
     char *spaced = malloc(sizeof mark + strlen(word)), *marked = malloc(sizeof mark + strlen(word));
     int found[TOKENIZER_READINGS] = {tokenizer_token(t, text), only_token(t, text), -1, -1}, count = 0;

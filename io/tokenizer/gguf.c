@@ -30,13 +30,13 @@ enum {
 #define BLOOM " ?[^(\\s|[.,!?…。，、।۔،])]+"
 #define DIGITS_3 "[0-9][0-9][0-9]"
 
-/* Steps: a pattern whose matches are words of their own, or one of these. */
+/* Steps: a pattern whose matches are separate words, or one of these. */
 static const char bytes[] = "bytes", words[] = "words", digit[] = "digit", digits[] = "digits", punctuation[] = "punctuation";
 
 static const struct style {
     const char *names; /* blanks around each */
     const char *steps[STEPS_MAX];
-    int composes; /* text becomes NFC first, which the models' own tokenizers do */
+    int composes; /* text becomes NFC first, as in the models' own tokenizers */
     int ignore_merges; /* a word that is a token is that token */
     int adds_bos; /* unless the file says otherwise */
 } styles[] = {
@@ -162,7 +162,7 @@ static int open_tokens(struct token_list *l, const struct gguf *g, struct error 
     return 0;
 }
 
-/* 1: a token, whose text is sound; 0: there are no more. One that is unused has no text that could be found, and any text. */
+/* 1: a token, with valid text (unused ones: any text, since they are never found); 0: no more. */
 static int next_token(struct token_list *l, struct gguf_text *token, int64_t *kind, struct error *e)
 {
     if (l->next == l->tokens->count)
@@ -188,7 +188,7 @@ static json_t *make_added(const char *text, int64_t kind, uint64_t id)
                      "rstrip", 0, "normalized", 0, "special", kind != TOKEN_USER);
 }
 
-/* The tokens that are found in the text, and with `vocabulary` all of them. */
+/* The tokens found in the text, and with `vocabulary` all of them. */
 static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, struct error *e)
 {
     struct token_list l;
@@ -349,8 +349,9 @@ static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *ma
     return more;
 }
 
-/* The one that is named, of whatever type: in Gemma's files none is of the type UNKNOWN, in those of Phi-3 the padding is.
- * Without a name the one that llama.cpp takes, if several are. The others are found in the text alone. */
+/* The named token, of any type: in Gemma's files none has the type UNKNOWN, in Phi-3's the padding
+ * has. Without a name llama.cpp's choice, if there are several. The others are only found in the
+ * text. */
 static int mark_unknown(struct pieces *p, const struct gguf *g, struct error *e)
 {
     int64_t id;

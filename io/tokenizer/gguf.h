@@ -1,4 +1,5 @@
-/* The tokenizer that a GGUF file holds, as the files of the library that sets the standard for ids. Private to io/. */
+/* The tokenizer in a GGUF file, as files of the library whose ids are the reference. Private to
+ * io/. */
 #ifndef REACH_IO_TOKENIZER_GGUF_H
 #define REACH_IO_TOKENIZER_GGUF_H
 
@@ -8,11 +9,12 @@
 
 struct tokenizer;
 
-/* *json: as tokenizer.json, *settings: as tokenizer_config.json; caller owns both. Both NULL, and that is no error, when the file
- * holds none. Byte pair encoding over bytes is done ("gpt2"); other models, and ways to split text that are not known, are
- * refused by name. Without `whole` the vocabulary and the merges are left empty: gguf_read_tables reads them. */
+/* *json: as tokenizer.json, *settings: as tokenizer_config.json; caller owns both. Both NULL,
+ * without an error, if the file holds none. Supports byte pair encoding over bytes ("gpt2"); other
+ * models, and unknown ways to split text, are refused by name. Without `whole` the vocabulary and
+ * the merges are left empty: gguf_read_tables reads them. */
 int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole, struct error *e) MUST_USE;
-/* Messages of these do not name the file. */
+/* These functions' messages do not name the file. */
 size_t gguf_merge_count(const struct gguf *g);
 int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e) MUST_USE;
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */ };
+enum { GROWTH_ASKED = 64 << 20 /* bytes; compressed data may contain any number of them */ };
 
 int ids_reserve(struct ids *a, size_t extra, struct error *e)
 {

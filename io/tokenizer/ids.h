@@ -12,7 +12,7 @@ struct ids {
     size_t count, capacity;
 };
 
-/* Makes room for `extra` ids behind the last. On failure the array is as before. */
+/* Reserves room for `extra` more ids. On failure the array is unchanged. */
 int ids_reserve(struct ids *a, size_t extra, struct error *e) MUST_USE;
 
 #endif

@@ -11,7 +11,7 @@
 enum { SLOTS_MIN = 64, KEYS_MIN = 1024 };
 
 struct map_slot {
-    uint32_t key; /* where it begins in `keys` */
+    uint32_t key; /* its start in `keys` */
     uint32_t size;
     uint32_t hash; /* 0: the slot is free */
     int32_t value;
@@ -23,7 +23,7 @@ static uint32_t hash_of(const void *key, size_t size)
     return hash ? hash : 1;
 }
 
-/* The key's slot, or the free one where it would go. There is always a free one. */
+/* The key's slot, or the free one for it. There is always a free one. */
 static struct map_slot *locate(const struct map *m, const void *key, size_t size, uint32_t hash)
 {
     for (size_t i = hash & (m->capacity - 1);; i = (i + 1) & (m->capacity - 1)) {
@@ -85,7 +85,7 @@ static int grow_keys(struct map *m, size_t extra, struct error *e)
     return 0;
 }
 
-/* The key's slot, new with MAP_ABSENT when it was not there. */
+/* The key's slot, created with MAP_ABSENT if needed. */
 static struct map_slot *make_slot(struct map *m, const void *key, size_t size, struct error *e)
 {
     if (size > UINT32_MAX) {

@@ -13,7 +13,7 @@ struct map_slot;
 struct map {
     struct map_slot *slots; /* open addressing; a power of two of them */
     size_t capacity, count;
-    unsigned char *keys; /* one behind the other */
+    unsigned char *keys; /* one after the other */
     size_t key_bytes, key_room;
 };
 
@@ -22,16 +22,16 @@ enum { MAP_ABSENT = -1 };
 /* The key's value, or MAP_ABSENT. */
 int32_t map_find(const struct map *m, const void *key, size_t size);
 
-/* Adds a key or gives it another value; values are >= 0. */
+/* Adds a key or changes its value; values are >= 0. */
 int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
 
-/* The same for a key that is not there: 1; 0: it is, and keeps its value; -1: an error. */
+/* Adds a new key: 1; 0: it exists, and keeps its value; -1: an error. */
 int map_add(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
 
-/* Makes room for `count` keys of so many bytes together. */
+/* Reserves room for `count` keys with this many bytes in total. */
 int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e) MUST_USE;
 
-/* The next key and its value, in no order, *at being 0 for the first; 0: there is none left. */
+/* The next key and its value, in no particular order; *at is 0 for the first. 0: no more. */
 int map_next(const struct map *m, size_t *at, const void **key, size_t *size, int32_t *value);
 
 void map_free(struct map *m);

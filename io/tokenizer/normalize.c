@@ -13,9 +13,9 @@ enum { EXPANSION_FREE = 1 << 10 }; /* bytes added to every text before its growt
 
 /* -- Unicode forms -- */
 
-/* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a
- * combining class, which it does not know: nothing happens to them, or across them. Found by comparing its four forms of every
- * character with those of Unicode 18. */
+/* The library of published tokenizers knows Unicode 9. These characters were added later, with a
+ * decomposition or a combining class that it does not know: it neither changes them nor composes
+ * across them. Found by comparing its four forms of every character with those of Unicode 18. */
 static const struct range {
     uint32_t first, last;
 } later[] = {
@@ -35,8 +35,8 @@ static const struct range {
     {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-/* Marks that came later; what else lies in these ranges is not a mark. Found by comparing its StripAccents with the marks of
- * Unicode 17. */
+/* Marks added later; other characters in these ranges are not marks. Found by comparing its
+ * StripAccents with the marks of Unicode 17. */
 static const struct range later_marks[] = {
     {0x5C8, 0x5C9},     {0x7FD, 0x7FD},     {0x897, 0x8D3},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},     {0xB53, 0xB55},
     {0xC04, 0xC3C},     {0xCF3, 0xD00},     {0xD3B, 0xD3C},     {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},
@@ -66,7 +66,7 @@ static int is_in(uint32_t character, const struct range *ranges, size_t count)
     return 0;
 }
 
-/* Appends the normal form of a part of the text that neither joins what is before nor what is behind it. */
+/* Appends the normal form of a part that does not combine with the text around it. */
 static int add_form(struct normal_step *s, struct span part, utf8proc_option_t options, struct error *e)
 {
     const utf8proc_uint8_t *text = (const utf8proc_uint8_t *)part.text;
@@ -74,7 +74,7 @@ static int add_form(struct normal_step *s, struct span part, utf8proc_option_t o
         return fail_memory(e, (double)part.size * 128, "a normal form");
     utf8proc_ssize_t count = utf8proc_decompose(text, (utf8proc_ssize_t)part.size, s->characters,
                                                 (utf8proc_ssize_t)s->character_room, options);
-    /* one more, because the characters are made bytes in place, with a NUL behind them */
+    /* one more, because the characters are converted to bytes in place, with a NUL at the end */
     if (count >= 0 && (size_t)count + 1 > s->character_room) {
         size_t room = 2 * ((size_t)count + 1);
         int32_t *grown = realloc(s->characters, room * sizeof *grown);
@@ -91,7 +91,7 @@ static int add_form(struct normal_step *s, struct span part, utf8proc_option_t o
     return buffer_add(&s->made, s->characters, (size_t)count, e);
 }
 
-/* The same where characters may lie in it that stay as they are. */
+/* The same for text that may contain characters to keep unchanged. */
 static int add_forms(struct normal_step *s, struct span part, utf8proc_option_t options, struct error *e)
 {
     size_t start = 0, size;
@@ -118,7 +118,8 @@ static size_t ascii_prefix(struct span s)
     return at;
 }
 
-/* ASCII is its own normal form, and nothing before it joins it; only its last character may be joined by what follows. */
+/* ASCII is its own normal form, and does not combine with the text before; only its last character
+ * may combine with what follows. */
 static int normalize_form(struct normal_step *s, struct span text, utf8proc_option_t options, struct error *e)
 {
     while (text.size) {
@@ -140,7 +141,7 @@ static int normalize_form(struct normal_step *s, struct span text, utf8proc_opti
 
 /* -- the others -- */
 
-/* Character by character, by the full mapping: U+0130 is the only one that becomes two. */
+/* Character by character, with the full mapping: U+0130 is the only one that becomes two. */
 static int lower_case(struct normal_step *s, struct span text, struct error *e)
 {
     for (size_t at = 0, size; at < text.size; at += size) {
@@ -180,7 +181,7 @@ static int prepend(struct normal_step *s, struct span text, struct error *e)
                : 0;
 }
 
-/* Two characters have ceased to be marks since. */
+/* Two characters are no longer marks. */
 static int is_mark(uint32_t c)
 {
     if (c < 0x300 || is_in(c, later_marks, COUNT(later_marks)))
@@ -221,8 +222,9 @@ static int strip_accents(struct normal_step *s, struct span text, struct error *
     return 0;
 }
 
-/* The map of a SentencePiece model as the `tokenizers` library applies it: to clusters of characters of less than six bytes, all
- * of which become what their shortest beginning in the map becomes, and to the characters of others. */
+/* The map of a SentencePiece model as applied by the `tokenizers` library: to clusters of less than
+ * six bytes, which become the form of their shortest beginning in the map, and to the single
+ * characters of other clusters. */
 static int map_clusters(struct normal_step *s, struct span text, struct error *e)
 {
     const struct charsmap *m = &s->pieces->map;
@@ -233,7 +235,7 @@ static int map_clusters(struct normal_step *s, struct span text, struct error *e
         for (bytes = size; at + bytes < text.size; bytes += size, before = next) {
             next = character_at(text.text + at + bytes, &size);
             if (before >= ' ' && before < 0x7F && next >= ' ' && next < 0x7F)
-                break; /* which is the usual case */
+                break; /* the usual case */
             if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)next, &state))
                 break;
         }

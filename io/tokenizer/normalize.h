@@ -1,4 +1,4 @@
-/* Normalizers of tokenizer files: what is done to the text before anything else. Private to io/tokenizer/. */
+/* Normalizers of tokenizer files, the first step on the text. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_NORMALIZE_H
 #define REACH_IO_TOKENIZER_NORMALIZE_H
 
@@ -24,10 +24,10 @@ enum normal_kind {
 struct normal_step {
     enum normal_kind kind;
     struct pattern *pattern; /* of NORMAL_REPLACE */
-    struct buffer content; /* what is put in, of NORMAL_PREPEND and NORMAL_REPLACE */
+    struct buffer content; /* the inserted text, of NORMAL_PREPEND and NORMAL_REPLACE */
     struct buffer made; /* its result */
     struct piece_normalizer *pieces; /* of NORMAL_PIECES, and the map of NORMAL_MAP */
-    int left, right; /* of NORMAL_STRIP: white space there goes */
+    int left, right; /* of NORMAL_STRIP: removes white space there */
     int32_t *characters; /* scratch of the Unicode forms, [character_room] */
     size_t character_room;
     size_t limit; /* bytes that `made` may have */
@@ -40,9 +40,9 @@ struct normalizer {
     int count;
 };
 
-/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call.
- * Text that grows to more than EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and
- * repeated replacements could fill memory. */
+/* The text after all steps: `text` itself if there are none, else memory of the normalizer, valid
+ * until the next call. Text that grows to more than EXPANSION_MAX times its size is an error: no
+ * published normalizer does that to any text, and repeated replacements could fill memory. */
 enum { EXPANSION_MAX = 64 };
 int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e) MUST_USE;
 void normalizer_free(struct normalizer *n);

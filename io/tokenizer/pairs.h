@@ -1,4 +1,5 @@
-/* Merges of byte pair encoding by their two tokens: one place in memory for each that is looked up. Private to io/tokenizer/. */
+/* Merges of byte pair encoding by their two tokens: a lookup touches one place in memory. Private
+ * to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_PAIRS_H
 #define REACH_IO_TOKENIZER_PAIRS_H
 
@@ -9,8 +10,8 @@
 
 struct pair {
     int32_t left, right;
-    int32_t rank_behind; /* rank + 1; 0: nothing is here */
-    int32_t merged; /* id of what they become */
+    int32_t rank_behind; /* rank + 1; 0: empty */
+    int32_t merged; /* id of the merged token */
 };
 
 /* Zeroed: none. */
@@ -40,9 +41,9 @@ static inline const struct pair *pairs_find(const struct pairs *p, int32_t left,
 
 /* Makes room for `count` pairs. */
 int pairs_reserve(struct pairs *p, size_t count, struct error *e) MUST_USE;
-/* Adds a pair, or gives it another rank and token. */
+/* Adds a pair, or changes its rank and token. */
 int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged, struct error *e) MUST_USE;
-/* Adds a pair of rank 0 that is not there: 1; 0: it is; -1: an error. */
+/* Adds a new pair of rank 0: 1; 0: it exists; -1: an error. */
 int pairs_add(struct pairs *p, int32_t left, int32_t right, struct error *e) MUST_USE;
 void pairs_free(struct pairs *p);
 

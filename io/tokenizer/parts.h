@@ -1,4 +1,4 @@
-/* What a tokenizer is made of, for its readers. Private to io/tokenizer/. */
+/* The parts of a tokenizer, for its readers. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_PARTS_H
 #define REACH_IO_TOKENIZER_PARTS_H
 
@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-/* Patterns that several readers know by a name. */
+/* Patterns shared by several readers. */
 #define PATTERN_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define PATTERN_REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define PATTERN_QWEN2 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|" PATTERN_REST
@@ -28,42 +28,43 @@ struct tokenizer {
 
     struct map added; /* contents of the added tokens to their ids */
     int bos, adds_bos;
-    int64_t next_added; /* the id that an added token gets which is in no file */
-    int numbers_added; /* ... and which others must have */
-    struct piece_normalizer *pieces; /* of a model of SentencePiece, borrowed; else NULL */
+    int64_t next_added; /* the id for an added token that no file numbers */
+    int numbers_added; /* ... and that others must have */
+    struct piece_normalizer *pieces; /* for a model of SentencePiece, borrowed; else NULL */
 
     /* During tokenizer_encode. */
     struct ids *out;
     const char *text; /* what is encoded */
-    const char *normal; /* the normalized part in hand */
-    int first; /* the part is the begin of the text */
+    const char *normal; /* the current normalized part */
+    int first; /* the part is the start of the text */
     size_t before, part; /* bytes of the text before the part, and in it */
     size_t seen; /* bytes of the part's words */
-    size_t told; /* bytes of the text that were told last */
-    double scale; /* from these to bytes of text */
+    size_t told; /* bytes of the text last reported */
+    double scale; /* converts these to bytes of text */
     int (*step)(void *context, size_t done, struct error *e);
     void *context;
 };
 
-/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there
- * and different: an error. */
+/* An added token that is found in the text, or in its normalized form. Its id is the vocabulary's,
+ * else `id`; if both exist and differ: an error. */
 int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized,
                   struct error *e) MUST_USE;
-/* The id of a token, added or not; -1: there is none. */
+/* The id of a token, added or not; -1: not found. */
 int tokenizer_find(const struct tokenizer *t, struct span content);
 
-/* The whole tokenizer of a SentencePiece model but for its beginning-of-text token. */
+/* Builds the tokenizer of a SentencePiece model, except its beginning-of-text token. */
 int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct error *e) MUST_USE;
-/* To be called when all parts are there. */
+/* Call it when all parts are set. */
 void tokenizer_finish(struct tokenizer *t);
 
 /* Readers: fill the part of `t` from its object in tokenizer.json. Messages do not name the file. */
 int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_post_processor(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
-/* beside.c: the files beside a tokenizer as one object, in the shape of tokenizer_config.json, with the class by which
- * AutoTokenizer would go; absent ones have no text. What of added tokens and of the beginning-of-text token is in it; the latter
- * alone; and with vocab.json and merges.txt how the class splits text, too. */
+/* beside.c: joins the files beside a tokenizer into one object shaped like tokenizer_config.json,
+ * with the class that AutoTokenizer would use; absent files have no text. The functions below read
+ * its added tokens and beginning-of-text token; that token alone; and, with vocab.json and
+ * merges.txt, also how the class splits text. */
 struct beside {
     struct source settings, added, special, config;
 };
@@ -75,29 +76,30 @@ int read_added_flags(const json_t *object, struct added_token *token, int *is_no
 /* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
 
-/* tables.c: vocab and merges of the model in the text of tokenizer.json. Finds them: 1, or 0 where the text has not just these
- * two, or looks wrong. The text without what is in them. Reads them, and fails, with a message that says little, wherever it is
- * not certain to read what Jansson would. */
+/* tables.c: vocab and merges of the model in the text of tokenizer.json. tables_find returns 1, or
+ * 0 if the text does not have exactly these two, or looks wrong; tables_rest writes the text
+ * without their contents; tables_read fails, with a brief message, unless it is certain to read
+ * what Jansson would. */
 struct tables {
     struct span vocabulary, merges; /* between the brackets; borrowed */
-    const struct gguf *gguf; /* unless NULL they are in this file instead */
+    const struct gguf *gguf; /* unless NULL, the tables are in this file instead */
     size_t tokens, merge_count;
 };
 int tables_find(struct tables *t, struct span text);
 int tables_rest(struct buffer *out, const struct tables *t, struct span text, struct error *e) MUST_USE;
 int tables_read(struct tokenizer *t, const struct tables *tables, struct error *e) MUST_USE;
-/* A merge written as two tokens with a blank between them; a line of version is passed over. */
+/* A merge written as two tokens with a blank between them; skips a version line. */
 int tokenizer_merge(struct tokenizer *t, struct span line, struct error *e) MUST_USE;
 
 /* Members of an object: absent and null count as `fallback`. */
 int member_flag(const json_t *object, const char *key, int fallback, int *out, struct error *e) MUST_USE;
-/* A text that must be there. */
+/* A required text. */
 int member_text(const json_t *object, const char *key, struct span *out, struct error *e) MUST_USE;
 /* The member, or NULL when it is absent or null. */
 json_t *member(const json_t *object, const char *key);
 struct span text_of(const json_t *string);
 
-/* Calls the reader of the object's type; an unknown one is refused as a KIND of that name. */
+/* Calls the reader for the object's type; an unknown type is refused as a KIND of that name. */
 struct part_reader {
     const char *type;
     int (*read)(struct tokenizer *t, const json_t *object, int depth, struct error *e);

@@ -11,45 +11,46 @@
 
 enum { PATTERN_BYTES_MAX = 1 << 16, STACK_MIN = 1 << 16, STACK_MAX = 1 << 26, MATCH_LIMIT = 50000000, NESTING_MAX = 64 };
 
-/* What a pattern may cost. PCRE2 counts neither the places where it tries to begin nor the characters that a step passes, so it
- * is given STARTS places at a time, and such a search is timed every INTERVAL_SECONDS or so; and where it needs more than
- * LIMIT_FIRST of what it does count, it begins anew with a look at the clock between its steps. */
+/* Limits on a pattern's cost. PCRE2 counts neither the places where it tries to match nor the
+ * characters that a step passes, so it gets STARTS places at a time, and such a search is timed
+ * every INTERVAL_SECONDS or so; if a search exceeds LIMIT_FIRST of what PCRE2 does count, it is
+ * repeated with a check of the clock between its steps. */
 enum {
     STARTS = 64,
     INTERVAL_MOST = 256, /* searches */
     LIMIT_FIRST = 4000,
     STEPS_A_LOOK = 1024,
     SECONDS_FREE = 5, /* of the processor */
-    BYTES_A_SECOND = 500000 /* beyond these; published patterns go through some ten million */
+    BYTES_A_SECOND = 500000 /* beyond these; published patterns need about ten million */
 };
 #define INTERVAL_SECONDS 0.05
-#define LOOK_SECONDS 0.25 /* between two steps that the user of the pattern is told */
+#define LOOK_SECONDS 0.25 /* between two calls of the user's step */
 
 struct pattern {
     pcre2_code *code;
-    pcre2_code *watched; /* the same with a call between its steps; NULL: was not needed */
-    struct buffer text; /* that it was compiled from */
+    pcre2_code *watched; /* the same with a call between its steps; NULL: not needed so far */
+    struct buffer text; /* its source */
     uint32_t options;
     pcre2_match_data *match;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
     int compiled; /* to machine code */
-    size_t last; /* place where a match may begin; PCRE2_UNSET: any */
+    size_t last; /* place where a match may start; PCRE2_UNSET: any */
 
-    int (*step)(void *context, struct error *e); /* NULL, or ends the work when it returns nonzero */
+    int (*step)(void *context, struct error *e); /* NULL, or stops the work if nonzero */
     void *step_context;
-    double seconds, bytes; /* of the searches so far: what they took, and went through */
-    double first, began; /* when the first search began, and the one that is watched */
-    double looked; /* `seconds` at the last step that was told */
-    size_t calls, interval; /* searches since one was timed, and until the next is */
-    size_t steps; /* of the search that is watched */
+    double seconds, bytes; /* of the searches so far: their time and steps */
+    double first, began; /* start times of the first search, and of the watched one */
+    double looked; /* `seconds` at the last call of step */
+    size_t calls, interval; /* searches since one was timed, and until the next is timed */
+    size_t steps; /* of the watched search */
     struct error *e;
 };
 
 /* -- Oniguruma's Ruby syntax to PCRE2's -- */
 
-/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts
- * and fractions of Latin-1, though no others. */
+/* Between [ and ]. PCRE2's \s includes U+180E, and its \w has no marks; Oniguruma's \w includes the
+ * superscripts and fractions of Latin-1, but no others. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
@@ -82,8 +83,8 @@ static int refuse(struct translation *t, const char *what)
     return fail(t->e, "the pattern has %s, which is not supported", what);
 }
 
-/* \p{Name}: general categories have one or two letters; a longer name is taken for a script, of which PCRE2 would take the wider
- * notion. */
+/* \p{Name}: general categories have one or two letters; a longer name is taken as a script, for
+ * which PCRE2 would use the wider definition. */
 static int translate_property(struct translation *t)
 {
     char text[80];
@@ -162,7 +163,7 @@ static int translate_escape(struct translation *t, int in_class)
     return copy(t, size);
 }
 
-/* A class, from its [ to its ]. Ruby's classes hold others: their union is flattened. */
+/* A class, from its [ to its ]. Ruby's classes may contain others: their union is flattened. */
 static int translate_class(struct translation *t)
 {
     int depth = 1;
@@ -196,7 +197,7 @@ static int translate_class(struct translation *t)
     return refuse(t, "a class without its end");
 }
 
-/* {n,m} and what it may be followed by: Ruby reads {n,m}+ and {n}? otherwise than PCRE2. */
+/* {n,m} and possible suffixes: Ruby reads {n,m}+ and {n}? differently from PCRE2. */
 static int translate_interval(struct translation *t)
 {
     const char *p = t->at + 1, *comma = NULL;
@@ -279,7 +280,7 @@ static double processor_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Whether the work may go on, after so much time: 0 or -1. */
+/* Whether the work may continue after this much time: 0 or -1. */
 static int look(struct pattern *p, double seconds, struct error *e)
 {
     if (seconds - p->looked >= LOOK_SECONDS) {
@@ -311,7 +312,7 @@ static struct pattern *compile(struct span text, uint32_t options, struct error 
     p->interval = 1;
     if (buffer_add(&p->text, text.text, text.size, e) || !(p->code = make_code(text, options, e)))
         goto failed;
-    p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* without it the interpreter does the same */
+    p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* else interpreted, with the same result */
     p->match = pcre2_match_data_create(1, NULL);
     p->context = pcre2_match_context_create(NULL);
     p->stack = pcre2_jit_stack_create(STACK_MIN, STACK_MAX, NULL);
@@ -374,7 +375,7 @@ void pattern_watch(struct pattern *p, int (*step)(void *context, struct error *e
     p->step_context = context;
 }
 
-/* The text is known to be whole UTF-8: to check it at every match would take quadratic time. */
+/* The text is known to be whole UTF-8; checking it at every match would take quadratic time. */
 static inline int run(struct pattern *p, const pcre2_code *code, struct span text, size_t at, uint32_t options)
 {
     return p->compiled && options == 0
@@ -399,7 +400,7 @@ static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t 
     return found;
 }
 
-/* What is neither a match nor none. */
+/* Results other than a match or none. */
 __attribute__((noinline)) static int match_otherwise(struct pattern *p, int found, struct span text, size_t at, uint32_t options,
                                                      struct error *e)
 {
@@ -414,7 +415,7 @@ __attribute__((noinline)) static int match_otherwise(struct pattern *p, int foun
     return fail(e, "a pattern fails on the text at byte %zu of a piece of %zu: %s", at, text.size, (const char *)message);
 }
 
-/* The first match that begins at most `starts` bytes behind `at`: 1, 0 or -1. */
+/* The first match that starts at most `starts` bytes after `at`: 1, 0 or -1. */
 static inline int match(struct pattern *p, struct span text, size_t at, size_t starts, uint32_t options, struct error *e)
 {
     const size_t last = starts < text.size - at ? at + starts : PCRE2_UNSET;
@@ -424,14 +425,14 @@ static inline int match(struct pattern *p, struct span text, size_t at, size_t s
     return found >= 0 ? 1 : found == PCRE2_ERROR_NOMATCH ? 0 : match_otherwise(p, found, text, at, options, e);
 }
 
-/* The same, timed, for all since the last that was. */
+/* The same, timed, for all searches since the last timed one. */
 static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts, struct error *e)
 {
     double seconds = p->seconds, before = processor_seconds();
     p->first = p->first > 0 ? p->first : before;
     int found = match(p, text, at, starts, 0, e);
     const double now = processor_seconds(), taken = (double)p->calls * (now - before), all = now - p->first;
-    p->seconds = seconds + taken < all ? seconds + taken : all; /* what held this one up may not have held up the others */
+    p->seconds = seconds + taken < all ? seconds + taken : all; /* the others may have been faster */
     p->calls = 0;
     if (taken > INTERVAL_SECONDS)
         p->interval = p->interval / 2 + 1;
@@ -440,7 +441,7 @@ static int match_timed(struct pattern *p, struct span text, size_t at, size_t st
     return found >= 0 && look(p, p->seconds, e) ? -1 : found;
 }
 
-/* The first match that begins behind `at`: 1, 0 or -1. */
+/* The first match that starts after `at`: 1, 0 or -1. */
 static int find(struct pattern *p, struct span text, size_t at, struct error *e)
 {
     for (;;) {
@@ -467,7 +468,7 @@ int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *
             s->any = 1;
             return 1;
         }
-        /* nothing, right behind the last match: on to the next character */
+        /* an empty match right after the last one: continue at the next character */
         size_t size = 1;
         if (s->at < text.size)
             character_at(text.text + s->at, &size);

@@ -9,7 +9,7 @@
 
 /* -- the normalizer -- */
 
-/* The next character of the text, or as much as is normalized at once: its bytes, and what they become. */
+/* The next character, or unit of normalization, of the text: its bytes and normal form. */
 static size_t next_normal(const struct piece_normalizer *n, struct span text, struct span *normal)
 {
     size_t size;
@@ -157,7 +157,7 @@ static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unkn
     return 0;
 }
 
-/* Tokens that are not of the model: in a file of GGUF they are found in the text, else those of the user in its normal form. */
+/* Tokens not of the model: found in the text for GGUF, else the user's in its normal form. */
 static int add_found(struct tokenizer *t, const struct pieces *p, struct piece_normalizer *n, struct error *e)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -198,7 +198,7 @@ int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct err
         bytes += p->piece[i].text.size;
     if (bpe_reserve(b, p->count, bytes, e))
         return -1;
-    for (size_t i = 0; i < p->count; i++) { /* those that are unused have no text that could be found */
+    for (size_t i = 0; i < p->count; i++) { /* unused ones have no text to be found */
         const struct piece *piece = &p->piece[i];
         if (piece->type != PIECE_UNUSED && (check_piece(piece, i, e) || bpe_add_token(b, piece->text, (int64_t)i, e)))
             return -1;

@@ -39,7 +39,7 @@ static int read_fixed(struct span *m, size_t bytes, uint64_t *out)
     return 0;
 }
 
-/* The next field of a message, which is passed: 1; 0 at its end; -1: it is none. */
+/* Reads the next field of a message and moves past it: 1; 0 at its end; -1: invalid. */
 static int next_field(struct span *m, struct field *f)
 {
     uint64_t tag, size;
@@ -68,7 +68,7 @@ static int next_field(struct span *m, struct field *f)
 
 enum { MODEL_UNIGRAM = 1, MODEL_BPE = 2, MODEL_WORD = 3, MODEL_CHARACTER = 4 };
 
-/* The members of a message, each checked for its wire type; -1: a field is none, or of another type. */
+/* The members of a message; -1: an invalid field, or one of another wire type. */
 struct member {
     uint32_t number;
     enum wire wire;

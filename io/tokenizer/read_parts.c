@@ -204,8 +204,8 @@ static int add_text(struct tokenizer *t, enum split_kind kind, struct span text,
     return buffer_add(&s->prefix, text.text, text.size, e);
 }
 
-/* A property is looked up for characters beyond ASCII alone, which is faster: PCRE2 then knows the bytes that a match may begin
- * with, too. */
+/* A property is looked up only for characters beyond ASCII, which is faster: PCRE2 then also knows
+ * the possible first bytes of a match. */
 #define BEYOND_ASCII "[^\\x{0}-\\x{7F}]"
 
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e)
@@ -213,7 +213,7 @@ int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct 
     static const char words[] =
         "'s|'t|'re|'ve|'m|'ll|'d| ?(?:[A-Za-z]++|" BEYOND_ASCII "(?<=\\p{L}))+| ?(?:[0-9]++|" BEYOND_ASCII "(?<=\\p{N}))+| "
         "?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
-    for (int i = 0; i < t->splitter.count; i++) /* spelt twice, three times ... text would grow without bounds */
+    for (int i = 0; i < t->splitter.count; i++) /* repeated spelling would grow without bounds */
         if (t->splitter.step[i].kind == SPLIT_BYTES)
             return fail(e, "a second ByteLevel is not supported");
     if ((prefix_space && add_text(t, SPLIT_PREFIX, (struct span){" ", 1}, 0, e)) ||
@@ -258,7 +258,7 @@ static int read_split(struct tokenizer *t, const json_t *object, int depth, stru
     return (s->pattern = read_pattern(object, e)) ? 0 : -1;
 }
 
-/* Blanks become a mark, which begins words. */
+/* Blanks become a mark, which starts a word. */
 static int read_metaspace(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
     struct span mark = {0}, scheme = {"always", 6};
@@ -297,8 +297,8 @@ static int read_digits(struct tokenizer *t, const json_t *object, int depth, str
                : add_pattern(t, "[0-9]|" BEYOND_ASCII "(?<=\\p{N})", individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
 }
 
-/* ASCII's marks and symbols and Unicode's punctuation, less what became punctuation after Unicode 8, which the library of the
- * standard knows; two characters have ceased to be it since. */
+/* ASCII's marks and symbols and Unicode's punctuation, without punctuation added after Unicode 8,
+ * which the reference library uses; two characters have since been removed. */
 static int read_punctuation(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
     static const char marks[] =
@@ -357,7 +357,7 @@ int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct e
     return read_part(t, splitters, COUNT(splitters), "pre-tokenizer", object, depth, e);
 }
 
-/* -- post-processors: only what comes before the text matters here -- */
+/* -- post-processors: only tokens before the text matter here -- */
 
 static int read_nothing(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A piece on its way through the steps. */
+/* A piece being passed through the steps. */
 struct piece {
     struct span span;
     int first;
@@ -61,8 +61,8 @@ struct joining {
     struct splitter *splitter;
     int step;
     struct piece whole;
-    size_t start, end; /* of the part; equal: there is none */
-    int open, previous; /* there is one; the part before it was a match */
+    size_t start, end; /* of the part; equal: none */
+    int open, previous; /* there is one; the previous part was a match */
 };
 
 static int tell(struct joining *j, size_t start, size_t end, struct error *e)
@@ -80,7 +80,7 @@ static int flush(struct joining *j, struct error *e)
     return open ? tell(j, j->start, j->end, e) : 0;
 }
 
-/* Takes the next part, a match or what lies between matches, and tells those that cannot grow any more. */
+/* Takes the next part, a match or the text between, and passes on those that are complete. */
 static int add_part(struct joining *j, size_t start, size_t end, int is_match, struct error *e)
 {
     const struct split_step *t = &j->splitter->step[j->step];

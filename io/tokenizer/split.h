@@ -6,8 +6,8 @@
 #include "io/tokenizer/pattern.h"
 #include "io/tokenizer/text.h"
 
-/* What becomes of the matches of a pattern and of the text between them: dropped, words of their own, joined with each other,
- * with the text before or the text behind. */
+/* What happens to the matches of a pattern and the text between them: dropped, words of their own,
+ * joined with each other, with the text before or the text after. */
 enum behavior {
     BEHAVIOR_REMOVED,
     BEHAVIOR_ISOLATED,
@@ -18,7 +18,7 @@ enum behavior {
 
 enum split_kind {
     SPLIT_PATTERN, /* at the matches of a pattern */
-    SPLIT_PREFIX, /* `prefix` is put before a piece that does not begin with it */
+    SPLIT_PREFIX, /* `prefix` is added to a piece that does not begin with it */
     SPLIT_SPACES, /* each blank becomes `prefix` */
     SPLIT_BYTES /* each byte becomes a character of the byte alphabet (bpe.h) */
 };
@@ -27,8 +27,8 @@ struct split_step {
     enum split_kind kind;
     struct pattern *pattern;
     enum behavior behavior;
-    int invert; /* the text between matches is what counts as a match */
-    int first_only; /* SPLIT_PREFIX: only at the begin of the whole text */
+    int invert; /* the text between matches counts as the match */
+    int first_only; /* SPLIT_PREFIX: only at the start of the whole text */
     struct buffer prefix, made;
 };
 
@@ -41,7 +41,7 @@ struct splitter {
     void *context;
 };
 
-/* Splits a piece of the text; `first` 1: it is the begin of the whole text. */
+/* Splits a piece of the text; `first` 1: it is the start of the whole text. */
 int split_text(struct splitter *s, struct span piece, int first, struct error *e) MUST_USE;
 void splitter_free(struct splitter *s);
 

@@ -1,6 +1,6 @@
-/* The two large tables of a tokenizer.json, vocab and merges of its model, read from the text without a value of Jansson for each
- * token. Only what is plainly right is read so: whatever looks otherwise is left to Jansson, which knows what is wrong with it.
- */
+/* The two large tables of a tokenizer.json, vocab and merges of its model, read from the text
+ * without a Jansson value for each token. Only text that is clearly valid is read this way;
+ * anything else is left to Jansson, which reports what is wrong. */
 #include "io/tokenizer/parts.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
-/* Behind the string whose quote is at `at`; NULL: it has no end. */
+/* The position after the string whose quote is at `at`; NULL: unterminated. */
 static const char *skip_string(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -22,7 +22,7 @@ static const char *skip_string(const char *at, const char *end)
     return at < end ? at + 1 : NULL;
 }
 
-/* Behind the object or list that begins at `at`; *commas are those directly in it. */
+/* The position after the object or list at `at`; *commas are those directly in it. */
 static const char *skip_value(const char *at, const char *end, size_t *commas)
 {
     size_t depth = 0;
@@ -46,8 +46,8 @@ static int is_key(const char *at, const char *behind, const char *name)
     return (size_t)(behind - at) == strlen(name) + 2 && memcmp(at + 1, name, strlen(name)) == 0;
 }
 
-/* What is between the brackets of the value behind the colon at `at`; NULL unless it begins with `bracket` and is the first of
- * its name. */
+/* The contents between the brackets of the value after the colon at `at`; NULL unless it begins
+ * with `bracket` and is the first of its name. */
 static const char *take_table(struct span *table, size_t *count, const char *at, const char *end, char bracket)
 {
     const char *start = skip_space(at + 1, end);
@@ -110,7 +110,7 @@ struct reader {
     struct error *e;
 };
 
-/* 1 if the next character is `c`, which is passed. */
+/* 1 if the next character is `c`; skips it. */
 static int take(struct reader *r, char c)
 {
     r->at = skip_space(r->at, r->end);
@@ -120,7 +120,7 @@ static int take(struct reader *r, char c)
     return 1;
 }
 
-/* The character of \uXXXX, or -1: a NUL, half of a pair, or no number. */
+/* The character of \uXXXX, or -1: a NUL, half of a pair, or not a number. */
 static int read_escape(const char *at, const char *end)
 {
     int character = 0;
@@ -134,7 +134,7 @@ static int read_escape(const char *at, const char *end)
     return character && (character < 0xD800 || character > 0xDFFF) ? character : -1;
 }
 
-/* A string; one with escapes lies in r->decoded[which] then. */
+/* A string; if it has escapes, decoded into r->decoded[which]. */
 static int take_string(struct reader *r, struct span *out, int which)
 {
     static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -174,7 +174,7 @@ static int take_string(struct reader *r, struct span *out, int which)
         return -1;
     *out = (struct span){start, (size_t)(r->at - start)};
     r->at++;
-    if (b->size == 0) /* without an escape it stands in the text */
+    if (b->size == 0) /* without an escape it is used in place */
         return 0;
     if (buffer_add(b, out->text, out->size, r->e))
         return -1;

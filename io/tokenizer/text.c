@@ -55,8 +55,8 @@ size_t character_write(char out[CHARACTER_BYTES_MAX], uint32_t c)
     return size;
 }
 
-/* Bytes of the character at `s`, of which `left` can be read; *whole 0 when it breaks off after them. Table 3-7 of the Unicode
- * standard: only the second byte has bounds of its own. */
+/* Bytes of the character at `s`, with `left` readable; *whole 0 if it breaks off after them. Table
+ * 3-7 of the Unicode standard: only the second byte has its own bounds. */
 static size_t measure(const unsigned char *s, size_t left, int *whole)
 {
     *whole = 1;

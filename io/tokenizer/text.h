@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of text, borrowed; not ended by a NUL, and NULs may be in it. */
+/* A piece of text, borrowed; not ended by a NUL, and may contain NULs. */
 struct span {
     const char *text;
     size_t size;
 };
 
-/* Text that is being made. Zeroed: empty. */
+/* Text under construction. Zeroed: empty. */
 struct buffer {
     char *text;
     size_t size, room;
@@ -30,7 +30,7 @@ static inline struct span buffer_span(const struct buffer *b)
 
 enum { CHARACTER_BYTES_MAX = 4, CHARACTERS = 0x110000 };
 
-/* The character at `text`, which is whole UTF-8; its bytes in *size. */
+/* The character at `text`, which is whole UTF-8; *size is its bytes. */
 static inline uint32_t character_at(const char *text, size_t *size)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -53,15 +53,15 @@ static inline uint32_t character_at(const char *text, size_t *size)
 /* Writes a character of at most U+10FFFF; returns its bytes. */
 size_t character_write(char out[CHARACTER_BYTES_MAX], uint32_t character);
 
-/* How many of the bytes, from the first on, are whole UTF-8. */
+/* The number of leading bytes that are whole UTF-8. */
 size_t utf8_sound(struct span s);
 
-/* How many of all bytes are not. */
+/* The number of bytes that are not. */
 size_t utf8_broken(struct span s);
 
-/* Appends the text with every maximal part of a broken character as U+FFFD, as Unicode 3.9 recommends and Python's
- * decode("utf-8", errors="replace") does: each wrong byte by itself, but the bytes that begin a character which then breaks off
- * together. */
+/* Appends the text with every maximal part of a broken character as U+FFFD, as Unicode 3.9
+ * recommends and Python's decode("utf-8", errors="replace") does: one for each wrong byte, but a
+ * single one for the bytes that begin a character and then break off. */
 int utf8_repair(struct buffer *out, struct span s, struct error *e) MUST_USE;
 
 #endif

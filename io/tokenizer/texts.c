@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ids that are asked for, ascending, each once, with where the text of each begins in `text`. */
+/* The requested ids, ascending, each once, and the start of each one's text in `text`. */
 struct wanted {
     int32_t *id;
     size_t *start, *size; /* [count]; start SIZE_MAX: none */
     size_t count;
     struct buffer text;
-    short byte_of[0x200]; /* characters of the byte alphabet; -1: of none */
+    short byte_of[0x200]; /* characters of the byte alphabet; -1: none */
     int spelt_bytes, byte_tokens;
-    uint32_t blank; /* the character that stands for one */
+    uint32_t blank; /* the character for a blank */
 };
 
 static int by_value(const void *a, const void *b)
@@ -36,7 +36,7 @@ static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_
     *w = (struct wanted){0};
     for (size_t i = 0; i < count; i++)
         words = (size_t)ids[i] / 64 >= words ? (size_t)ids[i] / 64 + 1 : words;
-    uint64_t *bits = calloc(words + 1, sizeof *bits); /* sorting the ids of a long text would take longer than all else here */
+    uint64_t *bits = calloc(words + 1, sizeof *bits); /* sorting the ids would take longer */
     if (!bits)
         return fail_memory(e, (double)words * sizeof *bits, "token ids");
     for (size_t i = 0; i < count; i++)
@@ -93,7 +93,8 @@ static int add_character(struct wanted *w, const char *text, size_t size, uint32
     return buffer_add(&w->text, text, size, e);
 }
 
-/* A token as it is spelt in the vocabulary; of one that is added only blanks are spelt, and it may be in the vocabulary too. */
+/* A token as spelled in the vocabulary; in an added one (maybe also there) only blanks are
+ * spelled. */
 static int add_spelt(struct wanted *w, const char *text, size_t size, int is_added, struct error *e)
 {
     int byte = w->byte_tokens && !is_added ? byte_token(text, size) : -1;
@@ -109,7 +110,7 @@ static int add_spelt(struct wanted *w, const char *text, size_t size, int is_add
     return 0;
 }
 
-/* The texts of the tokens of a map that are wanted; what is there already gives way. */
+/* The texts of the wanted tokens of a map, replacing earlier ones. */
 static int add_map(struct wanted *w, const struct map *m, int is_added, struct error *e)
 {
     const void *key;

@@ -120,15 +120,15 @@ static int read_merges(struct tokenizer *t, const json_t *merges, struct error *
     return 0;
 }
 
-/* A number as the library that sets the standard reads it, which is the last place off at times: the digits, as a whole number,
- * over a power of ten. Ties of sums of scores hang on it. */
+/* A number as read by the reference library, which is sometimes off in the last place: the digits,
+ * as a whole number, over a power of ten. Ties between sums of scores depend on it. */
 static double score_of(const json_t *number)
 {
     char text[40], power[16], *at;
     const double exact = json_number_value(number);
     uint64_t digits = 0;
     int exponent = 0;
-    for (int places = 15; places <= 17; places++) { /* the shortest text, which is what was written */
+    for (int places = 15; places <= 17; places++) { /* the shortest text, as written in the file */
         snprintf(text, sizeof text, "%.*e", places - 1, exact);
         if (strtod(text, NULL) == exact)
             break;
@@ -146,7 +146,7 @@ static double score_of(const json_t *number)
     return *text == '-' ? -value : value;
 }
 
-/* Unigram: a list of tokens, each with its score; its ids are the places in the list. */
+/* Unigram: a list of tokens, each with its score; their ids are their places in the list. */
 static int read_unigram(struct tokenizer *t, const json_t *model, struct error *e)
 {
     const json_t *vocabulary = member(model, "vocab"), *unknown = member(model, "unk_id"), *pair;
@@ -202,8 +202,8 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const struct table
     return 0;
 }
 
-/* One of `added_tokens`. A token that is not in the vocabulary gets the next id behind it, whatever the file says, in the library
- * that sets the standard; a file that says something else has no one meaning. */
+/* One of `added_tokens`. In the reference library a token that is not in the vocabulary gets the
+ * next id after it, whatever the file says; a file with another id is ambiguous. */
 static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, struct error *e)
 {
     const json_t *id = member(object, "id");
@@ -226,7 +226,7 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
     return tokenizer_add(t, content, token, is_normalized, e);
 }
 
-/* Byte pair encoding spells the bytes itself where that comes last, which is faster. */
+/* Byte pair encoding converts the bytes itself if that is the last step, which is faster. */
 void tokenizer_finish(struct tokenizer *t)
 {
     struct splitter *s = &t->splitter;
@@ -245,7 +245,7 @@ static int is_unigram(const json_t *model)
     return type && strcmp(type, "Unigram") == 0;
 }
 
-/* A model that is not supported is refused by its name, or for what it lacks. */
+/* An unsupported model is refused by its name, or for what it lacks. */
 static int check_model(const json_t *model, struct error *e)
 {
     const char *type = json_string_value(member(model, "type"));
@@ -276,14 +276,14 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct 
     return 0;
 }
 
-/* The message of a reader, with the file before it. */
+/* A reader's message, preceded by the file. */
 static int name_file(const char *path, const struct error *inner, struct error *e)
 {
     return fail(e, "%s: %s", path, inner->text);
 }
 
-/* The tokenizer of a parsed tokenizer.json and, unless NULL, tokenizer_config.json. `tables`: what is in its vocab and merges;
- * NULL: they are in `root`. */
+/* The tokenizer from a parsed tokenizer.json and, unless NULL, tokenizer_config.json. `tables`: the
+ * contents of its vocab and merges; NULL: they are in `root`. */
 static struct tokenizer *make(const char *path, const json_t *root, const struct tables *tables, const char *settings_path,
                               json_t *settings, struct error *e)
 {
@@ -301,7 +301,8 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
     return NULL;
 }
 
-/* The same with its large tables read from the text; NULL where Jansson must read all of it, if only to tell what is wrong. */
+/* The same with large tables read from the text; NULL if Jansson must read it, or report an
+ * error. */
 static struct tokenizer *make_quickly(struct source json, const char *settings_path, json_t *settings)
 {
     struct span text = {json.text, json.size};
@@ -419,7 +420,7 @@ end:
 
 /* -- tokenizer.model -- */
 
-/* A class names these where its settings do not; SentencePiece itself does not find them in a text. */
+/* These classes' names, if the settings give none; SentencePiece does not find them in text. */
 static void name_controls(json_t *settings, const struct pieces *p, const struct tokenizer *t)
 {
     static const char *const names[][2] = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
@@ -431,7 +432,7 @@ static void name_controls(json_t *settings, const struct pieces *p, const struct
     }
 }
 
-/* A vocabulary of tiktoken, a token in base64 and its rank a line, has that name too in some models' original files. */
+/* Some models' files of this name are tiktoken vocabularies: a base64 token and rank per line. */
 static int tells_tiktoken(struct source model, struct error *e)
 {
     static const char digits[] = "0123456789", base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
@@ -480,7 +481,7 @@ struct tokenizer *tokenizer_parse_pieces(struct source model, const struct sourc
 
 /* -- files -- */
 
-/* FOLDER/NAME of a model: in it, or beside it when it is a file. NULL with *e when memory runs out. */
+/* FOLDER/NAME of a model: in it, or beside it when it is a file. NULL with *e: out of memory. */
 static char *path_in(const char *model, const char *name, struct error *e)
 {
     struct stat st;
@@ -494,7 +495,7 @@ static char *path_in(const char *model, const char *name, struct error *e)
     return NULL;
 }
 
-/* The file beside the model, or text NULL when it is not there. Caller frees path and text. */
+/* The file beside the model, or text NULL if it does not exist. Caller frees path and text. */
 static int read_source(struct source *out, struct watch *w, const char *model, const char *name, size_t limit, struct error *e)
 {
     char *path = path_in(model, name, e);
@@ -512,7 +513,7 @@ static void free_source(struct source *s)
     free((char *)s->text);
 }
 
-/* 1 if MODEL is a file that begins as GGUF does. */
+/* 1 if MODEL is a file that begins like GGUF. */
 static int is_gguf(const char *model)
 {
     char magic[4] = "";
@@ -526,7 +527,7 @@ static int is_gguf(const char *model)
     return same;
 }
 
-/* The head of the GGUF file MODEL, which lies in *t: caller closes both, after a failure too. */
+/* The head of the GGUF file MODEL, in *t; caller closes both, also after a failure. */
 static int map_gguf(struct gguf *g, struct tensors **t, const char *model, struct error *e)
 {
     *g = (struct gguf){0};
@@ -571,7 +572,7 @@ int tokenizer_text(char **json, char **settings, struct error *refused, const ch
     return result;
 }
 
-/* The files beside the tokenizer as one text, in the place of tokenizer_config.json; text NULL: there are none. */
+/* The files beside the tokenizer as one text, like tokenizer_config.json; text NULL: none. */
 static int read_beside(struct source *out, struct watch *w, const char *path, struct error *e)
 {
     struct beside b = {0};
@@ -597,7 +598,7 @@ end:
     return result;
 }
 
-/* The tokenizer of the first of the files that are there; *out NULL: none is. */
+/* The tokenizer from the first existing file; *out NULL: none exists. */
 static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w, const char *path, struct error *e)
 {
     struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2], *model = &parts[3], settings = {0};
@@ -626,7 +627,7 @@ int tokenizer_open(struct tokenizer **out, const char *path, struct error *e)
     if (is_gguf(path) && (open_gguf(out, path, e) || *out))
         return *out ? 0 : -1;
     int result = open_first(out, parts, &w, path, e);
-    if (result == 0 && watch_check(&w, e)) { /* files of two tokenizers would be taken for one */
+    if (result == 0 && watch_check(&w, e)) { /* the files of two tokenizers would be mixed up */
         tokenizer_close(*out);
         *out = NULL;
         result = -1;

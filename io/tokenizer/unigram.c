@@ -9,7 +9,7 @@
 struct unigram_step {
     double score; /* its sum */
     int32_t id; /* of its last token */
-    uint32_t size; /* bytes of that; 0: no way leads here */
+    uint32_t size; /* its bytes; 0: no way leads here */
     uint32_t next; /* of the best way of all: bytes of the token that begins here */
 };
 
@@ -84,7 +84,7 @@ void unigram_finish(struct unigram *u, const struct map *vocabulary)
 
 /* -- one word -- */
 
-/* Characters without a token, as they stand together. */
+/* A run of characters without a token. */
 static int add_unknown(struct unigram *u, struct ids *out, struct span text, struct error *e)
 {
     int32_t id = u->is_single ? MAP_ABSENT : map_find(u->vocabulary, text.text, text.size);
@@ -99,7 +99,7 @@ static int add_unknown(struct unigram *u, struct ids *out, struct span text, str
     return 0;
 }
 
-/* Room for steps up to `last`, those beyond `count` empty. */
+/* Makes room for steps up to `last`; those beyond `count` are empty. */
 static int reserve_steps(struct unigram *u, size_t *count, size_t last, struct error *e)
 {
     if (last >= u->step_room) {
@@ -122,7 +122,7 @@ static double add(const struct unigram *u, double sum, double score)
     return u->is_single ? (double)(float)(sum + score) : sum + score;
 }
 
-/* SentencePiece counts anew where sums have become too large for their last places to tell ways apart. */
+/* SentencePiece restarts its sums when they are too large to distinguish ways. */
 static void count_anew(const struct unigram *u, struct unigram_step *from, struct unigram_step *behind)
 {
     const double offset = from->score;
@@ -140,7 +140,7 @@ static void offer(struct unigram_step *to, double score, int32_t id, size_t size
         *to = (struct unigram_step){.score = score, .id = id, .size = (uint32_t)size};
 }
 
-/* All tokens that begin at `at`, and what is done with a character that is none. */
+/* All tokens that begin at `at`, and the handling of a character without one. */
 static int offer_tokens(const struct unigram *u, struct span text, size_t at, size_t size, struct unigram_step *from,
                         struct error *e)
 {
@@ -163,7 +163,7 @@ static int offer_tokens(const struct unigram *u, struct span text, size_t at, si
     return 0;
 }
 
-/* Appends the tokens of the best way through the `size` bytes at `text`; *unknown is what stands without a token at its end. */
+/* Appends the tokens of the best way through `size` bytes; *unknown is an end without a token. */
 static int add_way(struct unigram *u, struct ids *out, const char *text, size_t size, struct span *unknown, struct error *e)
 {
     for (size_t at = size; at; at -= u->step[at].size)
@@ -184,8 +184,8 @@ static int add_way(struct unigram *u, struct ids *out, const char *text, size_t 
     return 0;
 }
 
-/* Between characters that lie side by side in no token every way has a place to stop, the best one too: what is before is decided
- * there, and its sum goes on. */
+/* Every way stops between two characters that no token holds side by side, including the best one:
+ * the part before is decided there, and its sum continues. */
 static int encode_word(struct unigram *u, struct ids *out, struct span word, struct error *e)
 {
     struct span unknown = {0};

@@ -9,7 +9,7 @@ enum { WORDS = 1 << 16 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, P
 
 int words_start(struct words *w, struct error *e)
 {
-    w->memory = calloc(2 * WORDS + 1, sizeof *w->word); /* zeroed as it is touched, which aligned_alloc's would not be */
+    w->memory = calloc(2 * WORDS + 1, sizeof *w->word); /* zeroed when touched, unlike aligned_alloc */
     if (!w->memory)
         return fail_memory(e, 2.0 * WORDS * sizeof *w->word, "a tokenizer");
     w->word = (struct word *)(((uintptr_t)w->memory + sizeof *w->word - 1) / sizeof *w->word * sizeof *w->word);
@@ -34,7 +34,7 @@ static int is_word(const struct words *w, size_t at, uint64_t hash, struct span 
                      memcmp(w->rest[at].text, word.text + WORD_BYTES_FIRST, word.size - WORD_BYTES_FIRST) == 0;
 }
 
-/* A word has two places, by its hash, side by side: the last one that came is in the first, the one before in the other. */
+/* A word has two adjacent places, by its hash: the latest word is first, the previous second. */
 static size_t place(uint64_t hash)
 {
     return (size_t)(hash >> 32 & (WORDS - 1));
@@ -97,7 +97,7 @@ int ids_add(struct ids *out, int32_t id, struct error *e)
 int neighbours_start(struct neighbours *n, size_t count, struct error *e)
 {
     n->count_bits = PAIR_BITS_MIN;
-    while (n->count_bits < PAIR_BITS_MAX && count >> (n->count_bits - 4)) /* 16 bits a pair, so that few are set by chance */
+    while (n->count_bits < PAIR_BITS_MAX && count >> (n->count_bits - 4)) /* 16 bits a pair: few set by chance */
         n->count_bits++;
     size_t bytes = (size_t)1 << (n->count_bits - 3);
     n->bits = calloc(1, bytes);

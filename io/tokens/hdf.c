@@ -1,5 +1,5 @@
-/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/formats/hdf.h says why), so what it leaves open
- * ends with it. */
+/* Token ids in HDF5. A first process finds the dataset and a second reads it (for the reason in
+ * io/formats/hdf.h), so whatever they leave open is closed when they end. */
 #include "io/tokens/formats.h"
 
 #include "io/element.h"
@@ -12,7 +12,7 @@
 
 enum { PIECE_ELEMENTS = 1 << 16, NAME_BYTES_MAX = 1024 };
 
-/* What the first process tells of the dataset. */
+/* The first process's report about the dataset. */
 struct found {
     char name[NAME_BYTES_MAX];
     struct stored_tokens tokens;
@@ -23,14 +23,14 @@ struct reader {
     const struct hdf_file *file;
     const char *inside; /* where the dataset is; NULL: to be found */
     struct found found;
-    int candidates; /* datasets of integers met in the root group */
+    int candidates; /* datasets of integers found in the root group */
     int32_t *ids; /* [count], shared with the second process */
     struct error *e;
 };
 
 /* -- in the children -- */
 
-/* Opens what lies at a path of hard links; -1: it is not there. */
+/* Opens the object at a path of hard links; -1: it does not exist. */
 static hid_t open_path(hid_t file, const char *path)
 {
     hid_t at = H5Oopen(file, "/", H5P_DEFAULT);
@@ -145,7 +145,7 @@ static int read_shape(struct reader *r, hid_t dataset)
     return s->count ? 0 : fail(r->e, "%s: %s holds no tokens", r->file->path, r->found.name);
 }
 
-/* Rows of a chunk; 1 where there are none. */
+/* Rows of a chunk; 1 if not chunked. */
 static size_t rows_of_chunk(hid_t dataset)
 {
     hsize_t chunk[2] = {1, 1};
@@ -155,7 +155,7 @@ static size_t rows_of_chunk(hid_t dataset)
     return chunked && chunk[0] ? (size_t)chunk[0] : 1;
 }
 
-/* As of gzip (io/system/input.h): of what is packed so far, a small file could fill memory. */
+/* As for gzip (io/system/input.h): a small compressed file could fill memory. */
 static int check_ratio(const struct reader *r, hid_t dataset)
 {
     const struct stored_tokens *s = &r->found.tokens;
@@ -182,7 +182,7 @@ static int find_dataset(FILE *out, void *context, struct error *e)
         return fail(e, "%s: %s is not a dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
     if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e) || check_ratio(r, dataset))
         return -1;
-    /* whole chunks at a time, or each would be unpacked again and again */
+    /* whole chunks at a time, or each would be unpacked repeatedly */
     size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = rows_of_chunk(dataset);
     f->piece_rows = PIECE_ELEMENTS / columns / chunk_rows * chunk_rows;
     f->piece_rows = f->piece_rows ? f->piece_rows : chunk_rows;
@@ -190,7 +190,7 @@ static int find_dataset(FILE *out, void *context, struct error *e)
     return 0;
 }
 
-/* Reads rows [first, first + rows). HDF5 would turn what does not fit in 32 bits into what does, so 64 are read. */
+/* Reads rows [first, first + rows) as 64 bits, since HDF5 would clamp larger values to 32. */
 static int read_rows(struct reader *r, hid_t dataset, hid_t space, uint64_t *piece, size_t first, size_t rows)
 {
     const struct stored_tokens *s = &r->found.tokens;
@@ -242,7 +242,7 @@ static int read_dataset(FILE *out, void *context, struct error *e)
 
 /* -- in the program -- */
 
-/* What the first process told, which counts no more than the file does. */
+/* The first process's report, which is trusted no more than the file. */
 static int take_found(struct reader *r, const char *output, size_t size, struct error *e)
 {
     struct found *f = &r->found;
@@ -300,7 +300,7 @@ int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const cha
     if (result == 0 && (result = take_found(&r, output, size, e)) == 0)
         result = append_shared(&r, a, e);
     free(output);
-    if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
+    if (hdf_file_unchanged(&file, e)) /* may also be the cause of the other failure */
         result = -1;
     hdf_file_close(&file);
     *s = r.found.tokens;

@@ -12,7 +12,7 @@ enum { HEADER_BYTES_MAX = 1 << 20 };
 /* -- the header: a Python dict of three entries -- */
 
 struct cursor {
-    const char *at; /* NUL behind the text */
+    const char *at; /* followed by a NUL */
     const char *file;
     struct stored_tokens *npy;
 };
@@ -56,7 +56,7 @@ static int read_quoted(struct cursor *c, char *out, size_t size, struct error *e
     return 0;
 }
 
-/* '<i4' and its like. What is not an integer is refused by name. */
+/* '<i4' and the like. Types other than integers are refused by name. */
 static int read_descr(struct cursor *c, struct error *e)
 {
     skip_space(c);
@@ -89,7 +89,7 @@ static int read_size(struct cursor *c, size_t *out, struct error *e)
     for (; isdigit((unsigned char)*c->at); c->at++)
         if (size_multiply(out, *out, 10) || size_add(out, *out, (size_t)(*c->at - '0')))
             return fail(e, "%s: its shape overflows 64 bits", c->file);
-    if (*c->at == 'L') /* Python 2 wrote long integers so */
+    if (*c->at == 'L') /* Python 2's form of long integers */
         c->at++;
     return 0;
 }

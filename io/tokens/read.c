@@ -1,4 +1,4 @@
-/* Token files of every format, told apart by what is in them. */
+/* Token files of every format, recognized by their contents. */
 #include "io/tokens/tokens.h"
 
 #include "io/tokenizer/ids.h"
@@ -27,7 +27,7 @@ static enum token_format find_format(const unsigned char *start, size_t size)
     return FORMAT_UNKNOWN;
 }
 
-/* The index with its tokens beside it. */
+/* The index with its token file. */
 static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *index, const char *file, struct error *e)
 {
     size_t length = strlen(file);
@@ -64,7 +64,7 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
                 input_name(in));
 }
 
-/* FILE:/NAME of an HDF5 file, unless a file has that very name; NULL: it is none. Caller frees. */
+/* The parts of FILE:/NAME in HDF5, unless a file has that name; NULL: other. Caller frees. */
 static char *hdf_part(const char *file, const char **inside)
 {
     const char *colon = NULL;

@@ -67,7 +67,7 @@ static int append_elements(struct ids *a, const struct stored_tokens *s, struct 
                     : fail(e, "%s: bytes follow the last element (expected %zu elements and the end)", input_name(in), s->count);
 }
 
-/* Column after column to row after row, of the last `count` ids. */
+/* Reorders the last `count` ids from columns to rows. */
 static int transpose(struct ids *a, const struct stored_tokens *s, struct error *e)
 {
     size_t rows = s->shape[0], columns = s->shape[1];

@@ -15,10 +15,10 @@
 enum {
     LENGTH_DEFAULT = 2048,
     TEXT_PIECE = 1 << 16,
-    GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */
+    GROWTH_ASKED = 64 << 20 /* bytes; compressed data may contain any number of them */
 };
 
-/* How messages call FILES: the first, and how many more there are. NULL when memory runs out: messages do without. */
+/* The name of FILES in messages: the first, and how many more. NULL: out of memory; omitted. */
 static char *name_files(const char *const *files, int count)
 {
     const char *first = strcmp(files[0], "-") == 0 ? "standard input" : files[0];
@@ -27,7 +27,7 @@ static char *name_files(const char *const *files, int count)
     return length < 0 ? NULL : name;
 }
 
-/* Hands the ids over; the array is empty afterwards. `name` is taken. */
+/* Hands over the ids; the array is empty afterwards. `name` is taken over. */
 static void take_ids(struct tokens *out, struct ids *a, char *name)
 {
     int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
@@ -43,7 +43,7 @@ void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, 
 
 /* -- text -- */
 
-/* What is known by its first bytes to be no text: as text it would give numbers like any other. */
+/* Data whose first bytes show that they are not text, but would give plausible numbers. */
 static int check_start(struct input *in, struct error *e)
 {
     unsigned char start[INPUT_PEEK_MAX];
@@ -113,8 +113,8 @@ size_t text_broken(const struct text *text)
     return utf8_broken((struct span){text->bytes, text->size});
 }
 
-/* Other encodings and other data, which a tokenizer turns into ids as well. A few bytes may always be broken: those of a
- * character that the text begins or ends in. */
+/* Other encodings and binary data, which a tokenizer would also turn into ids. A few broken bytes
+ * are always allowed: those of a character cut at the start or end. */
 static int check_encoding(const struct text *text, struct error *e)
 {
     enum { FEW = 6, PERCENT = 1 };
@@ -159,12 +159,12 @@ static const char *name_of(const struct tokens *t)
 
 /* Starts and counts in units: tokens of a stream, rows of a table. */
 struct cut {
-    size_t unit; /* units a segment takes: L, or one row */
+    size_t unit; /* units per segment: L, or one row */
     size_t available; /* units; by document, places for a segment */
     size_t count, stride;
 };
 
-/* Of the documents behind the offset, with segments of `taken` tokens of theirs. */
+/* For the documents after the offset, with segments that use `taken` of their tokens. */
 static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t, const struct segments_request *r,
                           int boundary, size_t taken, struct error *e)
 {
@@ -241,7 +241,7 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
     return 0;
 }
 
-/* Where the segments begin, one after the other, and how many documents have some. */
+/* The starts of the segments, one after the other, and the number of documents with any. */
 static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut, const struct tokens *t,
                             const struct segments_request *r, int boundary, size_t taken)
 {
@@ -289,7 +289,7 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     for (size_t i = 0; i < cut.count; i++) {
         int32_t *segment = out->ids + i * length;
         size_t start = out->start[i];
-        /* of a row, the last tokens: whatever the length, the target is the same */
+        /* for a row, the last tokens: the same target at every length */
         size_t from = t->columns ? (start + 1) * t->columns - taken : start;
         if (b->begins)
             *segment++ = b->bos;

@@ -13,41 +13,44 @@
 
 struct tokens {
     int32_t *ids; /* stream [total], or table [rows, columns] */
-    size_t total; /* ids in all */
+    size_t total; /* total number of ids */
     size_t rows, columns; /* of a table; 0 for a stream */
     char *name; /* the files, for messages; NULL: "tokens" */
 };
 
 struct tokenizer;
 
-/* Text as it is stored. */
+/* Text as stored. */
 struct text {
     char *bytes; /* [size] */
     size_t size;
     char *name; /* the files, for messages; NULL: "text" */
 };
 
-/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is unpacked. Caller frees with
- * text_free. An empty result, a directory, a damaged .gz, and what is known by its first bytes to be no text is an error. */
+/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is
+ * unpacked. Caller frees with text_free. An empty result, a directory, a damaged .gz, and data
+ * whose first bytes show that they are not text are errors. */
 int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
 void text_free(struct text *t);
 
 /* Bytes of it that are not UTF-8. */
 size_t text_broken(const struct text *text);
 
-/* The text's tokens: those of the tokenizer, or with NULL its bytes as ids 0..255. Caller frees with tokens_free. For a tokenizer
- * more than 1 % of the bytes that are not UTF-8, or zero, are an error. */
+/* The text's tokens: by the tokenizer, or for NULL its bytes as ids 0..255. Caller frees with
+ * tokens_free. With a tokenizer, more than 1 % of bytes that are not UTF-8, or zero bytes, are an
+ * error. */
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
 
-/* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed
- * data set (MMIDIDX or TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names
- * another). 1-D (joined in order) or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer types of any
- * width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled objects, trailing bytes, and
- * what leads out of a file are refused. */
+/* Reads token FILES of a type recognized by content: NumPy's .npy and llm.c's files ("-" and gzip
+ * as above), the .idx of an indexed data set (MMIDIDX or TNTIDX; its .bin beside it), HDF5 (its
+ * dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order)
+ * or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer types of any
+ * width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled
+ * objects, trailing bytes, and links out of a file are refused. */
 int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
 
-/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else
- * .npy; uint16 where all ids fit, else uint32. */
+/* Writes a stream to PATH, atomically. HDF5 if the name ends in .h5 or .hdf5 (dataset `tokens`),
+ * else .npy; uint16 if all ids fit, else uint32. */
 int tokens_write(const char *path, const struct tokens *t, struct error *e) MUST_USE;
 int tokens_is_hdf_name(const char *path);
 
@@ -56,7 +59,7 @@ void tokens_free(struct tokens *t);
 struct segments_request {
     size_t length; /* L, the target included; 0: the default (2048, or a table's columns) */
     size_t segments; /* at most this many */
-    size_t stride; /* between starts; 0: spread over the stream. Rows for a table */
+    size_t stride; /* between starts; 0: spread over the stream. For a table: rows */
     size_t offset; /* tokens (rows of a table) skipped first */
 };
 
@@ -65,17 +68,17 @@ struct segments {
     uint64_t *start; /* [count] index of the segment's first token in the stream (row for a table) */
     size_t count, length, stride;
     int overlapping; /* stride < length on a stream */
-    struct documents documents; /* where segments lie within them */
+    struct documents documents; /* if segments lie within documents */
 };
 
-/* By document, they begin where a document does and follow each other in it, `stride` apart or without a gap; documents that are
- * shorter than a segment are passed over. Of all such places S are taken, the first ones where a stride is given, else spread
- * evenly over them.
+/* Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given.
+ * With a token before each, L still counts all tokens of a segment, so L-1 come from the stream.
  *
- * Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With a token before each, L
- * still counts all tokens of a segment, so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and
- * the vocabulary). Too little text is an error that says how many tokens there are, how many are needed. Caller frees with
- * segments_free. */
+ * By document, segments begin where a document does and follow each other in it, `stride` apart or
+ * without a gap; documents shorter than a segment are skipped. S of all such places are taken, the
+ * first ones if a stride is given, else spread evenly. Every id must be < vocabulary (error: which
+ * id, where, and the vocabulary). Too little text is an error that says how many tokens there are
+ * and how many are needed. Caller frees with segments_free. */
 int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, const struct segment_bounds *b,
                  size_t vocabulary, struct error *e) MUST_USE;
 void segments_free(struct segments *s);

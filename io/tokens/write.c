@@ -27,7 +27,8 @@ static int write_npy(const char *path, const struct tokens *t, size_t width, str
     unsigned char piece[4 * PIECE_IDS];
     if (atomic_open(&f, path, e))
         return -1;
-    /* magic, version 1.0, the header's length, and the header filled up with blanks so that the data begin at byte 128 */
+    /* magic, version 1.0, the header's length, and the header padded with blanks so that the data
+     * begin at byte 128 */
     int used = snprintf(header, sizeof header, "{'descr': '<u%zu', 'fortran_order': False, 'shape': (%zu,), }", width, t->total);
     fprintf(f.stream, "\x93NUMPY%c%c%c%c%s%*s\n", 1, 0, 118, 0, header, 117 - used, "");
     for (size_t done = 0; done < t->total;) {
@@ -36,7 +37,7 @@ static int write_npy(const char *path, const struct tokens *t, size_t width, str
             for (size_t b = 0; b < width; b++)
                 piece[i * width + b] = (unsigned char)((uint32_t)t->ids[done + i] >> 8 * b);
         if (fwrite(piece, width, count, f.stream) != count)
-            break; /* the commit tells why */
+            break; /* the commit reports why */
         done += count;
     }
     return atomic_commit(&f, e);
@@ -75,7 +76,8 @@ static unsigned char *take_image(hid_t file, const char *path, size_t *bytes, st
     return image;
 }
 
-/* Made in memory, because HDF5 does not survive a write that fails: its exit handler crashes on a full disk. */
+/* In memory, because HDF5 does not survive a failed write: its exit handler crashes on a full
+ * disk. */
 static int write_hdf(const char *path, const struct tokens *t, size_t width, struct error *e)
 {
     struct atomic_file f;
@@ -84,7 +86,8 @@ static int write_hdf(const char *path, const struct tokens *t, size_t width, str
     int result = -1;
     hdf_quiet();
     hid_t list = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    /* the earliest format: HDF5 1.10 spoils the checksum of a later superblock when it hands out the image */
+    /* the earliest format: HDF5 1.10 corrupts the checksum of a later superblock when it returns
+     * the image */
     if (H5Pset_obj_track_times(list, 0) < 0 || H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
         H5Pset_fapl_core(access, IMAGE_STEP, 0) < 0 || (file = H5Fcreate(path_base(path), H5F_ACC_TRUNC, list, access)) < 0)
         hdf_fail(e, path, "cannot be written");

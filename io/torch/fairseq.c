@@ -5,7 +5,7 @@
 
 enum { NESTING_MAX = 16, BYTES_MAX = 4 << 20, VALUE_BYTES = 32 };
 
-/* Values that a pickle shares become copies in JSON: both depth and size are bounded. */
+/* Values shared in a pickle become copies in JSON: both depth and size are bounded. */
 struct converter {
     const char *path;
     size_t left; /* bytes, each value counted as VALUE_BYTES and its text */
@@ -22,7 +22,7 @@ int fairseq_recognize(const struct torch_file *f)
     return pickle_get(root, "cfg") != NULL || (pickle_get(root, "args") != NULL && trained);
 }
 
-/* -1 when a value with `text` bytes of text is more than what is left. */
+/* -1 if a value with `text` bytes of text exceeds what is left. */
 static int spend(struct converter *c, size_t text)
 {
     if (c->left < VALUE_BYTES || c->left - VALUE_BYTES < text)

@@ -16,7 +16,7 @@
 
 enum { TAG_BYTES_MAX = 255, YAML_BYTES_MAX = 1 << 20, CONFIGS_MAX = 256, NUMBER_DIGITS_MAX = 5 };
 
-/* One file of the model: of a layer, or (layer -1) of the whole in the form without a pipeline. */
+/* One file of the model: of a layer, or (layer -1) of the whole model without a pipeline. */
 struct part {
     char *path;
     long layer, rank;
@@ -83,7 +83,7 @@ static int list_folder(struct names *out, const char *folder, struct error *e)
     return result;
 }
 
-/* Reads digits at *text and moves on; -1 when there are none or too many. */
+/* Reads digits at *text and moves past them; -1 when there are none or too many. */
 static long read_digits(const char **text)
 {
     long value = 0;
@@ -129,7 +129,7 @@ int neox_recognize(const char *folder)
     return found;
 }
 
-/* The folder with the model's files: `folder` itself, or the one that `latest` in it names. Caller frees. */
+/* The folder with the model's files: `folder`, or the one named in its `latest`. Caller frees. */
 static char *find_step(struct tensors *t, const char *folder, struct error *e)
 {
     struct part part;
@@ -222,7 +222,7 @@ end:
 
 /* -- settings -- */
 
-/* A setting that files disagree on: text that no typed getter takes for a value, and that says why. */
+/* A setting that differs between files becomes text that no typed getter takes, and says why. */
 static json_t *ambiguous(const json_t *one, const json_t *other, const char *other_name)
 {
     char *a = json_dumps(one, JSON_ENCODE_ANY | JSON_COMPACT), *b = json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -243,7 +243,7 @@ static int add_settings(json_t *all, json_t *file, const char *name, const char 
         for (char *p = normal; p && *p; p++)
             if (*p == '-')
                 *p = '_';
-        if (!normal || json_object_set(own, normal, value)) /* of one written both ways the last counts */ {
+        if (!normal || json_object_set(own, normal, value)) /* the last counts */ {
             free(normal);
             json_decref(own);
             return fail_memory(e, (double)strlen(key), path);
@@ -315,7 +315,7 @@ end:
     return c;
 }
 
-/* configs/ in the folder of the step, or beside that folder. */
+/* configs/ in the step's folder, or beside it. */
 static struct config *find_settings(struct tensors *t, const char *step, struct error *e)
 {
     struct stat st;
@@ -339,7 +339,7 @@ static struct config *find_settings(struct tensors *t, const char *step, struct 
     return c;
 }
 
-/* What decides the joining of ranks. */
+/* The settings that decide how ranks are joined. */
 static int read_merging(struct neox_settings *out, struct config *c, struct error *e)
 {
     static const char *const parallelism[] = {"row", "column", NULL};

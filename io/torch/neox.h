@@ -15,9 +15,10 @@
 /* 1 if the folder is such a directory, or the folder TAG in one. */
 int neox_recognize(const char *folder);
 
-/* Reads it and finishes the store. Tensors are named sequential.LAYER.KEY in both forms. *own: the settings, `-` in their names
- * read as `_`, with "model_type": "gpt_neox_megatron"; a setting that two files give differently becomes text that says so. The
- * parts of several model-parallel ranks are joined in memory of the store. Caller closes *own. */
+/* Reads it and finishes the store. Tensors are named sequential.LAYER.KEY in both forms. *own: the
+ * settings, with `-` in names read as `_`, and "model_type": "gpt_neox_megatron"; a setting with
+ * different values in two files becomes text that says so. The parts of several model-parallel
+ * ranks are joined in memory of the store. Caller closes *own. */
 int neox_read(struct tensors *t, const char *folder, struct config **own, struct error *e) MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@ enum rule {
     COPY /* the same everywhere */
 };
 
-/* How a tensor is spread, by the end of its name (megatron/model/, mpu/layers.py). */
+/* How a tensor is distributed, by the end of its name (megatron/model/, mpu/layers.py). */
 static const struct {
     const char *end;
     enum rule rule;
@@ -49,7 +49,7 @@ static const struct {
     {"norm.g", AVERAGE},
 };
 
-/* One tensor and its counterparts. */
+/* One tensor with its counterparts in the other ranks. */
 struct merge {
     struct tensors *out;
     const struct mapped *file;
@@ -87,7 +87,7 @@ static int parts_are_equal(const struct merge *m)
     return 1;
 }
 
-/* A tensor of the given shape with memory of the store behind it: *memory to be filled. NULL on failure. */
+/* A tensor of the given shape in memory of the store: *memory is to be filled. NULL on failure. */
 static struct tensor *add_owned(struct merge *m, const struct stored_type *type, const size_t *shape, void **memory)
 {
     const struct tensor *first = m->parts[0];
@@ -99,7 +99,7 @@ static struct tensor *add_owned(struct merge *m, const struct stored_type *type,
     return t;
 }
 
-/* What every rank holds the same, taken from the first. */
+/* What is the same in all ranks, taken from the first. */
 static int take_first(struct merge *m)
 {
     struct tensor *t = store_add(m->out, m->file, m->parts[0]->name, strlen(m->parts[0]->name), m->e);
@@ -111,7 +111,7 @@ static int take_first(struct merge *m)
     return 0;
 }
 
-/* Side by side along `axis`, each rank's part in `pieces` equal pieces that are joined one by one. */
+/* Joined along `axis`, each rank's part as `pieces` equal pieces that are joined one by one. */
 static int join(struct merge *m, int axis, size_t pieces)
 {
     const struct tensor *first = m->parts[0];
@@ -127,7 +127,7 @@ static int join(struct merge *m, int axis, size_t pieces)
         return -1;
     for (int i = 0; i < first->rank; i++)
         *(i < axis ? &outer : &inner) *= i == axis ? first->shape[i] / pieces : first->shape[i];
-    size_t run = inner / first->stored->bytes; /* elements of one rank that stay together */
+    size_t run = inner / first->stored->bytes; /* adjacent elements of one rank */
     for (size_t i = 0; i < outer * pieces; i++)
         for (size_t r = 0; r < m->ranks; r++)
             tensor_copy(memory + (i * m->ranks + r) * inner, m->parts[r], i * run, run);

@@ -5,7 +5,7 @@
 
 enum {
     VALUES_MAX = 1 << 21,
-    ITEMS_MAX = 1 << 23, /* of all containers: a list that is copied again and again counts each time */
+    ITEMS_MAX = 1 << 23, /* in all containers: a list that is copied repeatedly counts each time */
     STACK_MAX = 1 << 20,
     MARKS_MAX = 256, /* nesting of open containers */
     GLOBAL_BYTES_MAX = 512,
@@ -60,7 +60,7 @@ struct machine {
     const char *path, *what;
     const unsigned char *bytes;
     size_t size, at;
-    size_t opcode_at; /* where the opcode in work stands, for messages */
+    size_t opcode_at; /* position of the current opcode, for messages */
     const struct pickle_global *known;
     size_t known_count;
     struct pickle *out;
@@ -81,7 +81,7 @@ static int broken(const struct machine *m, const char *what)
 
 /* -- memory -- */
 
-/* The array of pointers, moved if need be so that it has room for one more. NULL on failure, and the array is as it was. */
+/* The array of pointers, grown if needed to hold one more. On failure NULL, and unchanged. */
 static void *grow(void *array, size_t count, size_t *capacity, struct error *e)
 {
     if (count < *capacity)
@@ -118,7 +118,7 @@ static struct pickle_value *new_value(struct machine *m, enum pickle_kind kind)
     return v;
 }
 
-/* Counts items that go into containers; small files could otherwise stand for any number of them. */
+/* Counts items put into containers; otherwise small files could make any number of them. */
 static int count_items(struct machine *m, size_t count)
 {
     if (count > ITEMS_MAX - m->item_count)
@@ -198,7 +198,7 @@ static struct pickle_value *pop(struct machine *m)
     return m->stack[--m->depth];
 }
 
-/* The values above the last mark leave the stack: *items of *count, valid until the next push. */
+/* Removes values above the last mark from the stack: *items of *count, valid until a push. */
 static int pop_mark(struct machine *m, struct pickle_value ***items, size_t *count)
 {
     if (m->mark_count == 0)
@@ -251,7 +251,7 @@ static int memo_get(struct machine *m, uint32_t index)
 
 /* -- reading operands -- */
 
-/* The next n bytes, or NULL when the pickle ends before. */
+/* The next n bytes, or NULL at the end of the pickle. */
 static const unsigned char *take(struct machine *m, size_t n)
 {
     if (n > m->size - m->at) {
@@ -310,7 +310,7 @@ static int read_long(struct machine *m)
         }
         return push(m, v);
     }
-    uint64_t value = size && digits[size - 1] & 0x80 ? UINT64_MAX : 0; /* the sign goes on */
+    uint64_t value = size && digits[size - 1] & 0x80 ? UINT64_MAX : 0; /* extends the sign */
     for (size_t i = size; i-- > 0;)
         value = value << 8 | digits[i];
     return push_integer(m, PICKLE_INTEGER, (int64_t)value);
@@ -386,7 +386,7 @@ static int is_opaque(const struct pickle_value *v)
     return v->kind == PICKLE_OBJECT && !v->object.callable->global.known;
 }
 
-/* `count` keys and values into the dict on top of the stack. What an opaque object is given is dropped. */
+/* `count` keys and values into the dict on top of the stack; dropped for an opaque object. */
 static int set_items(struct machine *m, struct pickle_value **items, size_t count)
 {
     struct pickle_value *dict = top(m);
@@ -449,7 +449,7 @@ static int make_ordered_dict(struct machine *m, const struct pickle_value *argum
     return push(m, dict);
 }
 
-/* What would be a call: the object it stands for. */
+/* The object that a call would make. */
 static int make_object(struct machine *m)
 {
     const struct pickle_value *arguments = pop(m), *callable = arguments ? pop(m) : NULL;
@@ -469,7 +469,7 @@ static int make_object(struct machine *m)
     return push(m, v);
 }
 
-/* An object's state. Of a dict it is attributes that carry no tensor (`_metadata`): read and left. */
+/* An object's state: for a dict, attributes without tensors (`_metadata`), read and ignored. */
 static int build(struct machine *m)
 {
     struct pickle_value *state = pop(m), *v = state ? top(m) : NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What state dicts are made of; anything else is kept opaque, and refused where a tensor is due. */
+/* The globals of state dicts; anything else is kept opaque, and refused if used as a tensor. */
 static const struct pickle_global known[] = {
     {"collections", "OrderedDict"},
     {"torch._utils", "_rebuild_tensor_v2"},
@@ -34,7 +34,7 @@ static const struct pickle_global known[] = {
     {"argparse", "Namespace"},
 };
 
-/* Classes of storages, and element types of storages that have none, with the name the type has here. */
+/* Classes of storages, and element types of untyped storages, with our name of the type. */
 static const struct {
     const char *torch, *stored;
 } storage_types[] = {{"FloatStorage", "F32"},
@@ -67,8 +67,8 @@ static const struct stored_type *type_of(const struct pickle_value *global)
 
 /* -- the zip form -- */
 
-/* The record NAME beside the pickle, in the folder that the first record names; NULL if there is none. `folder_size` counts the
- * slash. */
+/* The record NAME beside the pickle, in the folder of the first record; NULL if there is none.
+ * `folder_size` includes the slash. */
 static const struct zip_record *record_named(const struct zip *z, const char *name, size_t name_size)
 {
     const char *slash = z->first ? memchr(z->first->name, '/', z->first->name_length) : NULL;
@@ -154,7 +154,7 @@ static int check_id(const struct torch_file *f, const struct pickle_value *id, s
     return 0;
 }
 
-/* The table of storages that the object uses, sorted, each once. */
+/* The table of storages used by the object, sorted, each once. */
 static int list_storages(struct torch_file *f, struct error *e)
 {
     size_t count = f->pickle.storage_count, ignored, kept = 0;
@@ -187,7 +187,7 @@ static struct torch_storage *find_storage(const struct torch_file *f, const stru
     return f->storage_count ? bsearch(&key, f->storages, f->storage_count, sizeof key, by_key) : NULL;
 }
 
-/* One storage behind the pickles: int64 count, then its elements. */
+/* One storage after the pickles: int64 count, then its elements. */
 static int place_storage(struct torch_file *f, const struct pickle_value *key, const unsigned char *bytes, size_t size,
                          size_t *at, struct error *e)
 {
@@ -221,7 +221,8 @@ static int place_storage(struct torch_file *f, const struct pickle_value *key, c
     return 0;
 }
 
-/* The pickles before and behind the object: magic number, protocol 1001, the writer's system; keys of the storages. */
+/* The pickles before and after the object: magic number, protocol 1001, the writer's system; keys
+ * of the storages. */
 static int open_legacy(struct torch_file *f, const unsigned char *bytes, size_t size, struct error *e)
 {
     struct pickle p = {0};
@@ -350,7 +351,7 @@ static int find_extent(struct extent *out, const struct torch_file *f, const str
     return 0;
 }
 
-/* A tuple of whole numbers from 0 up, or a torch.Size of one. Returns how many, or -1. */
+/* A tuple of whole numbers >= 0, or a torch.Size of one. Returns how many, or -1. */
 static int read_sizes(size_t out[TENSOR_RANK_MAX], const struct pickle_value *v)
 {
     if (pickle_is_object(v, "torch", "Size") && v->object.arguments->items.count == 1)
@@ -386,7 +387,7 @@ static int place_tensor(struct tensor *t, const struct torch_file *f, const stru
     return 0;
 }
 
-/* The call that makes the tensor itself, without Parameter around it. NULL: no tensor. */
+/* The call that makes the tensor itself, inside any Parameter. NULL: not a tensor. */
 static const struct pickle_value *tensor_call(const struct pickle_value *v)
 {
     if (pickle_is_object(v, "torch._utils", "_rebuild_parameter") && v->object.arguments->items.count == 3 && !v->object.state)

@@ -10,7 +10,7 @@
 #include "io/torch/pickle.h"
 #include "io/torch/zip.h"
 
-/* Where a storage of the older form lies. */
+/* The place of a storage in the older form. */
 struct torch_storage {
     const struct pickle_value *id;
     const unsigned char *data; /* NULL: not seen in the file */
@@ -33,8 +33,9 @@ void torch_close(struct torch_file *f);
 /* 1 if the value is a tensor or parameter. */
 int torch_is_tensor(const struct pickle_value *v);
 
-/* The dict of tensors in the file: the object itself, or what it has under model, module or state_dict. NULL on failure. A file
- * that is a dict of tensors and names globals that no such file needs is refused. */
+/* The dict of tensors in the file: the object itself, or its member model, module or state_dict.
+ * NULL on failure. A file that is a dict of tensors and names globals that no such file needs is
+ * refused. */
 const struct pickle_value *torch_state_dict(const struct torch_file *f, struct error *e) MUST_USE;
 
 /* Adds every tensor of a dict to the store, `prefix` before its name. Anything else in the dict is an error that names it. */

@@ -19,8 +19,8 @@ static int is_one_of(const char *text, const char *const *words)
     return 0;
 }
 
-/* [-+]? (0 | [1-9][0-9_]* | 0[0-7_]+ | 0x[0-9a-fA-F_]+ | 0b[01_]+), copied without sign and underscores. Returns the base, 0: no
- * integer. */
+/* [-+]? (0 | [1-9][0-9_]* | 0[0-7_]+ | 0x[0-9a-fA-F_]+ | 0b[01_]+), copied without sign and
+ * underscores. Returns the base, 0: not an integer. */
 static int integer_base(const char *text, char digits[NUMBER_MAX])
 {
     const char *allowed;
@@ -175,7 +175,7 @@ static json_t *convert(struct reader *r, int index, int depth)
 
 /* -- the document -- */
 
-/* Anchors and tags would let a small file stand for much, or for objects: a look at the events before the document is built. */
+/* Anchors and tags would let a small file expand: checks events before building the document. */
 static int check_events(const char *path, const char *text, size_t size, struct error *e)
 {
     yaml_parser_t parser;

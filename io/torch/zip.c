@@ -29,7 +29,7 @@ static uint64_t get64(const unsigned char *p)
     return (uint64_t)get32(p) | (uint64_t)get32(p + 4) << 32;
 }
 
-/* The archive while it is read. */
+/* The archive being read. */
 struct reader {
     const char *path;
     const unsigned char *bytes;
@@ -41,7 +41,8 @@ struct reader {
 
 /* -- where the directory is -- */
 
-/* The 64-bit end record, when `end` (the offset of the usual one) has its locator before it. 1 found, 0 none, -1 error. */
+/* The 64-bit end record, if its locator precedes the usual one at `end`. 1 found, 0 none, -1
+ * error. */
 static int read_end64(struct reader *r, size_t end, size_t *directory_size)
 {
     if (end < END64_LOCATOR || get32(r->bytes + end - END64_LOCATOR) != 0x07064b50)
@@ -97,12 +98,12 @@ static int find_directory(struct reader *r)
 
 /* -- one record -- */
 
-/* What a central header says where 32 bits do not suffice. */
+/* Sizes in a central header, for which 32 bits may be too few. */
 struct wide {
     uint64_t unpacked, packed, header;
 };
 
-/* Takes from the extra field's part 1, in this order, each value that the header could not hold. */
+/* From the extra field's part 1, in order, takes each value that did not fit into the header. */
 static int read_wide(struct wide *w, const unsigned char *extra, size_t length)
 {
     uint64_t *values[3] = {&w->unpacked, &w->packed, &w->header};
@@ -160,7 +161,7 @@ static int read_local(struct reader *r, struct zip_record *record)
     return 0;
 }
 
-/* Reads the central header at *at and moves on behind it. */
+/* Reads the central header at *at and moves past it. */
 static int read_central(struct reader *r, struct zip_record *record, size_t *at)
 {
     const unsigned char *p = r->bytes + *at;

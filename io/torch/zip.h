@@ -1,8 +1,9 @@
-/* Zip archives whose records are stored, not packed, as torch.save writes them: where each record lies in memory, and nothing
- * else.
+/* Zip archives with uncompressed records, as torch.save writes them: finds where each record is in
+ * memory.
  *
- * Format: PKWARE APPNOTE, 4.3; caffe2/serialize/inline_container.cc of PyTorch. Sizes stand only in the central directory (local
- * headers may leave them 0) and the begin of the data only follows from the local header. Private to io/. */
+ * Format: PKWARE APPNOTE, 4.3; caffe2/serialize/inline_container.cc of PyTorch. Only the central
+ * directory has the sizes (local headers may leave them 0), and only the local header gives the
+ * start of the data. Private to io/. */
 #ifndef REACH_IO_TORCH_ZIP_H
 #define REACH_IO_TORCH_ZIP_H
 
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 struct zip_record {
-    const char *name; /* name_length bytes in the archive, without a NUL behind them */
+    const char *name; /* name_length bytes in the archive, without a NUL at the end */
     size_t name_length;
     const unsigned char *data;
     size_t size;
@@ -24,19 +25,21 @@ struct zip {
     const char *path; /* borrowed, for messages */
     struct zip_record *records; /* sorted by name */
     size_t count;
-    const struct zip_record *first; /* the record whose header lies first */
+    const struct zip_record *first; /* the record with the first header */
 };
 
-/* Finds the records of an archive in memory, which must outlive the zip. Refused: packed or encrypted records, records that
- * overlap or lie outside, two of one name, local and central headers that disagree, bytes behind the end. PATH names the archive
- * in messages. 0, or -1 with nothing to close. */
+/* Finds the records of an archive in memory, which must outlive the zip. Refused: compressed or
+ * encrypted records, records that overlap or lie outside, duplicate names, local and central
+ * headers that disagree, bytes after the end. PATH names the archive in messages. 0, or -1 with
+ * nothing to close. */
 int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size, struct error *e) MUST_USE;
 void zip_close(struct zip *z);
 
 /* The record of that name, or NULL. */
 const struct zip_record *zip_find(const struct zip *z, const char *name, size_t length);
 
-/* Compares the record's bytes with its checksum, where it has one. For records small enough to be read now. */
+/* Compares the record's bytes with its checksum, if it has one. For records small enough to read
+ * now. */
 int zip_check(const struct zip *z, const struct zip_record *record, struct error *e) MUST_USE;
 
 #endif
