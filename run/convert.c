@@ -14,7 +14,7 @@
 
 enum { TOKENIZER_BYTES_MAX = 256 << 20 };
 
-/* Copies FROM/NAME to OUT, where there is one. */
+/* Copies FROM/NAME to OUT, if it exists. */
 static int copy_file(const char *from, const char *out, const char *name, int force, struct error *e)
 {
     char *source = NULL, *target = NULL, *text = NULL;
@@ -45,7 +45,7 @@ end:
     return rc;
 }
 
-/* The tokenizer goes with the model from folder to folder. */
+/* Copies the model's tokenizer from folder to folder. */
 static int copy_tokenizer(const char *model, const char *out, int force, struct error *e)
 {
     static const char *const names[] = {"tokenizer.json",    "tokenizer_config.json",

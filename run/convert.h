@@ -1,4 +1,4 @@
-/* A checkpoint written anew: what `reach convert` does. */
+/* Writing a converted checkpoint: the work of `reach convert`. */
 #ifndef REACH_RUN_CONVERT_H
 #define REACH_RUN_CONVERT_H
 
@@ -14,9 +14,9 @@ struct converted {
     double bytes; /* of them */
 };
 
-/* Writes every tensor of MODEL, with the adapter merged onto them, and its tokenizer from folder to folder or out of a GGUF file,
- * to OUT, whose name says the form; quantised tensors as F32 with `widen`, else they are refused; what is there is overwritten
- * only with `force`. */
+/* Writes MODEL to OUT: every tensor, with the adapter merged, and the tokenizer, copied from the
+ * folder or taken from the GGUF file. OUT's name determines the form. Quantised tensors are written
+ * as F32 with `widen`, else refused. Existing files are overwritten only with `force`. */
 int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e) MUST_USE;
 
 #endif

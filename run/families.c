@@ -28,7 +28,7 @@ int known_type_at(struct known_type *out, int i)
         }
         return 1;
     }
-    if (i > 0 && !family_outer_type(i - 1)) /* those before are there */
+    if (i > 0 && !family_outer_type(i - 1)) /* the earlier ones exist */
         return 0;
     if (!(out->type = family_outer_type(i)))
         return 0;

@@ -21,7 +21,7 @@ const char *argument_after_name(const char *text, size_t *length)
 
 /* ---- slopes of released code ---- */
 
-/* The head's slope of alibi_press as an expression, for presets that take it as k. */
+/* The head's slope of alibi_press as an expression, for presets with the slope k. */
 #define PRESS_POWER "2^sum(i,1,30,2^i<=H)"
 #define PRESS_SLOPE "2^-(h<=" PRESS_POWER "?8*h/" PRESS_POWER ":4*(2*(h-" PRESS_POWER ")-1)/" PRESS_POWER ")"
 
@@ -33,8 +33,9 @@ static int is_one_of(const char *name, size_t length, const char *const *names)
     return 0;
 }
 
-/* TEXT with alibi written as alibi_press, and the presets whose k is ALiBi's slope given that of released code where they have no
- * arguments. NULL when memory runs out; the caller frees. `k_is_set`: --set gives k. */
+/* TEXT with alibi replaced by alibi_press, and with the released code's slope in presets whose k is
+ * ALiBi's slope and that have no arguments. NULL: out of memory; the caller frees. `k_is_set`:
+ * --set gives k. */
 static char *with_press_slopes(const char *text, int k_is_set)
 {
     static const char *const sloped[] = {"type1", "type2", "divergent_a", "divergent_b", NULL}, *const alibi[] = {"alibi", NULL};
@@ -76,7 +77,7 @@ static char *with_press_slopes(const char *text, int k_is_set)
 
 /* ---- formulas ---- */
 
-/* Gives the parameters of F the values of --set that are for them. */
+/* Sets the parameters of F that --set names. */
 static int apply_sets(struct formula *f, const char *text, const struct formula_options *o, struct error *e)
 {
     for (int i = 0; i < o->sets.count; i++)
@@ -95,8 +96,8 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
     return 0;
 }
 
-/* Parses TEXT with all options applied. RUN_DONE, or RUN_USAGE with *e; *missing is set when only a parameter's value is
- * missing. */
+/* Parses TEXT with all options applied. RUN_DONE, or RUN_USAGE with *e; *missing is set if only a
+ * parameter's value is missing. */
 static enum run_status read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing,
                                     struct error *e)
 {
@@ -110,7 +111,7 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
     for (int i = 0; i < o->sets.count; i++)
         k_is_set |= formula_set_names(o->sets.item[i], "k");
     f = formula_parse(text, &problem);
-    if (f && o->press) { /* errors are told in the text as it was written */
+    if (f && o->press) { /* errors refer to the text as written */
         formula_free(f);
         rewritten = with_press_slopes(text, k_is_set);
         f = rewritten ? formula_parse(rewritten, &problem) : NULL;

@@ -1,4 +1,5 @@
-/* How formulas and checkpoints stand for biases: what `reach trf`, `bias` and `fit` are asked for alike. */
+/* How formulas and checkpoints are turned into biases: options shared by `reach trf`, `bias` and
+ * `fit`. */
 #ifndef REACH_RUN_FORMULA_OPTIONS_H
 #define REACH_RUN_FORMULA_OPTIONS_H
 
@@ -11,10 +12,10 @@ enum { HEADS_DEFAULT = 8, HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
 
 /* --heads, --set and --slopes. */
 struct formula_options {
-    long heads; /* of formulas; a checkpoint has its own */
+    long heads; /* for formulas; a checkpoint has its own */
     struct text_list sets; /* NAME=VALUE each, borrowed */
     int press; /* 1: slopes of released code */
-    int strict; /* of checkpoints: see model_open */
+    int strict; /* for checkpoints: see model_open */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Whether formulas take what --set, --heads and --slopes say. */
+/* Checks that formulas use the values of --set, --heads and --slopes. */
 #include "run/formula_arguments.h"
 
 #include <stdio.h>

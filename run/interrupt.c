@@ -17,7 +17,7 @@ static atomic_int signals_seen, at_once, held; /* a handler may run on any threa
 
 static void end(void)
 {
-    figure_stop(); /* or it would go on writing */
+    figure_stop(); /* or it would continue writing */
     atomic_remove_all();
     _exit(1);
 }
@@ -36,7 +36,7 @@ static void fill(sigset_t *set)
         sigaddset(set, numbers[i]);
 }
 
-/* Handlers run here, on a stack that is one. */
+/* Handlers run here, on a normal stack. */
 static void *take_signals(void *nothing)
 {
     sigset_t ours;
@@ -78,7 +78,7 @@ static void install(int ends)
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) /* nohup stays in force */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) /* as set by nohup */
         if ((!ends && numbers[i] != SIGHUP) || (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
             sigaction(numbers[i], &action, NULL);
 }

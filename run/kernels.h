@@ -8,16 +8,17 @@
 #include "run/progress.h"
 #include "run/shared_options.h"
 
-/* The kernel set of --device and --dtype, checked against plain loops; `progress` is told where the choice needs a word. NULL
- * with why not: there is no such set, too little memory is left for what the libraries below allocate without asking, or its
- * products are wrong. The caller closes it. */
+/* The kernel set of --device and --dtype, checked against plain loops; notes about the choice go to
+ * `progress`. The caller closes it. NULL with the reason: no such set, too little memory for the
+ * unchecked allocations of the libraries below, or wrong products. */
 struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress, struct error *e) MUST_USE;
 
-/* Tells a log each kind of matrix product that the set has run since the last call, and people, once in a run, that one of them
- * is done by a kernel of the set's own because the library has no algorithm for it: it is right, and much slower. */
+/* Reports to a log each kind of matrix product used since the last call, and to people, once in a
+ * run, that the set's own kernel did one of them because the library has no algorithm for it:
+ * correct, but much slower. */
 void run_tell_products(struct kernels *k, struct progress *progress);
 
-/* What --keep and --scratch say, for the request of an engine. */
+/* Puts --keep and --scratch into the request of an engine. */
 void run_keep(struct gradient_request *out, const struct machine_options *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* MODEL arguments: their names, and where they lie. */
+/* MODEL arguments: their names and paths. */
 #include "run/models.h"
 
 #include "io/checkpoint/checkpoint.h"
@@ -11,7 +11,8 @@
 
 #define HUB_MARK "hf:"
 
-/* The last part of a path, without slashes at its end; `.` and `..` are looked up. Returns 0, or -1 when it does not fit. */
+/* The last part of a path, without trailing slashes; `.` and `..` are resolved. Returns 0, or -1 if
+ * it does not fit. */
 static int last_part(char *name, size_t size, const char *path)
 {
     size_t end = strlen(path), start;
@@ -39,7 +40,7 @@ static int last_part(char *name, size_t size, const char *path)
     return rc;
 }
 
-/* The text without hf: at its begin. */
+/* The text without a leading hf:. */
 static const char *after_mark(const char *text)
 {
     return text + (strncmp(text, HUB_MARK, strlen(HUB_MARK)) == 0 ? strlen(HUB_MARK) : 0);
@@ -47,14 +48,14 @@ static const char *after_mark(const char *text)
 
 static int name_taken(const struct model_argument *models, const int *named, int count, const char *name, int self)
 {
-    /* names that were given come first, whatever the order; default names give way to them */
+    /* given names come first, whatever the order; default names make way for them */
     for (int i = 0; i < count; i++)
         if (i != self && (named[i] || i < self) && strcmp(models[i].name, name) == 0)
             return 1;
     return 0;
 }
 
-/* "+" and the adapter's name behind the model's. */
+/* "+" and the adapter's name after the model's. */
 static int name_adapter(struct model_argument *m, struct error *e)
 {
     size_t length = strlen(m->name);

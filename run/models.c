@@ -1,4 +1,4 @@
-/* Models that are opened, checked and changed for a run. */
+/* Opening, checking and changing models for a run. */
 #include "run/models.h"
 
 #include "io/checkpoint/checkpoint.h"
@@ -78,7 +78,7 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
     return 0;
 }
 
-/* The types of --bias-dtype; ELEMENT_F64: none of them. */
+/* The types of --bias-dtype; ELEMENT_F64: unknown. */
 static enum element bias_type(const char *name)
 {
     static const enum element types[] = {ELEMENT_F32, ELEMENT_BF16, ELEMENT_F16};

@@ -117,7 +117,7 @@ double progress_left(const struct progress *p)
 
     if (rate <= 0)
         return 0;
-    if (p->cost.total > 0 && spent > 0) /* as long as what was measured took, times how much more it is */
+    if (p->cost.total > 0 && spent > 0) /* time so far, times the ratio of remaining work */
         return (double)(p->done - p->at_start) / rate * fmax(0, p->cost.total - p->cost.done) / spent;
     return (double)(p->total - p->done) / rate;
 }

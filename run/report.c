@@ -33,7 +33,7 @@ static int is_csv(const char *path)
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
-/* The file that a folder stands for. */
+/* The file that represents a folder. */
 static char *file_in(const char *folder, struct error *e)
 {
     char *whole = results_path(folder, "erf.h5", e), *table = whole ? results_path(folder, "curve.csv", e) : NULL;

@@ -5,7 +5,7 @@
 #include "io/formats/csv.h"
 
 enum report_kind {
-    REPORT_ERF, /* erf.h5; any file whose name does not end in .csv is taken for one */
+    REPORT_ERF, /* erf.h5; any file whose name does not end in .csv counts as one */
     REPORT_CURVES, /* curve.csv */
     REPORT_LADDER, /* summary.csv */
     REPORT_PERPLEXITY, /* ppl.csv */
@@ -16,7 +16,7 @@ enum report_kind {
     REPORT_FITS, /* fit.csv */
     REPORT_ATTENTION, /* attention.csv */
     REPORT_TARGETS, /* the FILE of `reach ppl --per-token` */
-    REPORT_TABLE /* a CSV file of no verb */
+    REPORT_TABLE /* a CSV file that reach does not recognize */
 };
 
 struct report {
@@ -25,17 +25,18 @@ struct report {
     struct csv_table table; /* of a CSV file */
 };
 
-/* Finds out what PATH is; of a folder its erf.h5, or its curve.csv where there is none. A CSV file is read and told by its
- * columns. What lies beside the journal of an unfinished run of `reach erf` is refused. 0, or -1 with nothing to close. */
+/* Determines the type of PATH; for a folder that of its erf.h5, or if there is none of its
+ * curve.csv. A CSV file is read and recognized by its columns. Files beside the journal of an
+ * unfinished run of `reach erf` are refused. 0, or -1 with nothing to close. */
 int report_open(struct report *r, const char *path, struct error *e) MUST_USE;
 void report_close(struct report *r);
 
-/* Where a table has the columns of `names` [count]; one that it lacks is an error, with `expected`. */
+/* Indices of a table's columns `names` [count]; a missing one is an error, with `expected`. */
 int report_columns(const struct report *r, const char *const *names, int count, const char *expected, int *column,
                    struct error *e) MUST_USE;
-/* The text of a cell; column -1: empty. */
+/* The text of a cell; for column -1 empty. */
 const char *report_cell(const struct report *r, size_t row, int column);
-/* A cell that must be a finite number of at least `least`; an empty one is `none`, whatever the least. */
+/* A cell with a finite number of at least `least`; an empty one gives `none`, unchecked. */
 int report_number(const struct report *r, size_t row, int column, double least, double none, double *out,
                   struct error *e) MUST_USE;
 

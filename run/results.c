@@ -1,4 +1,4 @@
-/* Result folders of verbs that write once. */
+/* Result folders of verbs that write at the end. */
 #include "run/results.h"
 
 #include "io/system/atomic.h"
@@ -55,7 +55,7 @@ int results_open(struct results *r, const char *folder, const struct results_lay
     return -1;
 }
 
-/* 1 and a message if FOLDER holds NAME with this end, or memory runs out. */
+/* 1 with a message if FOLDER holds NAME with this ending, or memory runs out. */
 static int is_there(const char *folder, const char *name, const char *end, struct error *e)
 {
     char *path;
@@ -113,11 +113,11 @@ void results_close(struct results *r)
     folder_unlock(r->lock, r->folder);
     r->lock = -1;
     if (r->is_new)
-        rmdir(r->folder); /* only where nothing was left in it */
+        rmdir(r->folder); /* only if it is empty */
     folder_unwatch(r->folder);
 }
 
-/* 1 if the name is that of a file of these which a killed run had not written to its end. */
+/* 1 if the name is that of a temporary file of these, left by a killed run. */
 static int is_unfinished(const char *name, const struct results_layout *l)
 {
     const char *end = strstr(name, ".tmp-");
@@ -163,7 +163,7 @@ static int remove_figure(const char *folder, const char *stem, struct error *e)
     return remove_old(folder, name, e) != 0 || figure_remove(folder, stem, e) != 0 ? -1 : 0;
 }
 
-/* Files that are written whole under temporary names. */
+/* Files written under temporary names. */
 struct staged {
     struct atomic_file *file; /* [count] */
     size_t count;
@@ -199,13 +199,13 @@ static int stage(struct staged *s, const char *folder, const struct results_layo
     return 0;
 }
 
-/* Puts the files in their places. */
+/* Moves the files into place. */
 static int place(struct staged *s, const char *folder, const struct results_layout *l, struct error *e)
 {
     int rc = 0;
 
     interrupt_hold();
-    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name; i++) /* a single file takes the place of the old one */
+    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name; i++) /* a single file replaces the old one */
         rc = remove_old(folder, l->files[i].name, e);
     for (int i = 0; rc == 0 && l->stems[i]; i++)
         rc = remove_figure(folder, l->stems[i], e);

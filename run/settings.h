@@ -1,4 +1,5 @@
-/* What results depend on, as names and values: written by the table of options, kept by journals and results. */
+/* Names and values of what results depend on: written by the table of options, stored in journals
+ * and results. */
 #ifndef REACH_RUN_SETTINGS_H
 #define REACH_RUN_SETTINGS_H
 
@@ -8,7 +9,7 @@
 
 struct setting {
     const char *name; /* borrowed: the option's name */
-    char *value; /* as the option is written; empty where it was not given and has no default */
+    char *value; /* as the option is written; empty if not given and without a default */
 };
 
 /* Zeroed: none. */
@@ -17,7 +18,7 @@ struct settings {
     size_t count;
 };
 
-/* Takes over `value`, also when it fails; NULL is a failure of memory before. */
+/* Takes over `value`, also on failure; NULL counts as an earlier failure of memory. */
 int settings_add(struct settings *s, const char *name, char *value, struct error *e) MUST_USE;
 /* The value, or NULL. */
 const char *settings_find(const struct settings *s, const char *name);

@@ -19,8 +19,8 @@ void run_text_free(struct run_text *r)
     tokens_free(&r->tokens);
 }
 
-/* The tokenizer of a model that reads token ids, where something is asked of it. One that cannot be read is no error then: what
- * it was to tell may stand elsewhere. */
+/* The tokenizer of a model that reads token ids, if it is needed for something. An unreadable one
+ * is not an error: the information may be elsewhere. */
 static void open_beside(struct model_text *m, const char *path)
 {
     struct error why;

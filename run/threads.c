@@ -1,4 +1,4 @@
-/* Threads are started for a trial, all at once, with the stack that OpenMP will give them. */
+/* Starts threads for a test, all at once, with the stack that OpenMP will give them. */
 #include "run/threads.h"
 
 #include <ctype.h>
@@ -13,12 +13,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* LLVM's library says what it made of its environment; GNU's does not. */
+/* LLVM's library reports its interpretation of its environment; GNU's does not. */
 extern size_t kmp_get_stacksize_s(void) __attribute__((weak));
 
 /* The stack that OpenMP gives its threads. */
 struct stack {
-    const char *name, *text; /* the variable that sets it and its value, or the limit that does and NULL */
+    const char *name, *text; /* the variable that sets it and its value, or the limit and NULL */
     size_t size; /* 0: the system's default */
 };
 
@@ -37,7 +37,7 @@ static int choose(long asked, struct error *e)
     return 0;
 }
 
-/* A size as OpenMP writes it: a whole number and B, K, M or G; K where there is none. */
+/* A size in OpenMP's form: a whole number and B, K, M or G; default K. */
 static int read_stack(size_t *size, const char *text)
 {
     static const char units[] = "bkmg";
@@ -99,14 +99,14 @@ static void *wait_for_end(void *argument)
     return NULL;
 }
 
-/* What LLVM's OpenMP takes beside the stacks of its threads, and something to spare: where it does not get it, it ends the
- * program. GNU's takes next to nothing. */
+/* Memory that LLVM's OpenMP needs in addition to its threads' stacks, with a reserve: it ends the
+ * program if it does not get it. GNU's needs next to nothing. */
 static size_t spare_of(int count)
 {
     return kmp_get_stacksize_s ? (16UL + 8UL * (size_t)count) << 20 : 1 << 20;
 }
 
-/* Starts `count` threads with that much memory to spare, then ends them. Returns what pthread_create says. */
+/* Starts `count` threads with that much memory left, then ends them; pthread_create's result. */
 static int try_threads(struct trial *t, pthread_t *threads, int count, const pthread_attr_t *attributes)
 {
     size_t spare_bytes = spare_of(count);
@@ -154,7 +154,7 @@ static int try_team(const struct stack *s, int count, struct error *e)
         return fail_memory(e, (double)count * sizeof *threads, "threads");
     }
     rc = stack_apply(&attributes, s, e);
-    if (rc == 0 && (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first of a team is there */
+    if (rc == 0 && (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first one exists */
         rc = fail(e,
                   "%d threads cannot be started: %s (expected fewer threads, a smaller OMP_STACKSIZE, or higher limits of "
                   "processes and memory)",
@@ -164,8 +164,8 @@ static int try_team(const struct stack *s, int count, struct error *e)
     return rc;
 }
 
-/* Every thread's first allocation takes 64 MB of address space for more of them; where that is limited (ulimit -v), all share
- * one place, or nothing would be left for the libraries, which do not ask. */
+/* Every thread's first allocation reserves 64 MB of address space; if that is limited (ulimit -v),
+ * all share one arena, or nothing would be left for the libraries, which do not check. */
 static void share_allocations(void)
 {
 #ifdef M_ARENA_MAX
@@ -176,9 +176,9 @@ static void share_allocations(void)
 #endif
 }
 
-/* SIGBUS comes to the thread that read what is not there, which may be oneDNN's code with its stack pointer elsewhere
- * (run/interrupt.h): its handler gets a stack of its own on every thread. Without memory, and where a sanitizer has given one,
- * all stays as it is. */
+/* SIGBUS is sent to the thread that read the missing bytes, possibly in oneDNN's code with its
+ * stack pointer elsewhere (run/interrupt.h): its handler gets a separate stack on every thread.
+ * Without memory, or if a sanitizer has set one, nothing changes. */
 static void give_signal_stacks(void)
 {
     enum { BYTES = 32 << 10 };

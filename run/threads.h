@@ -6,8 +6,8 @@
 
 enum { THREADS_MOST = 4096 };
 
-/* Bytes of a thread's stack. The kernels and oneDNN were seen to need half of it, what libraries keep for each thread included;
- * under AddressSanitizer, or not optimized, far more. */
+/* Bytes of a thread's stack. The kernels and oneDNN were seen to need half of it, including the
+ * libraries' data for each thread; far more under AddressSanitizer, or without optimization. */
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define THREADS_STACK_LEAST (512 << 10)
 #elif defined(__has_feature)
@@ -19,9 +19,10 @@ enum { THREADS_MOST = 4096 };
 #define THREADS_STACK_LEAST (64 << 10)
 #endif
 
-/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. -1 for
- * more than THREADS_MOST, and when that many cannot be started, or have too little stack: OpenMP's libraries then end the
- * program, or it crashes. To be called before the first parallel region, by every verb that has one. */
+/* Makes OpenMP use `asked` threads, or for 0 as many as its environment says, within OpenMP's own
+ * limit. -1 for more than THREADS_MOST, and if the threads cannot be started or have too little
+ * stack, in which case OpenMP's libraries would end the program or crash. Every verb with a
+ * parallel region calls it before the first one. */
 int threads_open(long asked, struct error *e) MUST_USE;
 
 #endif

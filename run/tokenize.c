@@ -18,7 +18,7 @@ static int tell_progress(void *context, size_t done, struct error *e)
     return 0;
 }
 
-/* The tokenizer, or the model that does without one. */
+/* The tokenizer, or the model that needs none. */
 static int open_reader(struct model_text *m, const char *model, int strict, struct progress *p, struct error *e)
 {
     struct decoder *d;

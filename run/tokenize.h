@@ -1,4 +1,4 @@
-/* Text to a file of token ids: what `reach tokenize` does. */
+/* Text to a file of token ids: the work of `reach tokenize`. */
 #ifndef REACH_RUN_TOKENIZE_H
 #define REACH_RUN_TOKENIZE_H
 
@@ -11,7 +11,7 @@ struct tokenize_options {
 
 struct tokenized {
     size_t tokens, bytes; /* bytes of text */
-    double seconds; /* of making the one of the other */
+    double seconds; /* of converting text to ids */
 };
 
 /* Writes o->out. -1 on failure or interruption. */

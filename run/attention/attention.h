@@ -1,5 +1,5 @@
-/* How far each head attends, beside the theoretical field of its position bias: measuring, its records in the journal, and the
- * reduction. */
+/* How far each head attends, compared with the theoretical field of its position bias: measuring,
+ * its records in the journal, and the reduction. */
 #ifndef REACH_RUN_ATTENTION_ATTENTION_H
 #define REACH_RUN_ATTENTION_ATTENTION_H
 
@@ -12,22 +12,22 @@ extern const struct measurement attention_measurement;
 
 /* sums.c. Layers times heads times distances. */
 size_t attention_words(const struct result_attention *a);
-/* Adds one segment's mass, shares between 0 and (but for rounding) 1, unless a number of it is not finite. */
+/* Adds one segment's mass, shares from 0 to 1 (up to rounding), if all its numbers are finite. */
 void attention_add(struct result_attention *a, const double *mass);
 /* Adds the sums of another part of the same run. */
 void attention_join(struct result_attention *a, const struct result_attention *part);
-/* The sums so far, as a journal had them. -1 if they are not of this model. */
+/* Restores the sums from a journal. -1 if they are not of this model. */
 int attention_resume(struct result_model *m, const struct journal_attention *kept);
-/* From the sums to means and attention ERFs; the rest of the rows is empty. */
+/* Computes means and attention ERFs from the sums; the other members of the rows stay empty. */
 int attention_reduce(const struct result *r, struct result_model *m, struct error *e) MUST_USE;
 
-/* theory.c: the TRFs of all rows; by the biases of the model, or from the text that a shard has. */
+/* theory.c: the TRFs of all rows, from the biases of the model, or from the text in a shard. */
 int attention_theory(const struct result *r, struct result_model *m, const struct decoder *d, struct error *e) MUST_USE;
 int attention_theory_read(const struct result *r, struct result_model *m, const char *text, struct error *e) MUST_USE;
-/* The rank correlation of the two. */
+/* The rank correlation of attention ERF and TRF. */
 int attention_correlate(const struct result *r, struct result_model *m, struct error *e) MUST_USE;
 
-/* The row of a head, all from 0. */
+/* The row of a head; indices from 0. */
 static inline struct attention_row *attention_row(const struct result *r, const struct result_model *m, size_t layer, size_t head,
                                                   size_t threshold)
 {

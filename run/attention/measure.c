@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of work that a kill may cost. */
+/* Seconds of work that a kill may lose. */
 static const double saved_every = 10;
 
 static int room(const struct measured *m, struct journal_sizes *most, struct error *e)
@@ -55,7 +55,7 @@ static void count_steps(const struct result_model *m, size_t *steps, size_t *don
     *done = m->attention.measured;
 }
 
-/* Keeps the sums of a model so far. */
+/* Stores the sums of a model so far. */
 static int save(const struct measured *m, struct error *e)
 {
     const struct result_attention *a = &m->out->attention;

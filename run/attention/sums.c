@@ -1,4 +1,4 @@
-/* The attention of all segments as exact sums, and what is made of them. */
+/* The attention of all segments as exact sums, and its reduction. */
 #include "analyze/attribution.h"
 #include "io/results/journal.h"
 #include "run/attention/attention.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUM_BITS = 96 }; /* behind the point: no double from 2^-43 up is cut, and 2^32 segments fit */
+enum { SUM_BITS = 96 }; /* bits after the point: doubles from 2^-43 up are exact, and 2^32 segments fit */
 
 size_t attention_words(const struct result_attention *a)
 {

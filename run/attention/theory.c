@@ -1,4 +1,5 @@
-/* The theoretical fields of the heads' position biases, computed, and as text in the results of shards. */
+/* The theoretical fields of the heads' position biases, computed, and as text in shards'
+ * results. */
 #include "analyze/attribution.h"
 #include "analyze/series.h"
 #include "model/biases.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row says of the theory; its erf stays. */
+/* Sets the theory of a row; its erf stays. */
 static void copy_theory(struct attention_row *to, const struct attention_row *from)
 {
     size_t erf = to->erf;
@@ -17,14 +18,14 @@ static void copy_theory(struct attention_row *to, const struct attention_row *fr
     to->erf = erf;
 }
 
-/* The upper end of a count (the count itself where it is exact) as a number; empty where none is known. */
+/* The upper end of a count (the count itself if exact) as a number; empty if unknown. */
 static void count_text(char out[64], const struct series_count *c)
 {
     if (isnan(c->log10_hi))
         out[0] = 0;
     else if (c->hi && strlen(c->hi) < 40)
         snprintf(out, 64, "%s", c->hi);
-    else if (isfinite(c->log10_hi)) /* a unit of the last digit more than rounded up: pow rounds too */
+    else if (isfinite(c->log10_hi)) /* rounded up by one more unit of the last digit, since pow rounds too */
         snprintf(out, 64, "%.6fe%.0f", (ceil(1e6 * pow(10, c->log10_hi - floor(c->log10_hi))) + 1) / 1e6, floor(c->log10_hi));
     else
         out[0] = 0;
@@ -90,8 +91,8 @@ static int fill_layer(const struct result *r, const struct result_model *m, cons
     return 0;
 }
 
-/* All rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with `;` between;
- * `=` for a layer as the one before. */
+/* All rows as text, for a shard's results: a line for each layer and head, `trf trf_length verdict`
+ * of each threshold separated by `;`; `=` for a layer equal to the one before. */
 static int write_text(const struct result *r, struct result_model *m, struct error *e)
 {
     char *text = NULL;
@@ -137,7 +138,7 @@ int attention_theory(const struct result *r, struct result_model *m, const struc
     return rc == 0 && r->shards ? write_text(r, m, e) : rc;
 }
 
-/* One entry of the text; what lies behind it, or NULL. */
+/* One entry of the text; returns the text after it, or NULL. */
 static const char *read_row(struct attention_row *row, const char *text)
 {
     static const char *const verdicts[] = {"converges", "diverges", "undecided", "not applicable"};
@@ -185,8 +186,7 @@ int attention_correlate(const struct result *r, struct result_model *m, struct e
     int rc = x ? 0 : -1;
 
     for (size_t i = 0; i < all && rc == 0; i++) {
-        const struct attention_row *row = attention_row(r, m, 0, i,
-                                                        r->main_row); /* heads of all layers lie one after the other */
+        const struct attention_row *row = attention_row(r, m, 0, i, r->main_row); /* heads of all layers are consecutive */
 
         if (row->trf_length)
             x[count] = (double)row->erf, y[count++] = (double)row->trf_length;

@@ -5,7 +5,7 @@
 #include "run/bias/options.h"
 #include "run/formula_arguments.h"
 
-/* One bias of one argument, its values at all distances. */
+/* One bias of one argument, with its values at all distances. */
 struct bias_values {
     const struct formula_argument *argument;
     int bias, rows;
@@ -15,19 +15,19 @@ struct bias_values {
 struct bias_run {
     const struct bias_options *options;
     struct progress *progress;
-    const char *command; /* as it is recorded; borrowed, of use with options->folder alone */
+    const char *command; /* as recorded; borrowed, used only with options->folder */
     struct formula_argument *arguments;
     int count;
-    struct bias_values *values; /* of all biases that have a formula */
+    struct bias_values *values; /* of all biases with a formula */
     int value_count;
 };
 
-/* Reads the arguments, evaluates their biases, and writes the files of options->folder. The caller frees the run, also when it
- * fails. */
+/* Reads the arguments, evaluates their biases, and writes the files of options->folder. Caller
+ * frees the run, also on failure. */
 enum run_status bias_run(struct bias_run *r, struct error *e) MUST_USE;
 void bias_run_free(struct bias_run *r);
 
-/* Writes bias.csv and the figures. Returns as figure_draw. */
+/* Writes bias.csv and the figures. Returns the same as figure_draw. */
 int bias_write(const struct bias_run *r, struct error *e) MUST_USE;
 extern const struct results_layout bias_layout;
 

@@ -1,4 +1,4 @@
-/* What `reach bias` is asked for. */
+/* The options of `reach bias`. */
 #ifndef REACH_RUN_BIAS_OPTIONS_H
 #define REACH_RUN_BIAS_OPTIONS_H
 
@@ -9,7 +9,7 @@ struct bias_options {
     struct text_list arguments;
     long length; /* distances 0 to length-1 */
     const char *folder, *formats; /* folder NULL: nothing is written */
-    int force, wide; /* wide: of whoever prints */
+    int force, wide; /* wide: for printing only */
 };
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A segment is usable when curve_share takes its norms; what the journal and the results call its status. */
+/* A segment is usable if curve_share accepts its norms; its status in journal and results. */
 static uint8_t status_of(double *scratch, const double *norm, size_t n)
 {
     return curve_share(scratch, norm, n) == 0 ? SEGMENT_DONE : SEGMENT_EXCLUDED;
@@ -70,7 +70,7 @@ int batch_measure(struct batch *b, const struct erf_run *r, const struct erf_mod
     return 0;
 }
 
-/* What the engine gave of segment i of the batch goes to its places, and to the record. */
+/* Copies the engine's values of segment i of the batch to their places and to the record. */
 static void take_measured(struct batch *b, const struct erf_model *m, struct result_field *fields, size_t segment, size_t i)
 {
     size_t n = b->length - 1;

@@ -1,14 +1,14 @@
-/* A batch of segments: what an engine takes and gives, and how it is kept. Private to run/erf. */
+/* A batch of segments: an engine's input and results, and their storage. Private to run/erf. */
 #ifndef REACH_RUN_ERF_BATCH_H
 #define REACH_RUN_ERF_BATCH_H
 
 #include "model/engine.h"
 #include "run/erf/parts.h"
 
-/* Room for a batch. */
+/* Memory for a batch. */
 struct batch {
     size_t length; /* of a segment, its target included */
-    size_t layers; /* of each segment's norms */
+    size_t layers; /* of norms of each segment */
     int32_t *ids; /* [most, length] */
     double *norm; /* [most, layers, length - 1] */
     double *logprob; /* [most] */
@@ -22,16 +22,16 @@ int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model 
                struct error *e) MUST_USE;
 void batch_close(struct batch *b);
 
-/* The ids of `count` segments from `first` on. */
+/* Gathers the ids of `count` segments from `first` on. */
 void batch_cut(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t first, int count);
-/* Measures them at once: an attribution other than the gradient, or where nothing else is to be begun meanwhile. */
+/* Measures them at once: for attributions other than the gradient, or without overlap. */
 int batch_measure(struct batch *b, const struct erf_run *r, const struct erf_model *m, struct engine *g, size_t first, int count,
                   struct error *e) MUST_USE;
-/* Keeps what was measured of them, in the result and in the journal. */
+/* Stores their measurements in the result and in the journal. */
 int batch_keep(struct erf_run *r, size_t index, size_t target, struct batch *b, size_t first, int count,
                struct error *e) MUST_USE;
 
-/* The next segments that are not done, at most `most`, as a run without gaps: *first and the number of them; 0 at the end. */
+/* The next segments not done, at most `most` consecutive ones: *first and the count; 0: end. */
 int batch_next(const struct erf_model *m, const struct result_field *f, size_t *first, int most);
 
 #endif

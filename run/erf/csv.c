@@ -110,7 +110,7 @@ static int curve_rows(struct csv *csv, const struct result *r, const struct resu
     return 0;
 }
 
-/* -1: memory ran out. */
+/* -1: out of memory. */
 static int summary_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary, *lengths[GROWTH_LENGTHS];
@@ -149,7 +149,7 @@ static int summary_rows(struct csv *csv, const struct result *r, const struct re
     return 0;
 }
 
-/* What readers must know of the segments, as one line; empty: nothing. The caller frees; NULL when memory runs out. */
+/* A note on the segments for readers, one line; empty: none. Caller frees; NULL: out of memory. */
 static char *note_of(const struct result *r)
 {
     char *note = NULL;

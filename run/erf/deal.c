@@ -15,15 +15,15 @@ enum rank_state { RANK_STARTING, RANK_WAITING, RANK_MEASURING, RANK_ENDED };
 struct deal {
     struct erf_run *r;
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below, and of what is kept */
+    pthread_mutex_t lock; /* for everything below, and for storing results */
     pthread_cond_t change;
-    char *settings; /* that all ranks must have */
+    char *settings; /* required of all ranks */
     enum rank_state *states; /* [ranks] */
-    int waiting_for; /* ranks that measure, or have not ended */
+    int waiting_for; /* ranks that are measuring, or not yet ended */
     int open; /* there is a target */
-    size_t index, target, first; /* of it, and the first segment that is not dealt */
+    size_t index, target, first; /* its index, and the first segment not dealt yet */
     int most;
-    int over, abandoned; /* no target comes any more; nobody is to be waited for */
+    int over, abandoned; /* no more targets; do not wait for anyone */
     int failed;
     struct error failure;
 };
@@ -40,7 +40,7 @@ void deal_unlock(struct erf_run *r)
         pthread_mutex_unlock(&r->deal->lock);
 }
 
-/* ---- on the thread that speaks with the others; the lock is held ---- */
+/* ---- on the thread that communicates; the lock is held ---- */
 
 /* Takes the next `bytes` of the message into `to`. */
 static int take(void *to, size_t bytes, const struct ranks_message *m, size_t *at)
@@ -93,7 +93,7 @@ static int take_message(struct deal *d, const struct ranks_message *m, struct er
     return rc;
 }
 
-/* Gives every rank that waits the next chunk, or tells it that there is no more. */
+/* Gives every waiting rank the next chunk, or tells it that there is no more. */
 static int deal_all(struct deal *d, struct error *e)
 {
     struct erf_model *m = &d->r->models[d->index];
@@ -122,7 +122,7 @@ static int deal_all(struct deal *d, struct error *e)
     return 0;
 }
 
-/* Ranks in a state. */
+/* The number of ranks in a state. */
 static int count_in(const struct deal *d, enum rank_state state)
 {
     int count = 0;
@@ -223,7 +223,7 @@ void deal_begin(struct erf_run *r, size_t index, size_t target, int most)
     deal_unlock(r);
 }
 
-/* Looks for a signal now and then, which wakes nobody. */
+/* Checks for a signal now and then, since a signal wakes nobody. */
 static void wait_a_little(struct deal *d)
 {
     struct timespec until;

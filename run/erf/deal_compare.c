@@ -1,11 +1,11 @@
-/* Whether another rank is of the same run. */
+/* Checks that another rank belongs to the same run. */
 #include "run/erf/deal_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line in which the texts differ, of each: at most `size` bytes. */
+/* The first line that differs, from each text: at most `size` bytes. */
 static void differing_lines(char *here, char *there, size_t size, const char *a, const char *b)
 {
     while (*a && *a == *b) {

@@ -33,7 +33,7 @@ struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, 
 
     request.batch = 1;
     request.gradient.by_layer = 0;
-    request.gradient.keep = KEEP_AUTO; /* as everything was computed */
+    request.gradient.keep = KEEP_AUTO; /* as computed */
     return engine_create(oracle, m->decoder, &request, e);
 }
 

@@ -1,4 +1,4 @@
-/* What a result is of: the run's settings, its models, and what each field is a gradient of. */
+/* The description of a result: the run's settings, its models, and the gradient in each field. */
 #include "run/erf/parts.h"
 
 #include "version.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Says which layer spoils every segment. Always -1. */
+/* Reports which layer spoils every segment. Always -1. */
 static int explain_unusable(const struct erf_model *m, size_t target, struct engine *g, struct error *e)
 {
     int layer, layers = m->decoder->layers;
@@ -49,14 +49,15 @@ int erf_unchanged(const struct erf_run *r, struct error *e)
     return 0;
 }
 
-/* The segments of a batch that is begun. */
+/* The segments of a batch in progress. */
 struct span {
     size_t first;
     int count;
 };
 
-/* Measures what is missing of one target of model `index`, where the engine lets us with the next batch begun before this one is
- * ended. After an interruption what is begun is still kept. 0; -1 on failure or interruption. */
+/* Measures what is missing of one target of model `index`; if the engine allows it, begins the next
+ * batch before ending this one. After an interruption batches already begun are still stored. 0; -1
+ * on failure or interruption. */
 static int measure_target(struct erf_run *r, size_t index, size_t target, struct engine *g, struct error *e)
 {
     struct erf_model *m = &r->models[index];
@@ -86,7 +87,7 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
             goto end;
         for (int i = 0; plain && i < now.count; i++)
             b.near_ties[i] = engine_near_ties(g, i);
-        rc = erf_unchanged(r, e); /* behind the work on the batch, before anything of it is kept */
+        rc = erf_unchanged(r, e); /* after the work on the batch, before any of it is stored */
         if (rc != 0)
             goto end;
         run_tell_products(r->kernels, r->progress);
@@ -146,6 +147,6 @@ int erf_measure(struct erf_run *r, struct error *e)
             rc = finish_target(r, i, t, e);
     if (rc == 0)
         rc = measurements_measure(r, e);
-    run_tell_products(r->kernels, r->progress); /* of the last ones as well */
+    run_tell_products(r->kernels, r->progress); /* including the last ones */
     return rc;
 }

@@ -20,7 +20,7 @@ const struct erf_measurement measurements[] = {
 };
 _Static_assert(sizeof measurements / sizeof *measurements <= MEASUREMENTS_MAX + 1, "MEASUREMENTS_MAX is too small");
 
-/* A model as measurement number k sees it. */
+/* A model as seen by measurement number k. */
 static struct measured see(const struct erf_run *r, const struct erf_model *m, int k)
 {
     return (struct measured){.asked = measurements[k].asked(r->options),

@@ -1,4 +1,4 @@
-/* What `reach erf` is asked for: plain values, filled from a command line or by merge. */
+/* The options of `reach erf`: plain values, filled from a command line or by merge. */
 #ifndef REACH_RUN_ERF_OPTIONS_H
 #define REACH_RUN_ERF_OPTIONS_H
 
@@ -23,20 +23,20 @@ struct erf_options {
     struct segments_request cut; /* length 0: 2048, or a table's columns */
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;
-    double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */
-    long sink, bootstrap, train_length, check_precision; /* train_length 0: as the checkpoint says; check 0: none */
+    double main_threshold; /* for the table and the figure: 0.99, or the first --threshold */
+    long sink, bootstrap, train_length, check_precision; /* train_length 0: the checkpoint's; check 0: none */
     uint64_t seed;
     const char *log, *formats;
     struct machine_options machine;
     struct encoding_options encoding;
-    int layer; /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
-    size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
+    int layer; /* LAYER_NONE: embeddings; LAYER_ALL; else also the input of this block, from 0 */
+    size_t targets[TARGETS_MAX]; /* other lengths that segments are cut to, ascending */
     size_t target_count;
-    int attention, growth; /* growth: its targets are among them */
-    long validate; /* segments whose losses are held against the field; 0: none */
+    int attention, growth; /* growth: included in targets */
+    long validate; /* segments for --validate; 0: none */
     enum attribution attribution;
-    long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
-    int strict, verify, resume, force, quiet, wide; /* wide: of whoever prints */
+    long shard, shards; /* measure only part `shard` of `shards` of the segments; shards 0: all */
+    int strict, verify, resume, force, quiet, wide; /* wide: for printing only */
 };
 
 #endif

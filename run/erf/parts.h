@@ -4,17 +4,17 @@
 
 #include "run/erf/run.h"
 
-/* run.c: kernels that work; what cannot fit is refused before anything is measured. */
+/* run.c: opens working kernels; refuses what cannot fit before anything is measured. */
 int erf_open_kernels(struct erf_run *r, struct error *e) MUST_USE;
 
-/* prepare.c: opens models and text, cuts the segments and lays the result out; everything that can be refused before the work is
- * refused here. */
+/* prepare.c: opens models and text, cuts the segments and lays the result out; makes all checks
+ * that can be made before the work. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
-/* What the result is of: the run, its models, and every field. */
+/* Fills in what the result is of: the run, its models, and every field. */
 int erf_identify(struct erf_run *r, struct error *e) MUST_USE;
 
-/* engine.c: the engine that measures segments of this length, or one segment at a time with the kernels of an oracle; and whether
- * the largest of a model fits. */
+/* engine.c: the engine that measures segments of this length, or one segment at a time with the
+ * kernels of an oracle; and a check that a model's largest segment fits. */
 struct engine;
 struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e) MUST_USE;
 struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, const struct erf_model *m,
@@ -23,18 +23,19 @@ int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct err
 
 /* measure.c: measures and reduces all fields. 0, -1, or ERF_UNUSABLE. */
 int erf_measure(struct erf_run *r, struct error *e) MUST_USE;
-/* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one
- * model. */
+/* Fails if a file of a model was written to during the run, naming the file: the last batch then
+ * mixes two versions of the model. */
 int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 
-/* resume.c: `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
+/* resume.c: `key=value` lines of all that results depend on. NULL: no memory; caller frees. */
 char *erf_settings_text(const struct erf_run *r);
-/* r->journal, from an earlier run with --resume; and its end, with what reach 0.1.0 kept beside it. */
+/* Opens r->journal, with --resume an earlier run's; erf_journal_remove also removes the other file
+ * of reach 0.1.0. */
 int erf_journal_open(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 void erf_journal_remove(const char *path);
-/* What there is to do, in segments, and what of it is done. */
+/* The total work in segments, and the part that is done. */
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
-/* The same in what the segments cost (struct erf_model). */
+/* The same in costs of segments (struct erf_model). */
 void erf_count_costs(const struct erf_run *r, double *total, double *done);
 
 /* The fields of target number `target` of a model: [layer_count]. */

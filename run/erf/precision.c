@@ -15,12 +15,12 @@ struct precision_bounds precision_bounds(const char *dtype, int keep_bf16)
         return (struct precision_bounds){INFINITY, 5e-4, INFINITY};
     if (strcmp(dtype, "bf16") == 0)
         return (struct precision_bounds){INFINITY, 5e-3, INFINITY};
-    if (keep_bf16) /* less is rounded than in bf16, and nothing forward */
+    if (keep_bf16) /* less is rounded than in bf16, and not in forward */
         return (struct precision_bounds){INFINITY, 5e-3, 1e-5};
     return (struct precision_bounds){1e-4, 1e-5, 1e-5};
 }
 
-/* The float64 reference set, whatever set is forced for the run itself. */
+/* The float64 reference set, whatever set the run itself is forced to use. */
 static struct kernels *open_oracle(struct error *e)
 {
     for (int i = 0; i < kernel_set_count; i++)

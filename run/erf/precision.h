@@ -1,4 +1,4 @@
-/* How far a run is from the float64 reference. */
+/* How much a run deviates from the float64 reference. */
 #ifndef REACH_RUN_ERF_PRECISION_H
 #define REACH_RUN_ERF_PRECISION_H
 
@@ -6,19 +6,19 @@
 
 /* The largest deviations of one model. */
 struct deviation {
-    double s, c, logprob; /* s relative, where the oracle's s > 1e-6 */
-    size_t erf, outside; /* largest difference of ERF in tokens; segments outside what the allowed error of c permits */
+    double s, c, logprob; /* s relative, if the oracle's s > 1e-6 */
+    size_t erf, outside; /* largest ERF difference in tokens; segments not within the error of c */
     size_t segments;
 };
 
-/* Deviations that are expected of a type at most; infinite: no bound is known. */
+/* The largest deviations expected for a type; infinite: no known bound. */
 struct precision_bounds {
     double s, c, logprob;
 };
 struct precision_bounds precision_bounds(const char *dtype, int keep_bf16);
 
-/* Measures the first segments of each model, as many as --check-precision says, again in the float64 reference set: out [models].
- * The run is done. */
+/* Measures the first segments of each model, as many as --check-precision says, again with the
+ * float64 reference set, into out [models]. Call it after the run. */
 int precision_check(struct deviation *out, const struct erf_run *r, struct error *e) MUST_USE;
 
 #endif

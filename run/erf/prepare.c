@@ -1,4 +1,4 @@
-/* What a run of `reach erf` measures: models opened, segments cut, room for what is measured. */
+/* The input of a run of `reach erf`: opens models, cuts segments, allocates measurements. */
 #include "run/erf/parts.h"
 
 #include "io/element.h"
@@ -75,7 +75,7 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, struct
     return take_shard(m, o, e);
 }
 
-/* Ids and texts, which the result keeps, so that `reach explain` can show a segment without text and model. */
+/* Ids and texts, stored in the result so that `reach explain` needs neither text nor model. */
 static int keep_tokens(struct erf_model *m, struct error *e)
 {
     const struct segments *s = &m->segments;
@@ -87,7 +87,7 @@ static int keep_tokens(struct erf_model *m, struct error *e)
     return model_text_pieces(&m->out->pieces, &m->text, m->argument->path, s->ids, count, e);
 }
 
-/* Layers that are measured: the embeddings, then those asked for. */
+/* Layers to measure: the embeddings, then the requested ones. */
 static int count_layers(struct erf_model *m, const struct erf_options *o, struct error *e)
 {
     int layers = m->decoder->layers;
@@ -99,7 +99,7 @@ static int count_layers(struct erf_model *m, const struct erf_options *o, struct
     return 0;
 }
 
-/* Room for the fields of a target. */
+/* Memory for the fields of a target. */
 static int make_target(struct erf_model *m, const struct erf_options *o, size_t target, size_t length, struct error *e)
 {
     for (size_t k = 0; k < m->layer_count; k++) {
@@ -113,7 +113,7 @@ static int make_target(struct erf_model *m, const struct erf_options *o, size_t 
     return 0;
 }
 
-/* Room for all that is measured of a model. */
+/* Memory for all measurements of a model. */
 static int make_model(struct erf_model *m, struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -136,8 +136,8 @@ static int make_model(struct erf_model *m, struct erf_run *r, struct error *e)
     return measurements_room(r, m, e);
 }
 
-/* Also how much the records of the journal hold, a segment's the norms of all layers, two numbers more of integrated gradients,
- * and one of models with experts. */
+/* Also the size of the journal's records: for a segment the norms of all layers, two numbers for
+ * integrated gradients, and one for models with experts. */
 static int lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -196,7 +196,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
         if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 || keep_tokens(&r->models[i], e) != 0)
             goto end;
         model_text_tell(&r->models[i].text, r->arguments[i].name, r->progress);
-        model_text_close(&r->models[i].text); /* its segments are all that is needed */
+        model_text_close(&r->models[i].text); /* only its segments are needed */
     }
     r->positions = r->models[0].segments.length - 1;
     rc = lay_out(r, e);

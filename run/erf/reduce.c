@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* 1 if float holds the norms [n] of a segment, and what is small beside them. */
+/* 1 if the norms [n] of a segment, and much smaller numbers, fit into float. */
 static int fits_float(const double *norm, size_t n)
 {
     double most = 0;
@@ -14,8 +14,8 @@ static int fits_float(const double *norm, size_t n)
     return most == 0 || isinf(most) || (most >= 0x1p-62 && most <= 0x1p100);
 }
 
-/* Results follow from the norms as they are stored: in float, but for segments whose norms it does not hold; one of these, and
- * the model's are stored in double. */
+/* Results are computed from the norms as stored: in float, unless a segment's norms do not fit;
+ * then all norms of the model are stored in double. */
 static void round_norms(const struct result *r, struct result_model *m, struct result_field *f)
 {
     size_t n = f->positions;

@@ -1,4 +1,4 @@
-/* The journal of a run: begun, or gone on with. */
+/* The journal of a run, new or resumed. */
 #include "io/element.h"
 #include "io/results/journal.h"
 #include "run/erf/measurements.h"
@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 1 for options of which what came of them is written instead: an adapter and texts may have moved, and fewer segments fit than
- * were asked for.
- */
+/* 1 for options that are replaced by their effect: an adapter and texts may have moved, and fewer
+ * segments may fit than requested. */
 static int is_above(const char *name)
 {
     static const char *const names[] = {"adapter", "text", "tokens", "length", "segments", "stride", "bos", "boundary"};
@@ -53,8 +52,8 @@ char *erf_settings_text(const struct erf_run *r)
     return text;
 }
 
-/* The values of a segment are the norms of all layers, then the two of struct completeness, then with experts the near ties, then
- * nothing up to the values of a record. */
+/* The values of a segment are the norms of all layers, then the two of struct completeness, then
+ * with experts the near ties, then unused up to the record's values. */
 static int take_segment(struct erf_run *r, const struct erf_model *m, const struct journal_segment *s)
 {
     struct result_field *fields;
@@ -77,7 +76,7 @@ static int take_segment(struct erf_run *r, const struct erf_model *m, const stru
     return 0;
 }
 
-/* Takes one record of an earlier run over. */
+/* Restores one record of an earlier run. */
 static int take_record(void *context, const struct journal_record *record)
 {
     struct erf_run *r = context;
@@ -89,7 +88,7 @@ static int take_record(void *context, const struct journal_record *record)
     return record->kind == JOURNAL_SEGMENT ? take_segment(r, m, &record->segment) : measurements_resume(m, record);
 }
 
-/* Says what of a journal could not be taken over. */
+/* Reports what could not be restored from a journal. */
 static void tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
 {
     if (found->damaged)
@@ -102,7 +101,7 @@ static void tell_found(const struct erf_run *r, const char *path, const struct j
                          "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
 }
 
-/* What reach 0.1.0 kept beside its journal. */
+/* The other file of reach 0.1.0, beside its journal. */
 static void remove_sums(const char *path)
 {
     static const char *const ends[] = {"attention.new", "attention"};

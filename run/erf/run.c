@@ -36,7 +36,7 @@ int erf_open_kernels(struct erf_run *r, struct error *e)
     return 0;
 }
 
-/* Measures all that the journal at `path` does not hold, and reduces it. */
+/* Measures everything that the journal at `path` lacks, and reduces it. */
 static int measure(struct erf_run *r, const char *path, struct error *e)
 {
     struct error closing, *ended;
@@ -47,7 +47,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     if (erf_open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
-    if (r->target_count > 1 || measurements_asked(r->options)) /* more than one run of the model a segment */
+    if (r->target_count > 1 || measurements_asked(r->options)) /* more than one model run per segment */
         r->progress->unit = "runs";
     if (done)
         progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
@@ -65,7 +65,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
         fail(e, "%s: interrupted; %zu of %zu %s are kept (continue with --resume)", path, done, total, r->progress->unit);
-    if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
+    if (rc == ERF_UNUSABLE || done == 0) /* nothing to resume */
         erf_journal_remove(path);
     if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)
         rc = -1;
@@ -82,7 +82,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
 
     if (!journal)
         goto end;
-    /* an unfinished run may have been killed between two of its results */
+    /* an unfinished run may have been killed between two files of its result */
     if (!o->force && !(o->resume && access(journal, F_OK) == 0) && erf_results_exist(o->folder, e))
         goto end;
     if (measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)

@@ -15,27 +15,27 @@
 
 struct deal;
 
-enum { MEASUREMENTS_MAX = 8 }; /* beside the gradients: run/erf/measurements.c */
+enum { MEASUREMENTS_MAX = 8 }; /* in addition to the gradients: run/erf/measurements.c */
 
-/* One model of a run while it goes on. */
+/* One model during a run. */
 struct erf_model {
     const struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
-    struct model_text text; /* closed once the segments are cut, but for what they begin with */
-    struct segments segments; /* that this run measures */
-    size_t run_segments, first; /* those of the run without --shard, and the index of the first that is measured */
+    struct model_text text; /* closed once the segments are cut, except for its bounds */
+    struct segments segments; /* measured by this run */
+    size_t run_segments, first; /* the number without --shard; index of the first measured one */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
     double cost[TARGETS_MAX + 1]; /* operations of a segment of each target */
     double cost_beside[MEASUREMENTS_MAX]; /* of a step of each measurement */
-    struct result_model *out; /* what is measured, in the run's result */
+    struct result_model *out; /* the measurements, in the run's result */
 };
 
-/* What the caller fills in is borrowed. */
+/* The caller's members are borrowed. */
 struct erf_run {
     const struct erf_options *options;
     const struct settings *settings; /* all options that can change a number */
-    const char *command; /* as it is recorded */
+    const char *command; /* as recorded */
     const struct model_argument *arguments; /* [count] */
     size_t count;
     struct progress *progress;
@@ -50,12 +50,13 @@ struct erf_run {
     struct result result;
 };
 
-/* Measures what the journal in the folder does not hold, reduces it and writes the files of a result; r->result is there then,
- * and models stay open. 0, or -1. */
+/* Measures what the journal in the folder lacks, reduces it and writes the files of a result.
+ * Afterwards r->result is set, and models stay open. 0, or -1. */
 int erf_run(struct erf_run *r, struct error *e) MUST_USE;
-/* In place of erf_run on the other ranks (run/ranks.h): measures what rank 0 deals; rank 0 is told of a failure. */
+/* Replaces erf_run on the other ranks (run/ranks.h): measures what rank 0 deals, and reports a
+ * failure to rank 0. */
 int erf_serve(struct erf_run *r, struct error *e) MUST_USE;
-/* Also after a failure. */
+/* Call it also on failure. */
 void erf_run_free(struct erf_run *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* Ranks other than 0: what rank 0 deals is measured and sent back. */
+/* Ranks other than 0 measure what rank 0 deals, and send it back. */
 #include "run/erf/batch.h"
 #include "run/erf/deal_parts.h"
 #include "run/ranks.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The engine of the target that was measured last. */
+/* The engine of the last measured target. */
 struct served {
     struct engine *engine;
     struct batch batch;
@@ -36,14 +36,14 @@ static int served_open(struct served *s, struct erf_run *r, const struct deal_ch
     return batch_open(&s->batch, r, m, length, (size_t)engine_plan(s->engine)->batch, e);
 }
 
-/* A message in the making. */
+/* A message under construction. */
 static unsigned char *put(unsigned char *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
     return to + bytes;
 }
 
-/* Measures a chunk, in as many batches as this rank's plan takes, and sends it. */
+/* Measures a chunk, in as many batches as this rank's plan needs, and sends it. */
 static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_chunk *c, struct error *e)
 {
     struct erf_model *m = &r->models[c->model];
@@ -79,7 +79,7 @@ static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_ch
     return rc;
 }
 
-/* Until rank 0 says that there is no more. */
+/* Runs until rank 0 says that there is no more. */
 static int serve_all(struct erf_run *r, struct served *s, struct error *e)
 {
     for (;;) {
@@ -104,7 +104,7 @@ static int serve_all(struct erf_run *r, struct served *s, struct error *e)
     }
 }
 
-/* Rank 0 says why; this rank is ended with the others. */
+/* Rank 0 reports the reason; this rank is ended with the others. */
 static void tell_failure(const struct error *why)
 {
     struct ranks_message m;

@@ -33,7 +33,7 @@ static int stage_h5(const void *result, const char *path, struct atomic_file *ou
     return result_stage(path, result, out, e);
 }
 
-/* Of the gradients; those of the measurements follow. The first file is what makes them a result. */
+/* For gradients; those of the measurements follow. The first file makes them a result. */
 static const struct results_file files[] = {{"erf.h5", NULL, stage_h5},
                                             {"curve.csv", NULL, erf_write_curve},
                                             {"summary.csv", NULL, erf_write_summary}};
@@ -72,7 +72,7 @@ int erf_results_exist(const char *folder, struct error *e)
     return results_exist(folder, lay_out(&l), e);
 }
 
-/* The scripts are written also where pictures cannot be drawn. */
+/* The scripts are written even if pictures cannot be drawn. */
 static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
     struct error why = {""};
@@ -92,7 +92,7 @@ static int draw(const struct result *r, const char *folder, const char *formats,
     return results_drawn(missing, p, &why);
 }
 
-/* Choices of experts that rounding decided, of the whole segments. */
+/* Expert choices decided by rounding, in whole segments. */
 static void tell_near_ties(const struct result *r, struct progress *p)
 {
     for (size_t i = 0; i < r->model_count; i++) {

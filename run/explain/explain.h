@@ -1,4 +1,4 @@
-/* Which tokens a prediction depended on: what `reach explain` finds and writes. */
+/* Which tokens a prediction depended on: the work of `reach explain`. */
 #ifndef REACH_RUN_EXPLAIN_EXPLAIN_H
 #define REACH_RUN_EXPLAIN_EXPLAIN_H
 
@@ -10,18 +10,18 @@
 
 struct explain_run {
     const struct explain_options *options;
-    const char *command; /* as it is recorded; borrowed, here and above */
-    const struct model_argument *argument; /* NULL: a result is shown */
+    const char *command; /* as recorded; borrowed, here and above */
+    const struct model_argument *argument; /* NULL: a saved result is shown */
     struct progress *progress;
     struct explanation found;
 };
 
-/* Measures or reads, reduces, and writes explain.csv and explain.html where a folder is given. The caller frees `found` also when
- * it fails. */
+/* Measures or reads, reduces, and writes explain.csv and explain.html if a folder is given. Caller
+ * frees `found`, also on failure. */
 int explain_run(struct explain_run *r, struct error *e) MUST_USE;
 
-/* The steps: what the model says of the text; what the result holds of the segment; shares, ranks, lines of what they found; the
- * files. */
+/* The steps: the model's predictions for the text; the segment from the result; shares, ranks and
+ * lines about them; the files. */
 int explain_measure(struct explain_run *r, struct error *e) MUST_USE;
 int explain_read(struct explain_run *r, struct error *e) MUST_USE;
 int explain_reduce(struct explanation *x, struct error *e) MUST_USE;

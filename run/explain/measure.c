@@ -1,4 +1,4 @@
-/* What a model says of a prompt or a text. */
+/* A model's predictions for a prompt or a text. */
 #include "run/explain/explain.h"
 
 #include "run/kernels.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is open while it is measured. */
+/* Open objects while measuring. */
 struct subject {
     const struct explain_options *options;
     const char *path;
@@ -17,7 +17,7 @@ struct subject {
     struct model_text reading;
     struct kernels *kernels;
     struct engine *engine;
-    int against[TOKENIZER_READINGS], readings; /* tokens that --against may mean */
+    int against[TOKENIZER_READINGS], readings; /* possible tokens for --against */
 };
 
 static void close_subject(struct subject *s)
@@ -30,7 +30,7 @@ static void close_subject(struct subject *s)
     decoder_close(s->decoder);
 }
 
-/* Editors and echo end a text with a newline, which nobody means by its last token. */
+/* Editors and echo end a text with a newline, which is not meant as its last token. */
 static void drop_newline(struct text *t, const struct explain_options *o, struct progress *p)
 {
     if (o->target || t->size < 2 || t->bytes[t->size - 1] != '\n')
@@ -56,7 +56,8 @@ static int read_text(struct subject *s, struct progress *p, struct error *e)
     return s->text.text.bytes && s->text.text.name ? 0 : fail_memory(e, (double)strlen(o->prompt), "the prompt");
 }
 
-/* The inputs and the target: of a text its last token, of a prompt what comes behind it, and of either the one asked for. */
+/* The inputs and the target: for a text its last token, for a prompt the likeliest next one, or the
+ * requested one. */
 static int take_tokens(struct explanation *x, struct subject *s, struct progress *p, struct error *e)
 {
     const struct tokens *t = model_text_tokens(&s->reading, &s->text, p, e);
@@ -181,7 +182,7 @@ static void take_alternatives(struct explanation *x, const double *logprob, int 
     }
 }
 
-/* Of the tokens that --against may mean, the likeliest that is not the target. */
+/* Of the possible tokens for --against, the likeliest that is not the target. */
 static int choose_against(struct subject *s, struct explanation *x, const double *logprob, struct error *e)
 {
     for (int i = 1; i < s->readings; i++)
@@ -190,7 +191,7 @@ static int choose_against(struct subject *s, struct explanation *x, const double
     return engine_contrast(s->engine, x->against.id, e);
 }
 
-/* Log p of the whole vocabulary takes one row; `logprob` has room for it. */
+/* Log p of the whole vocabulary takes one row, in `logprob`. */
 static int measure(struct subject *s, struct explanation *x, double *logprob, struct error *e)
 {
     struct engine *g = s->engine;
@@ -219,7 +220,7 @@ static int measure(struct subject *s, struct explanation *x, double *logprob, st
     return tensors_unchanged(s->decoder->tensors, e);
 }
 
-/* The texts of all tokens that are shown. */
+/* The texts of all tokens shown. */
 static int take_pieces(struct explanation *x, struct subject *s, struct error *e)
 {
     int32_t others[ALTERNATIVES + 1];
@@ -242,7 +243,7 @@ static int take_pieces(struct explanation *x, struct subject *s, struct error *e
     return rc;
 }
 
-/* Which token --against was taken for, where that is not as it is written, or one of several. */
+/* The token used for --against, if it differs from the text, or is one of several. */
 static int tell_against(struct explanation *x, const struct subject *s, struct progress *p, struct error *e)
 {
     const char *written = s->options->against;

@@ -1,4 +1,4 @@
-/* What `reach explain` is asked for. */
+/* The options of `reach explain`. */
 #ifndef REACH_RUN_EXPLAIN_OPTIONS_H
 #define REACH_RUN_EXPLAIN_OPTIONS_H
 
@@ -15,18 +15,18 @@ struct explain_options {
     const char *source; /* a model, or with `segment` a result */
     const char *prompt; /* NULL: text, or a result */
     struct text_list text, tokens;
-    size_t segment; /* of the result, from 1; 0: a model is run */
-    const char *model; /* of the result, where it has several; NULL: none is named */
+    size_t segment; /* in the result, from 1; 0: a model is run */
+    const char *model; /* in the result, if it has several; NULL: not given */
     size_t target; /* tokens that the text is cut to, the last of them the target; 0: all */
     const char *against; /* NULL: no contrast */
-    const char *adapter, *folder; /* NULL: none, nothing is written */
+    const char *adapter, *folder; /* NULL: nothing is written */
     struct reading_options reading;
     struct machine_options machine;
     struct encoding_options encoding;
     enum attribution attribution;
     uint64_t seed;
-    long train_length; /* 0: as the checkpoint says */
-    long top, shown; /* rows of the table; tokens drawn, the last ones. 0: none */
+    long train_length; /* 0: as in the checkpoint */
+    long top, shown; /* rows of the table; tokens drawn, counted from the end. 0: none */
     enum color_choice color;
     int strict, force, quiet;
 };

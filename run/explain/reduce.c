@@ -12,7 +12,7 @@ static int by_share(const void *a, const void *b, void *context)
 
     if (share[x] != share[y])
         return share[x] > share[y] ? -1 : 1;
-    return (x < y) - (x > y); /* of equals the nearest */
+    return (x < y) - (x > y); /* if equal, the nearest */
 }
 
 static void count_lines(struct explanation *x)

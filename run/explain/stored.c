@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The model that is named, or the only one. NULL: an error. */
+/* The named model, or the only one. NULL: an error. */
 static struct result_model *find_model(struct result *r, const char *name, const char *path, struct error *e)
 {
     char names[256] = "";
@@ -45,7 +45,7 @@ static const struct result_field *find_field(const struct result_model *m, size_
     return NULL;
 }
 
-/* The constant that is spelt so. */
+/* The constant with this name. */
 static const char *attribution_of(const char *text)
 {
     for (size_t i = 0; text && attribution_names[i]; i++)
@@ -75,7 +75,7 @@ static int copy_segment(struct explanation *x, struct result *r, struct result_m
     x->target = (struct prediction){x->id[n], f->logprob[segment - 1]};
     if (!m->pieces.count && m->vocabulary == 256)
         return texts_of_bytes(&x->pieces, e);
-    return texts_add(&x->pieces, &m->pieces, e); /* the result's lie in memory of its own */
+    return texts_add(&x->pieces, &m->pieces, e); /* the result's memory is separate */
 }
 
 static int take_segment(struct explanation *x, struct result *r, const struct explain_options *o, const char *path,

@@ -23,7 +23,7 @@ static int describe(FILE *f, const struct explanation *x, struct prediction p)
     return 0;
 }
 
-/* What the numbers are of, as one line. The caller frees; NULL when memory runs out. */
+/* A description of the numbers, as one line. Caller frees; NULL: out of memory. */
 static char *note_of(const struct explanation *x)
 {
     char *note = NULL;

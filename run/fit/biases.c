@@ -1,4 +1,4 @@
-/* Points out of position biases. */
+/* Points from position biases. */
 #include "run/fit/fit.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What `reach fit` is asked for. */
+/* The options of `reach fit`. */
 #ifndef REACH_RUN_FIT_OPTIONS_H
 #define REACH_RUN_FIT_OPTIONS_H
 
@@ -9,7 +9,7 @@
 
 #define FIT_FORM_DEFAULT "a + b*ln(1+t)"
 
-/* What of curve.csv is fitted. */
+/* The column of curve.csv to fit. */
 enum fit_quantity { FIT_C, FIT_S, FIT_LN_S };
 
 struct fit_options {
@@ -17,9 +17,9 @@ struct fit_options {
     const char *argument; /* borrowed */
     const char *form;
     enum fit_quantity of;
-    long first, last; /* distances, both included; last -1: the default of the argument */
+    long first, last; /* distances, both included; last -1: the argument's default */
     const char *folder, *formats;
-    int force, wide; /* wide: of whoever prints */
+    int force, wide; /* wide: for printing only */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Points out of CSV files. */
+/* Points from CSV files. */
 #include "run/fit/fit.h"
 
 #include "run/report.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the columns of a known file are read. */
+/* The columns of a known file. */
 struct layout {
     const char *t, *y;
-    const char *groups[4]; /* a new value in one of them begins a new set; the first is the label */
+    const char *groups[4]; /* a new value in one of them starts a new set; the first is the label */
     const char *head, *layer;
     const char *quantity;
 };
@@ -22,7 +22,7 @@ static const struct layout curves[] = {
     [FIT_LN_S] = {"distance", "s", {"model", "target", "layer", "attribution"}, NULL, NULL, "ln of the share s of one token"}};
 static const struct layout biases = {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer", "bias b(t)"};
 
-/* A whole cell as a number, inf and -inf among them; 0 or -1. */
+/* A whole cell as a number, including inf and -inf; 0 or -1. */
 static int read_number(const char *text, double *out)
 {
     char *end;
@@ -42,7 +42,8 @@ static int by_distance(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows first .. last-1 are one set. Of logarithms, shares of 0, as beyond a window, have none and are left out. */
+/* Makes rows first .. last-1 one set. Logarithms of 0, such as shares beyond a window, are left
+ * out. */
 static int add_set(struct fit_run *r, const struct report *t, size_t first, size_t last, int t_column, int y_column,
                    const char *label, struct error *e)
 {
@@ -118,7 +119,7 @@ static int read_layout(struct fit_run *r, const struct report *t, const struct l
     return 0;
 }
 
-/* Two columns; a header of two numbers is a row too. */
+/* Two columns; a header of two numbers counts as a row. */
 static int read_pairs(struct fit_run *r, const struct report *t, struct error *e)
 {
     const char *slash = strrchr(t->path, '/'), *name = slash ? slash + 1 : t->path;

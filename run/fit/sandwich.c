@@ -1,4 +1,4 @@
-/* The log curve that [A] prints for Sandwich, by each reading of its definition. */
+/* The log curve printed in [A] for Sandwich, by each reading of its definition. */
 #include "run/fit/fit.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 
 enum { FITS_DRAWN = 8 };
 
-/* A row for each coefficient; `member` counts the layers of a checkpoint that share the bias. */
+/* A row for each coefficient; `member` counts the checkpoint's layers that share the bias. */
 static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p, int member)
 {
     char layer[16];
@@ -47,7 +47,7 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
     return csv_stage(csv, out, e);
 }
 
-/* What the key of the figure says of a fit: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
+/* The figure's key: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
 static char *curve_text(const struct fit_run *r, const struct fit_points *p)
 {
     char *text = NULL;

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A word as it stands in a command, its quotes included. */
+/* A word of a command, with its quotes. */
 struct span {
     const char *at;
     size_t length;
 };
 
-/* The next word behind *rest; 0 at the end. */
+/* The next word after *rest; 0 at the end. */
 static int next_word(struct span *word, const char **rest)
 {
     const char *p = *rest + strspn(*rest, " ");
@@ -65,14 +65,14 @@ const char *command_value(char *const *words, int count, const char *option)
     return NULL;
 }
 
-/* The words but --shard and its value; those of models, text and adapter as well unless `with_input`. */
+/* The words except --shard and its value; also models, text, adapter unless `with_input`. */
 static char *copy_words(const char *command, int with_input, struct error *e)
 {
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
     struct span word;
-    int number = 0, is_input = 1; /* models stand in front of all options, what is read behind them */
+    int number = 0, is_input = 1; /* models precede all options, and the text follows them */
     int failed;
 
     while (f && next_word(&word, &command)) {

@@ -1,20 +1,20 @@
-/* The command that a result records, taken apart. */
+/* Parsing the command recorded in a result. */
 #ifndef REACH_RUN_MERGE_COMMAND_H
 #define REACH_RUN_MERGE_COMMAND_H
 
 #include "io/error.h"
 
-/* The words of a command as they were before they were quoted; *words and what they point to are one block, which the caller
+/* The words of a command without their quoting; *words and the words are one block, which caller
  * frees. */
 int command_words(char ***words, int *count, const char *command, struct error *e) MUST_USE;
 
-/* The word behind `option`, or NULL. */
+/* The word after `option`, or NULL. */
 const char *command_value(char *const *words, int count, const char *option);
 
-/* What is left of a shard's command for the run that was divided: all but --shard. NULL with *e without memory; the caller frees,
- * also below. */
+/* A shard's command without --shard, as for the undivided run. NULL with *e when memory runs out;
+ * caller frees, also below. */
 char *command_of_run(const char *command, struct error *e);
-/* The options that can change a number alone: without models, text and --shard. */
+/* Only the options that can change a number: without models, text and --shard. */
 char *command_options(const char *command, struct error *e);
 
 #endif

@@ -1,11 +1,11 @@
-/* Whether two shards are of one run. */
+/* Checks that two shards belong to one run. */
 #include "run/merge/command.h"
 #include "run/merge/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Attributes in which shards of one run differ. */
+/* Attributes that may differ between shards of one run. */
 static int may_differ(const char *name)
 {
     static const char *const names[] = {"path",  "adapter",     "segments",           "excluded",
@@ -21,7 +21,7 @@ static int may_differ(const char *name)
 static int compare_attributes(const struct shard *a, const struct shard *b, const char *model, const struct result_field *x,
                               const struct result_field *y, struct error *e)
 {
-    static const char *const causes[] = {"digest", "tokens_digest"}; /* of most other differences, so they are named first */
+    static const char *const causes[] = {"digest", "tokens_digest"}; /* causes of others, named first */
     enum { CAUSES = sizeof causes / sizeof *causes };
 
     for (size_t i = 0; i < CAUSES + x->attribute_count; i++) {

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the run was ---- */
+/* ---- the run's description ---- */
 
-/* Whether the models and layers are those of the command, which the result will record; *by_layer is what it says of layers. */
+/* Checks that models and layers are those of the command that the result will record; *by_layer is
+ * its option for layers. */
 static int check_command(const struct result *r, const char *path, int *by_layer, struct error *e)
 {
     struct text_list texts = {0};
@@ -49,7 +50,7 @@ static int check_command(const struct result *r, const char *path, int *by_layer
     return rc;
 }
 
-/* The texts of the first shard that are not those of the run. */
+/* The texts of the first shard that are not the run's. */
 static int rename_run(struct result *out, struct error *e)
 {
     char *command = command_of_run(out->command, e), *version = strdup(REACH_VERSION);
@@ -67,7 +68,7 @@ static int rename_run(struct result *out, struct error *e)
     return 0;
 }
 
-/* Room for all segments of the run; the attributes are written anew. */
+/* Allocates all segments of the run; the attributes are made again. */
 static int lay_out(struct result_model *m, int completeness, struct error *e)
 {
     size_t ids;
@@ -90,7 +91,7 @@ static int lay_out(struct result_model *m, int completeness, struct error *e)
 
 /* ---- the data ---- */
 
-/* Each segment is usable or not as its shard found it: other numbers stand there now, or none. */
+/* A segment's usability must be as its shard found it, or numbers have been changed or lost. */
 static int check_segments(const struct shard *s, const struct result_model *m, const struct result_field *f, struct error *e)
 {
     size_t n = f->positions;
@@ -142,7 +143,7 @@ static int join_attention(struct result_model *out, const struct shard *s, const
     return 0;
 }
 
-/* Ids and texts, which the result has where all shards have them. */
+/* Ids and texts, which the result has if all shards have them. */
 static int join_tokens(struct result_model *out, const struct result_model *m, size_t first, struct error *e)
 {
     size_t length = out->fields[0].target;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The result must not take the place of a shard. */
+/* The result must not replace a shard. */
 static int check_places(const struct merge_request *q, struct error *e)
 {
     struct stat to, from;
@@ -21,11 +21,11 @@ static int check_places(const struct merge_request *q, struct error *e)
     return 0;
 }
 
-/* Nothing that is in the folder may be lost unless --force says so; what an unfinished run left there would be gone on with over
- * these results. */
+/* Nothing in the folder may be lost unless --force is given; a journal left by an unfinished run
+ * would be resumed over these results. */
 static int clear_place(const struct merge_request *q, struct error *e)
 {
-    static const char *const parts[] = {"erf.part", "erf.part.attention"}; /* the latter of reach 0.1.0 */
+    static const char *const parts[] = {"erf.part", "erf.part.attention"}; /* the latter from reach 0.1.0 */
 
     if (!q->force && erf_results_exist(q->folder, e))
         return -1;

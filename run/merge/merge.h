@@ -1,4 +1,4 @@
-/* One result of all shards of a run. */
+/* Merging all shards of a run into one result. */
 #ifndef REACH_RUN_MERGE_MERGE_H
 #define REACH_RUN_MERGE_MERGE_H
 
@@ -9,12 +9,12 @@
 struct merge_request {
     struct text_list folders; /* of the shards */
     const char *folder, *formats; /* of the result */
-    int force, quiet, wide; /* the latter two: of whoever prints */
+    int force, quiet, wide; /* the latter two: for printing only */
     struct progress *progress;
 };
 
-/* Joins the shards, reduces them and writes the files of the result that one run would have written, byte for byte; *out is it.
- * The caller frees it with result_free, also after a failure. */
+/* Joins the shards, reduces them and writes the files of the result, byte for byte as one run would
+ * have written them; *out is the result. Caller frees it with result_free, also on failure. */
 int merge_run(struct result *out, const struct merge_request *q, struct error *e) MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening shards: is each there? */
+/* Opening shards, and checking that all exist. */
 #include "run/merge/shards.h"
 
 #include "run/erf/shard.h"
@@ -10,7 +10,7 @@
 
 enum { MISSING_SHOWN = 8 };
 
-/* Whether it is a shard, and holds the segments which that one has. */
+/* Checks that it is a shard, with the right segments. */
 static int check_number(const struct shard *s, struct error *e)
 {
     const struct result *r = &s->heads;
@@ -52,7 +52,7 @@ static int by_number(const void *a, const void *b)
     return (x->heads.shard > y->heads.shard) - (x->heads.shard < y->heads.shard);
 }
 
-/* Sorted shards, which are all of one run: is each there? */
+/* Checks sorted shards of one run for gaps. */
 static int check_all(const struct shard *s, int count, struct error *e)
 {
     char missing[MISSING_SHOWN * 24 + 8] = "";

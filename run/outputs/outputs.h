@@ -1,4 +1,4 @@
-/* All CSV files that are written, by their tables of columns. */
+/* All CSV files that reach writes, by their tables of columns. */
 #ifndef REACH_RUN_OUTPUTS_OUTPUTS_H
 #define REACH_RUN_OUTPUTS_OUTPUTS_H
 

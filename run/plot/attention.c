@@ -18,7 +18,7 @@ struct table {
     int column[HEADS_COLUMNS];
 };
 
-/* A whole number of at least `least`; an empty cell of a layer or head is refused, another one is 0. */
+/* A whole number of at least `least`; an empty cell is refused for a layer or head, else 0. */
 static int whole(const struct table *t, size_t row, int column, double least, size_t *out, struct error *e)
 {
     double most = column < HEADS_EPSILON ? LARGEST : 0x1p53, value;
@@ -32,7 +32,7 @@ static int whole(const struct table *t, size_t row, int column, double least, si
     return 0;
 }
 
-/* The epsilon of the table that is nearest to 1 - threshold; NaN without rows. */
+/* The table's epsilon nearest to 1 - threshold; NaN without rows. */
 static double nearest_epsilon(const struct table *t, double threshold)
 {
     double best = NAN;
@@ -46,7 +46,7 @@ static double nearest_epsilon(const struct table *t, double threshold)
     return best;
 }
 
-/* Rows of one model from `first` to `last` at the epsilon, as a model of a result. */
+/* Rows of one model from `first` to `last` at the epsilon, as a result's model. */
 static int add_model(struct result *out, const struct table *t, size_t first, size_t last, double epsilon, struct error *e)
 {
     struct result_model *grown = reallocarray(out->models, out->model_count + 1, sizeof *grown), *m;
@@ -84,8 +84,8 @@ static int add_model(struct result *out, const struct table *t, size_t first, si
     return 0;
 }
 
-/* All models of a table, each at the epsilon that the figure is of: that of the first table. `labels` [model_count] grows, too:
- * names are borrowed from the table. */
+/* All models of a table, each at the figure's epsilon: that of the first table. Also extends
+ * `labels` [model_count]; names are borrowed from the table. */
 static int add_table(struct result *out, const char ***labels, const struct plot_run *r, const struct report *report,
                      double threshold, struct error *e)
 {
@@ -134,7 +134,7 @@ static int draw(const struct plot_run *r, const char *stem, double threshold,
         rc = fail(e, "out of memory for the names");
     if (rc == 0)
         rc = plot_names(r, stem, labels, keep, all.model_count, e);
-    for (size_t i = 0; rc == 0 && i < all.model_count; i++) { /* those that are left out go to the end */
+    for (size_t i = 0; rc == 0 && i < all.model_count; i++) { /* those left out go to the end */
         struct result_model m = all.models[i];
 
         if (!keep[i])

@@ -86,7 +86,7 @@ static int add_table(struct biases *b, const struct report *report, struct error
     return 0;
 }
 
-/* As many of `count` as `most`, spread over all; of --only all that there is room for. */
+/* At most `most` of `count`, evenly spread; with --only as many as there is room for. */
 static size_t choose(struct matrix_bias *drawn, const struct matrix_bias *from, size_t count, size_t most)
 {
     size_t shown = count < most ? count : most;

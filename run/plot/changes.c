@@ -15,7 +15,7 @@ struct target {
     double row, position, nll;
 };
 
-/* The targets of a model at a context, by row and position. */
+/* A model's targets at a context, by row and position. */
 struct targets {
     struct target *at; /* owned */
     size_t count;
@@ -54,7 +54,7 @@ static int collect(struct targets *out, const struct report *t, const int *colum
     return 0;
 }
 
-/* The change of a point from the targets at the reference, over those that both have. */
+/* The change of a point relative to the reference, over the targets that both have. */
 static int compare(struct ppl_point *p, const struct targets *here, const struct targets *there, struct error *e)
 {
     size_t most = here->count < there->count ? here->count : there->count, count = 0;

@@ -1,11 +1,11 @@
-/* Which figures there are, and what options each of them takes. */
+/* The available figures, and the options of each. */
 #include "run/plot/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Curves make figures of their own where no table was named. */
+/* Curves make separate figures if no table was named. */
 static int has_curves(const struct plot_run *r)
 {
     return r->curve_count > 0 && !r->named;
@@ -85,7 +85,7 @@ static const struct plot_figure figures[] = {
 enum { FIGURES = sizeof figures / sizeof *figures };
 _Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes this many");
 
-/* Every name of --figure must be one that there is. */
+/* Every name of --figure must exist. */
 static int check_names(const struct plot_run *r, const char *names, struct error *e)
 {
     for (const char *p = names;; p++) {
@@ -107,8 +107,8 @@ static int check_names(const struct plot_run *r, const char *names, struct error
     }
 }
 
-/* Sets the training length of the curves that lack one; what says its own is not overruled. `marked`: 1 if a figure marks the
- * length that is given, whatever the curves say. */
+/* Sets the training length of the curves that lack one; a curve's own is kept. `marked`: 1 if a
+ * figure marks the given length, whatever the curves say. */
 static int set_lengths(struct plot_run *r, int marked, struct error *e)
 {
     size_t lacking = 0;

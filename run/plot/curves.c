@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more curve of n positions; NULL on failure. The three arrays lie in one block, c first. */
+/* Adds a curve of n positions; NULL on failure. The three arrays are one block, c first. */
 static double *add_curve(struct plot_run *r, const char *label, const char *path, size_t n, struct error *e)
 {
     struct plot_curve *curves = reallocarray(r->curves, r->curve_count + 1, sizeof *curves);
@@ -27,7 +27,7 @@ static double *add_curve(struct plot_run *r, const char *label, const char *path
     return c;
 }
 
-/* The result is kept, for its layers and targets. */
+/* The result is kept for its layers and targets. */
 static struct result *open_result(struct plot_run *r, const char *path, struct error *e)
 {
     struct result **grown = reallocarray(r->results, r->result_count + 1, sizeof *grown), *result = calloc(1, sizeof *result);
@@ -87,7 +87,7 @@ static int share_cell(const struct report *report, size_t row, int column, doubl
     return 0;
 }
 
-/* 1 if the curve from row `first` on is of another layer or target than that of the same model from row `main` on. */
+/* 1 if the curve from row `first` has another layer or target than the model's from row `main`. */
 static int is_other_field(const struct report *report, size_t main, size_t first)
 {
     int target = csv_column(&report->table, "target"), layer = csv_column(&report->table, "layer");
@@ -98,7 +98,7 @@ static int is_other_field(const struct report *report, size_t main, size_t first
 
 enum { COLUMN_MODEL, COLUMN_POSITION, COLUMN_C, COLUMN_LO, COLUMN_HI, COLUMN_COUNT };
 
-/* The row behind those of the curve that begins at row `first`: one model, positions 1, 2, ... 0 with *e. */
+/* The row after the curve that begins at row `first`: one model, positions 1, 2, ... 0 with *e. */
 static size_t find_end(const struct report *report, const int *column, size_t first, struct error *e)
 {
     const char *name = report_cell(report, first, column[COLUMN_MODEL]);
@@ -136,7 +136,7 @@ static int add_table(struct plot_run *r, const struct report *report, struct err
         if (!last)
             return -1;
         if (before && strcmp(before, name) == 0 && is_other_field(report, main, first))
-            continue; /* layers and shorter targets have figures of their own */
+            continue; /* layers and shorter targets have separate figures */
         main = first; /* of its model */
         n = last - first;
         c = add_curve(r, name, report->path, n, e);
@@ -155,7 +155,7 @@ int plot_add_curves(struct plot_run *r, const struct report *report, struct erro
     return report->kind == REPORT_ERF ? add_h5(r, report, e) : add_table(r, report, e);
 }
 
-/* The last part of the folder that PATH lies in; PATH itself where it has none. *length is its length. */
+/* The last part of the folder of PATH; PATH itself if it has none. *length is its length. */
 static const char *folder_of(const char *path, size_t *length)
 {
     const char *end = strrchr(path, '/'), *start;

@@ -17,14 +17,14 @@ struct lines {
     size_t count;
 };
 
-/* A bound of a field: its digits, or from its logarithm where these are too many; NaN: there is none that a picture shows. */
+/* A bound of a field: its digits, or if too many from its logarithm; NaN: not drawable. */
 static double bound(const char *digits, const char *logarithm)
 {
     double value = *digits ? strtod(digits, NULL) : *logarithm ? pow(10, strtod(logarithm, NULL)) : NAN;
     return value >= 1 && value < 1e290 ? value : NAN;
 }
 
-/* The head that stands for a name: `all`, or the last one. */
+/* The head used for a name: `all`, or the last one. */
 static const char *head_of(const struct report *t, const int column[COLUMNS], const char *name)
 {
     const char *head = "";

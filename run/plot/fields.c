@@ -1,4 +1,4 @@
-/* Theoretical beside measured fields. */
+/* Theoretical and measured fields. */
 #include "run/plot/plot.h"
 
 #include "analyze/curve.h"
@@ -60,7 +60,7 @@ static const char *cell(const struct trf_table *t, size_t row, int column)
     return report_cell(t->report, row, t->column[column]);
 }
 
-/* The epsilon of the table that is nearest to `wanted`; NaN without any. */
+/* The table's epsilon nearest to `wanted`; NaN without any. */
 static double nearest_epsilon(const struct trf_table *t, double wanted)
 {
     double best = NAN;
@@ -74,7 +74,7 @@ static double nearest_epsilon(const struct trf_table *t, double wanted)
     return best;
 }
 
-/* 1 if the rows of this name have a row for all heads, which is taken then; else the largest head counts. */
+/* 1 if this name has a row for all heads, which is then used; else the largest head. */
 static int has_all_heads(const struct trf_table *t, const char *name)
 {
     for (size_t row = 0; row < t->report->table.rows; row++)
@@ -83,7 +83,7 @@ static int has_all_heads(const struct trf_table *t, const char *name)
     return 0;
 }
 
-/* Upper end of a row's field; +inf where the series does not converge, 0 where there is none. */
+/* Upper end of a row's field; +inf if the series does not converge, 0 if there is none. */
 static double field_of_row(const struct trf_table *t, size_t row)
 {
     const char *digits = cell(t, row, COLUMN_TRF_HI), *logarithm = cell(t, row, COLUMN_LOG10_TRF_HI);
@@ -139,7 +139,7 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     field->saturated = c->saturated;
     field->train_length = c->train_length;
     field->cone = c->cone;
-    /* a higher curve reaches the threshold with fewer tokens */
+    /* a higher curve reaches the threshold sooner */
     field->erf_lo = c->c_hi ? (double)curve_erf(c->c_hi, c->positions, threshold) : field->erf;
     field->erf_hi = c->c_lo ? (double)curve_erf(c->c_lo, c->positions, threshold) : field->erf;
     return 0;

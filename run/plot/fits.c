@@ -1,4 +1,4 @@
-/* The figure of tables of fits, fit.csv: the fitted curves, for the points are not in it. */
+/* The figure of tables of fits, fit.csv: only the fitted curves, since it has no points. */
 #include "run/plot/plot.h"
 
 #include "analyze/fit.h"
@@ -54,7 +54,7 @@ static int read_result(struct fit_result *out, const struct fit_form *form, cons
     return 0;
 }
 
-/* "y = a + b*ln(1+t), a = -0.794, ...", as `reach fit` has it. */
+/* "y = a + b*ln(1+t), a = -0.794, ...", as in `reach fit`. */
 static char *curve_text(const struct table *t, size_t first, const struct fit_result *result)
 {
     char *text = NULL;
@@ -96,7 +96,7 @@ static int add_fit(struct fit_figure *out, const struct table *t, size_t first, 
         report_number(t->report, first, t->column[FIT_FIRST], 0, 0, &from, e) != 0 ||
         report_number(t->report, first, t->column[FIT_LAST], from, from, &to, e) != 0)
         goto end;
-    for (size_t k = 0; k < POINTS; k++) { /* dense at the beginning, where a logarithmic axis shows it */
+    for (size_t k = 0; k < POINTS; k++) { /* dense at the start, for a logarithmic axis */
         values[k] = exp(log1p(from) + (log1p(to) - log1p(from)) * (double)k / (POINTS - 1)) - 1;
         values[POINTS + k] = fit_evaluate(&form, &result, values[k]);
     }

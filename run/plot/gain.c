@@ -9,12 +9,12 @@
 enum { MODEL, PROTOCOL, CONTEXT, WITHIN, ENOUGH, COLUMNS };
 static const char *const names[COLUMNS] = {"model", "protocol", "context", "within", "enough"};
 
-/* Room for the lines of all tables, at most one a row. */
+/* Memory for the lines of all tables, at most one per row. */
 struct lines {
     struct gain_line *line;
     struct gain_point *point; /* of all lines, one after the other */
     size_t count, points;
-    double within; /* of all tables alike; 0: none yet */
+    double within; /* the same in all tables; 0: none yet */
 };
 
 static int add_table(struct lines *all, const struct report *t, int train_length, struct error *e)

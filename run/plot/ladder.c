@@ -22,7 +22,7 @@ enum {
 static const char *const ladder_columns[LADDER_COLUMNS] = {"model",  "threshold", "erf",    "erf_lo",
                                                            "erf_hi", "saturated", "target", "layer"};
 
-/* A table and where its columns are. */
+/* A table and the indices of its columns. */
 struct table {
     const struct report *report;
     int column[LADDER_COLUMNS];
@@ -96,7 +96,8 @@ static struct ladder_row *add_row(struct ladder_data *d, const char *label, stru
     return &grown[d->count++];
 }
 
-/* Rows of one table: those of a model's first target and layer, which are the largest segment's and the embedding's. */
+/* Rows of one table: those of a model's first target and layer: the whole segment at the
+ * embeddings. */
 static int add_ladder(struct ladder_data *d, const struct table *t, struct error *e)
 {
     struct ladder_row *row = NULL;

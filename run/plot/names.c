@@ -19,7 +19,7 @@ static int fail_name(const char *option, const char *stem, const char *name, siz
                 count > NAMES_TOLD ? ", ..." : "");
 }
 
-/* Marks the name in `keep`; how many there are. */
+/* Marks the name in `keep`; returns how many match. */
 static size_t mark(unsigned char *keep, const char **labels, size_t count, const char *name, size_t length)
 {
     size_t found = 0;
@@ -30,7 +30,7 @@ static size_t mark(unsigned char *keep, const char **labels, size_t count, const
     return found;
 }
 
-/* A value of --only: one name, which may have commas, or several. */
+/* A value of --only: one name, possibly with commas, or several. */
 static int mark_list(unsigned char *keep, const char *list, const char *stem, const char **labels, size_t count, struct error *e)
 {
     if (mark(keep, labels, count, list, strlen(list)))

@@ -1,4 +1,4 @@
-/* What RESULTs are. */
+/* Opening RESULTs. */
 #include "run/plot/plot.h"
 
 #include "run/results.h"
@@ -13,7 +13,7 @@ static int is_curves(const struct report *report)
     return report->kind == REPORT_ERF || report->kind == REPORT_CURVES;
 }
 
-/* Curves are taken out of a result at once; a table is kept. */
+/* Takes the curves out of a result at once; keeps a table. */
 static int add_report(struct plot_run *r, struct report *report, int in_folder, struct error *e)
 {
     struct plot_table *grown;
@@ -35,7 +35,7 @@ static int add_report(struct plot_run *r, struct report *report, int in_folder, 
     return 0;
 }
 
-/* The tables in a folder; its curves, too, where it has some. */
+/* The tables in a folder, and its curves, if any. */
 static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 {
     static const char *const names[] = {"erf.h5",  "curve.csv",     "ppl.csv",  "gain.csv", "validation.csv",
@@ -48,7 +48,7 @@ static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 
         if (!path)
             return -1;
-        if (access(path, F_OK) == 0 && !(i == 1 && found)) { /* erf.h5 has what curve.csv has */
+        if (access(path, F_OK) == 0 && !(i == 1 && found)) { /* erf.h5 includes curve.csv */
             rc = report_open(&report, path, e) != 0 ? -1 : add_report(r, &report, 1, e);
             found = 1;
         }

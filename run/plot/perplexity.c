@@ -11,7 +11,7 @@
 enum { PPL_MODEL, PPL_PROTOCOL, PPL_CONTEXT, PPL_NLL, PPL_ERROR, PPL_WINDOW, PPL_COLUMNS };
 static const char *const ppl_columns[PPL_COLUMNS] = {"model", "protocol", "context", "nll", "std_error", "window"};
 
-/* A table and where its columns are. */
+/* A table and the indices of its columns. */
 struct table {
     const struct report *report;
     int column[PPL_COLUMNS];
@@ -60,7 +60,7 @@ static struct ppl_line *line_of(struct ppl_data *d, const char *model, const cha
     return &lines[d->count++];
 }
 
-/* Keeps the points in ascending order of context. */
+/* Sorts the points by context. */
 static int add_point(struct ppl_line *line, struct ppl_point p, struct error *e)
 {
     struct ppl_point *points = reallocarray((struct ppl_point *)line->points, line->count + 1, sizeof *points);
@@ -86,7 +86,7 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
             number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 || number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
             return -1;
         int cached = strcmp(cell(t, i, PPL_PROTOCOL), "cached") ==
-                     0; /* one pass over a whole text: the window is what bounds the context */
+                     0; /* one pass over a whole text: the window bounds the context */
         if ((cached || p.context == 0) && number_cell(t, i, PPL_WINDOW, 1, p.context, &p.context, e) != 0)
             return -1;
         if (p.context > 0 && add_point(line, p, e) != 0)
@@ -95,7 +95,7 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
     return 0;
 }
 
-/* With several protocols, each line says its own. */
+/* With several protocols, each line names its own. */
 static int name_protocols(struct ppl_data *d, const char **title, const char **axis, struct error *e)
 {
     int several = 0, cached = 0;

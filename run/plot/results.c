@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of the models that are drawn, with the fields at one threshold; what the copies point to is the results'. */
+/* Copies of the drawn models, with fields at one threshold; their pointers are to the results. */
 struct drawn {
     struct result result;
     const char **labels;
     unsigned char *keep;
 };
 
-/* The field of a curve, and its interval from its band: a higher curve reaches the threshold with fewer tokens. */
+/* The field of a curve, and its interval from its band: a higher curve reaches the threshold
+ * sooner. */
 static struct erf_row row_of(const struct result_field *f, double threshold)
 {
     const struct erf_summary *u = &f->summary;
@@ -28,7 +29,7 @@ static struct erf_row row_of(const struct result_field *f, double threshold)
     return row;
 }
 
-/* Cut where a character begins. */
+/* Cut at a whole character. */
 void plot_set_name(struct result_model *m, const char *label)
 {
     size_t length = strlen(label);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tables that were named stand alone: of one kind, and beside curves theoretical fields alone. */
+/* Named tables are drawn without curves and only one kind at a time, except theoretical fields. */
 static int check_named(const struct plot_run *r, struct error *e)
 {
     const struct plot_table *first = NULL;
@@ -35,7 +35,7 @@ static int check_named(const struct plot_run *r, struct error *e)
     return 0;
 }
 
-/* The options of the figures, as figures take them. */
+/* The options as figures take them. */
 static int make_style(struct plot_run *r, struct error *e)
 {
     const struct plot_options *o = r->options;
@@ -59,7 +59,7 @@ static int make_style(struct plot_run *r, struct error *e)
     return 0;
 }
 
-/* None of the scripts may be there. */
+/* None of the scripts may exist. */
 static int check_new(const struct plot_run *r, struct error *e)
 {
     for (size_t i = 0; i < r->figure_count; i++) {
@@ -78,8 +78,8 @@ static int check_new(const struct plot_run *r, struct error *e)
     return 0;
 }
 
-/* Draws figure after figure; where gnuplot has failed the others are tried as well. Returns -1, or the worst of what drawing
- * returns, with its message. */
+/* Draws figure after figure, and continues if gnuplot fails. Returns -1, or the worst result of
+ * drawing, with its message. */
 static int draw(const struct plot_run *r, const char *const *comments, struct error *e)
 {
     double threshold = r->options->threshold > 0              ? r->options->threshold

@@ -1,4 +1,4 @@
-/* Curves over the steps of a training. */
+/* Curves over the steps of a training run. */
 #include "run/plot/plot.h"
 
 #include "plots/steps.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind "step", "checkpoint", "ckpt" or "iter" in a label, as in step-1000 or run/checkpoint_500; NaN: none. */
+/* The number after "step", "checkpoint", "ckpt" or "iter" in a label, such as step-1000 or
+ * run/checkpoint_500; NaN: none. */
 static double step_of(const char *label)
 {
     static const char *const words[] = {"step", "checkpoint", "ckpt", "iter"};

@@ -10,7 +10,7 @@
 enum { MODEL, CHANGE, TOKENS, SIZE, SIZE_LO, SIZE_HI, GRADIENT, WITHIN, COLUMNS };
 static const char *const names[COLUMNS] = {"model", "change", "tokens", "size", "size_lo", "size_hi", "gradient", "within"};
 
-/* Room for the lines of all tables, at most one a row. */
+/* Memory for the lines of all tables, at most one per row. */
 struct lines {
     struct validation_line *line;
     struct validation_point *point; /* of all lines, one after the other */
@@ -21,7 +21,7 @@ struct lines {
 static int add_table(struct lines *all, const struct report *t, int train_length, struct error *e)
 {
     int column[COLUMNS];
-    const char *model = NULL; /* of the line that goes on */
+    const char *model = NULL; /* of the current line */
 
     if (report_columns(t, names, COLUMNS, "validation.csv of `reach erf --validate`", column, e) != 0)
         return -1;

@@ -1,4 +1,4 @@
-/* Why a log p is not finite. */
+/* Finds why a log p is not finite. */
 #include "run/ppl/score.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* `reach ppl --gain`: whether more context pays, and how much of it each target needs. */
+/* `reach ppl --gain`: whether more context helps, and how much of it each target needs. */
 #include "run/ppl/ppl.h"
 
 #include "plots/gain.h"

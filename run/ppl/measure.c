@@ -49,7 +49,7 @@ static int check_ids(const struct ppl_model *m, struct error *e)
     return 0;
 }
 
-/* What the protocol needs of the tokens: segments for the longest context, or streams of at least one window. */
+/* The protocol's input: segments for the longest context, or streams of at least one window. */
 static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
@@ -126,22 +126,22 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
         model_tell_length(m->decoder, m->results[r->result_count - 1].context, r->progress);
         model_text_tell(&m->text, m->argument->name, r->progress);
         for (size_t j = 0; j < r->result_count;
-             j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
+             j++) /* refuses before measuring what does not fit; the last context is the longest */
             if (score_estimate(&m->plan, r, m, &m->results[j], e) != 0)
                 return -1;
     }
     return 0;
 }
 
-/* 1 if a model scores the same targets as another, the other's tokens being its own, divided alike, with the same
- * token before them. */
+/* 1 if two models score the same targets: tokens of their own, divided the same way, after the same
+ * token. */
 static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
 {
     return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.bounds.begins == b->text.bounds.begins &&
            a->text.bounds.boundary == b->text.bounds.boundary;
 }
 
-/* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */
+/* All models at context number `which`; keeps the first model's NLLs for comparisons. */
 static int measure_context(struct ppl_run *r, size_t which, double *const room[2], struct error *e)
 {
     const double *first = NULL;
@@ -167,8 +167,8 @@ static int measure_context(struct ppl_run *r, size_t which, double *const room[2
     return 0;
 }
 
-/* Room for the log p of all targets: of the first model and one of the others at one context, with --gain of all at all contexts.
- */
+/* Memory for log p of all targets: of the first model and another one at one context, with --gain
+ * of all at all contexts. */
 static int make_room(struct ppl_run *r, double *room[2], struct error *e)
 {
     size_t targets = 0, bytes, kept = 0;

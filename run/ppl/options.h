@@ -1,4 +1,4 @@
-/* What `reach ppl` is asked for. */
+/* The options of `reach ppl`. */
 #ifndef REACH_RUN_PPL_OPTIONS_H
 #define REACH_RUN_PPL_OPTIONS_H
 
@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which inputs see which targets ([A] section 3.4 and appendix B; [B] "Sliding window attention"). */
+/* Which inputs each target sees ([A] section 3.4 and appendix B; [B] "Sliding window
+ * attention"). */
 enum protocol { PROTOCOL_LAST, PROTOCOL_NONOVERLAPPING, PROTOCOL_SLIDING, PROTOCOL_CACHED, PROTOCOLS };
 
 extern const char *const protocol_names[]; /* ended by NULL */
@@ -25,14 +26,14 @@ struct ppl_options {
     size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */
     size_t context_count;
     size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
-    size_t segments; /* of last, at most; 0: another protocol */
-    long train_length; /* 0: as the checkpoint says */
+    size_t segments; /* for last, at most; 0: another protocol */
+    long train_length; /* 0: as in the checkpoint */
     const char *formats;
     struct machine_options machine;
     struct encoding_options encoding;
-    int gain; /* whether more context pays */
-    double gain_within; /* nats above the NLL at the longest context that are enough */
-    int strict, force, quiet, timing, wide; /* wide: of whoever prints */
+    int gain; /* 1: measure the gain of more context */
+    double gain_within; /* nats above the NLL at the longest context that count as enough */
+    int strict, force, quiet, timing, wide; /* wide: for printing only */
 };
 
 #endif

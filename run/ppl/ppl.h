@@ -1,4 +1,4 @@
-/* Perplexity by four protocols: what `reach ppl` measures and writes. */
+/* Perplexity by four protocols: the work of `reach ppl`. */
 #ifndef REACH_RUN_PPL_PPL_H
 #define REACH_RUN_PPL_PPL_H
 
@@ -16,24 +16,24 @@
 
 /* One model at one context. */
 struct ppl_result {
-    size_t context, stride; /* inputs; stride 0: none was given, or not of this protocol */
+    size_t context, stride; /* inputs; stride 0: not given, or not of this protocol */
     struct perplexity perplexity;
     double seconds; /* of the forward passes */
-    int paired; /* 1: `difference` to the first model is there */
+    int paired; /* 1: `difference` to the first model is set */
     struct perplexity_difference difference;
     struct perplexity_difference gain, rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
                                               * and that here minus that at the longest */
-    struct perplexity_difference change; /* of --gain: NLL here minus that at the model's reference */
-    double needed, enough; /* shares of the targets: this is the shortest context that is enough; it is enough */
+    struct perplexity_difference change; /* for --gain: NLL minus that at the model's reference */
+    double needed, enough; /* shares of targets: this is the shortest context that is enough; it is enough */
 };
 
-/* Tokens that are scored one after the other: no window reaches beyond them. */
+/* A sequence of scored tokens: no window extends beyond it. */
 struct ppl_stream {
     const int32_t *ids; /* [length]; borrowed */
-    size_t length; /* with the beginning-of-text token, where there is one */
+    size_t length; /* with the beginning-of-text token, if any */
     size_t target; /* place of its first target, ids[1], among all targets of the model */
     size_t row; /* of a table, from 1; 0: of a stream */
-    size_t position; /* of ids[0] in the stream or row, from 1; the beginning-of-text token stands before the first */
+    size_t position; /* of ids[0] in the stream or row, from 1; after any beginning-of-text token */
 };
 
 struct ppl_model {
@@ -41,19 +41,19 @@ struct ppl_model {
     struct decoder *decoder;
     struct model_text text;
     const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
-    struct ppl_stream *streams; /* [stream_count], of all protocols but last; owned */
+    struct ppl_stream *streams; /* [stream_count], for all protocols except last; owned */
     size_t stream_count;
-    struct documents documents; /* of --boundary */
-    int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: they have none */
+    struct documents documents; /* for --boundary */
+    int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: without */
     char tokens_digest[33];
-    struct token_texts pieces; /* of --per-token: the texts of its ids */
-    struct segments segments; /* of last, for the longest context; owned */
+    struct token_texts pieces; /* for --per-token: the texts of its ids */
+    struct segments segments; /* for last, at the longest context; owned */
     int train_length; /* 0: unknown */
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
     struct memory_plan plan; /* at the longest context */
     struct ppl_result *results; /* [result_count of the run]; owned */
-    size_t reference; /* of --gain: the result at L_tr, else at the longest context below it, else at the shortest */
-    double *nll; /* of --gain, while measuring: [result_count, targets]; owned */
+    size_t reference; /* for --gain: the result at L_tr, else at the next shorter context, else the shortest */
+    double *nll; /* for --gain, while measuring: [result_count, targets]; owned */
 };
 
 struct ppl_run {
@@ -63,41 +63,42 @@ struct ppl_run {
     struct ppl_model *models;
     size_t count;
     struct run_text text;
-    size_t result_count; /* of each model: contexts, or 1 */
-    const char *command; /* as it is recorded; borrowed */
+    size_t result_count; /* for each model: contexts, or 1 */
+    const char *command; /* as recorded; borrowed */
     struct kernels *kernels;
-    struct csv *per_token; /* while measuring; NULL: not wanted */
+    struct csv *per_token; /* while measuring; NULL: not requested */
 };
 
-/* All of it: opens, measures, reduces and writes; the folder is checked before the work. The run has its options, progress,
- * arguments with their count, and command; the caller frees it, also when it fails. */
+/* The whole run: opens, measures, reduces and writes; the folder is checked before the work. The
+ * caller sets options, progress, arguments, count and command, and frees the run, also on
+ * failure. */
 int ppl_run(struct ppl_run *r, struct error *e) MUST_USE;
 void ppl_run_free(struct ppl_run *r);
 
-/* The steps of ppl_run. Opens models and text; everything that can be refused before the work is refused here. */
+/* The steps of ppl_run. Opens models and text; makes all checks possible before the work. */
 int ppl_prepare(struct ppl_run *r, struct error *e) MUST_USE;
 /* Scores all targets of all models and contexts, and reduces them. */
 int ppl_measure(struct ppl_run *r, struct error *e) MUST_USE;
 
-/* The streams of a model whose tokens are taken, of documents those of `needed` tokens; their targets in all; the one that holds
- * a target. */
+/* Makes the streams of a model from its tokens (of documents, those with `needed` tokens); the
+ * number of their targets; the stream of a target. */
 int ppl_streams(struct ppl_model *m, size_t needed, struct error *e) MUST_USE;
 size_t ppl_stream_targets(const struct ppl_model *m);
 const struct ppl_stream *ppl_stream_of(const struct ppl_model *m, size_t target);
 
-/* What readers must know of the segments, as one line; empty: nothing. The caller frees; NULL when memory runs out. */
+/* A note on the segments for readers, one line; empty: none. Caller frees; NULL: out of memory. */
 char *ppl_note(const struct ppl_run *r);
 
-/* The file of --per-token: begins it (what is there already is refused), adds the targets of a model at a context, and ends it:
- * kept or not. Without the option nothing is done. */
+/* The file of --per-token: opens it (an existing file is refused), adds the targets of a model at a
+ * context, and closes it, kept or removed. Without the option they do nothing. */
 int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
 int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll,
                    struct error *e) MUST_USE;
 int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
 
-/* gain.c, of --gain. Reduces nll[contexts, targets] of a model, whose results have their contexts. */
+/* gain.c, for --gain. Reduces nll[contexts, targets] of a model whose results have contexts. */
 void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets, double within);
-/* The least context that is enough for a share `p` of the targets. */
+/* The smallest context that is enough for a share `p` of the targets. */
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
 /* gain.csv, and gain.gp with its pictures. */
 int ppl_gain_write(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;

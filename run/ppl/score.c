@@ -11,13 +11,13 @@
 
 enum { CARRY_MAX = 1 << 30 /* positions; more than any window */ };
 
-/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.score.outputs or, at the end
- * of a stream, fewer. */
+/* Windows for one engine: all have engine.positions inputs, and engine.score.outputs targets or, at
+ * the end of a stream, fewer. */
 struct pass {
     struct engine_request engine;
-    size_t windows; /* of all streams, or segments; of cached, the pieces */
+    size_t windows; /* of all streams, or segments; for cached, pieces */
     size_t number; /* from 1; 0: none yet */
-    size_t rest; /* of nonoverlapping, behind the first pass: the inputs of its windows, the last of the streams */
+    size_t rest; /* nonoverlapping, later passes: inputs of the streams' last windows */
 };
 
 size_t score_longest(const struct ppl_model *m)
@@ -34,7 +34,7 @@ size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
     return r->options->protocol == PROTOCOL_LAST ? m->segments.count : ppl_stream_targets(m);
 }
 
-/* The windows of a stream that belong to a pass: *first and so many behind it. */
+/* The windows of a stream in a pass: *first and this many after it. */
 static size_t windows_of(size_t *first, const struct ppl_stream *s, const struct pass *p, const struct ppl_result *at)
 {
     size_t targets = s->length - 1, whole = at->stride ? 1 : targets / at->context;
@@ -68,7 +68,7 @@ static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *
     return p;
 }
 
-/* The shorter last blocks of the streams: the least inputs above `rest` that there are; 0: no more. */
+/* The shorter last blocks of the streams: the smallest size above `rest`; 0: no more. */
 static size_t next_rest(const struct ppl_model *m, const struct ppl_result *at, size_t rest)
 {
     size_t next = 0;
@@ -82,7 +82,7 @@ static size_t next_rest(const struct ppl_model *m, const struct ppl_result *at, 
     return next;
 }
 
-/* The passes of a protocol, one after the other, *p zeroed before the first; 0 behind the last. */
+/* The passes of a protocol in order, *p zeroed before the first; 0 after the last. */
 static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
     struct engine_request o = {.kind = REQUEST_SCORE,
@@ -107,7 +107,7 @@ static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_m
     if (p->number && at->stride) {
         if (p->number > 1)
             return 0;
-        o.score.outputs = (int)at->stride; /* only the new targets are computed to the end */
+        o.score.outputs = (int)at->stride; /* only the new targets are needed */
     } else if (p->number) {
         if (!(rest = next_rest(m, at, rest)))
             return 0;
@@ -145,14 +145,14 @@ int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const stru
     return 0;
 }
 
-/* Where a window's tokens lie, and where its targets belong. */
+/* The place of a window's tokens, and of its targets. */
 struct place {
     const int32_t *ids; /* [engine.positions + 1] */
     size_t output, scored; /* of the engine's outputs, the first that is a target's, and the number of them */
     size_t target; /* place of the first among all targets */
 };
 
-/* The next window of a pass: number `index` of those of `stream` that belong to it, of last number `index` of all. */
+/* The next window of a pass: number `index` in `stream`, or for last number `index` of all. */
 struct cursor {
     size_t stream, index;
 };
@@ -181,7 +181,7 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
 {
     size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1,
            outputs = (size_t)p->engine.score.outputs, all = p->windows;
-    int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* no more than the engine has made room for */
+    int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* within the engine's capacity */
     double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
     struct place *places = calloc(batch, sizeof *places);
     struct cursor cursor = {0};

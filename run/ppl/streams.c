@@ -1,4 +1,4 @@
-/* The tokens of a model as streams that windows never leave. */
+/* The tokens of a model as streams that no window leaves. */
 #include "run/ppl/ppl.h"
 
 #include "io/element.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the stream of `length` tokens from t->ids[from] on; with a beginning-of-text token, which is copied before it. */
+/* Adds the stream of `length` tokens from t->ids[from], copied if a token precedes it. */
 static void add_stream(struct ppl_model *m, size_t from, size_t length, size_t row, size_t position)
 {
     size_t begins = (size_t)m->text.bounds.begins, i = m->stream_count++;
@@ -26,7 +26,7 @@ static void add_stream(struct ppl_model *m, size_t from, size_t length, size_t r
     }
 }
 
-/* The documents that are long enough: adds them, or with `add` 0 counts them all. */
+/* The documents that are long enough: adds them, or with `add` 0 only counts them. */
 static int take_documents(struct ppl_model *m, size_t needed, int add, struct error *e)
 {
     const struct tokens *t = m->tokens;

@@ -65,7 +65,7 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
     return csv_stage(csv, out, e);
 }
 
-/* What the protocol is, as the figure's title says it. */
+/* The protocol, for the figure's title. */
 static char *title_of(const struct ppl_run *r)
 {
     const struct ppl_options *o = r->options;

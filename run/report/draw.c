@@ -26,7 +26,7 @@ static char *read_text(const char *path, struct error *e)
     return NULL;
 }
 
-/* Takes the picture STEM.svg that was drawn, or tells why it was not. */
+/* Takes the drawn picture STEM.svg, or reports why it is missing. */
 static int take(struct report_run *r, struct report_source *s, const char *stem, int drawn, struct error *e)
 {
     char name[32], *path, *svg;
@@ -51,7 +51,7 @@ static void say_nothing(struct progress *p, enum progress_kind kind, const char 
     (void)p, (void)kind, (void)line;
 }
 
-/* A table, as `reach plot` draws it; it says by itself what is missing, which is told here. */
+/* A table drawn as by `reach plot`; what it lacks is reported here. */
 static int draw_table(struct report_run *r, struct report_source *s, struct error *e)
 {
     struct plot_options o = {.results = {(const char *[]){s->file.path}, 1}, .folder = r->drawn_in, .formats = "svg", .force = 1};
@@ -79,7 +79,7 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
         }
         return 0;
     case REPORT_TABLE:
-    case REPORT_TARGETS: return 0; /* which need others beside them */
+    case REPORT_TARGETS: return 0; /* they need others */
     case REPORT_CURVES:
     case REPORT_LADDER:
     case REPORT_PERPLEXITY:

@@ -1,4 +1,4 @@
-/* What `reach report` is asked for. */
+/* The options of `reach report`. */
 #ifndef REACH_RUN_REPORT_OPTIONS_H
 #define REACH_RUN_REPORT_OPTIONS_H
 

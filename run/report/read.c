@@ -1,4 +1,4 @@
-/* What a report is made of: files, and numbers that follow from them. */
+/* The parts of a report: files, and numbers computed from them. */
 #include "io/element.h"
 #include "run/attention/attention.h"
 #include "run/erf/reduce.h"
@@ -28,7 +28,7 @@ static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
     return errno == 0 && *end == 0 && (!*text || isdigit((unsigned char)*text)) ? 0 : -1;
 }
 
-/* What row number i of a model's must be of, and its values. */
+/* The expected key of a model's row number i, and its values. */
 static int read_row(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t row, size_t i,
                     const char *path, struct error *e)
 {
@@ -56,7 +56,7 @@ static int read_row(struct result *r, struct result_model *m, const struct csv_t
     return 0;
 }
 
-/* The rows of a model stand in the order of layers, heads and, from the highest on, thresholds. */
+/* The rows of a model are in the order of layers, heads and, from the highest, thresholds. */
 static int read_model(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t *row,
                       const char *path, struct error *e)
 {
@@ -116,7 +116,7 @@ static int read_result(struct report_source *s, struct error *e)
 
     if (result_read(s->file.path, r, e) != 0)
         return -1;
-    for (size_t i = 0; i < r->model_count; i++) /* what stands in memory of the reader's is made anew */
+    for (size_t i = 0; i < r->model_count; i++) /* replaces arrays in the reader's memory */
         for (size_t k = 0; k < r->models[i].field_count; k++)
             r->models[i].fields[k].summary = (struct erf_summary){0};
     if (result_check_attributes(r, s->file.path, e) != 0)

@@ -19,7 +19,7 @@ static int write_page(const struct report_run *r, struct error *e)
     return fail(e, "%s: out of memory", r->options->path);
 }
 
-/* A page goes over no other file. */
+/* A page may not overwrite another file. */
 static int is_page(const char *path)
 {
     size_t length = strlen(path);
@@ -42,7 +42,7 @@ int report_run(struct report_run *r, struct error *e)
         return -1;
     for (int i = 0; i < o->results.count && rc == 0; i++)
         rc = report_add(r, o->results.item[i], e);
-    folder_scratch_remove(r->drawn_in); /* scripts and pictures are in the page by now */
+    folder_scratch_remove(r->drawn_in); /* scripts and pictures are now in the page */
     r->drawn_in = NULL;
     if (rc == 0 && r->without_gnuplot)
         progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected gnuplot 5.4 or later on PATH)");
@@ -56,7 +56,7 @@ void report_run_free(struct report_run *r)
 
         for (size_t k = 0; k < s->figure_count; k++)
             free(s->figures[k].svg);
-        for (size_t m = 0; s->result.models && m < s->result.model_count; m++) /* those of results that were read are not owned */
+        for (size_t m = 0; s->result.models && m < s->result.model_count; m++) /* when read, not owned */
             for (size_t k = 0; k < s->result.models[m].field_count; k++)
                 erf_summary_free(&s->result.models[m].fields[k].summary);
         result_free(&s->result);

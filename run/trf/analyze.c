@@ -30,7 +30,7 @@ static struct series *open_series(const struct trf_run *r, const struct formula 
     return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY, problem);
 }
 
-/* The values of one length (0: the infinite one) of a series. */
+/* The values of one length (0: infinite) of a series. */
 static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length,
                        struct formula_error *problem)
 {
@@ -56,7 +56,7 @@ static int fill_length(struct trf_head *head, const struct trf_run *r, const str
     return failed;
 }
 
-/* A formula with L in it is another one for every length, and has no infinite series. */
+/* A formula with L is different for every length, and has no infinite series. */
 static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at,
                           struct formula_error *problem)
 {
@@ -138,7 +138,7 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         if (rc != 0)
             return fail_series(e, a, head, &problem);
     }
-    /* the mean kernel: a row of a checkpoint, and what several encodings are ranked by */
+    /* the mean kernel: a row for a checkpoint, and the basis of the ranking */
     if (rows == 1 || a->set.uses_length || (!a->is_model && r->count == 1))
         return 0;
     all = calloc((size_t)rows, sizeof *all);

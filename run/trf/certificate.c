@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t PARTIAL[] = {64, 1000}; /* distances whose sum is given */
+static const uint64_t PARTIAL[] = {64, 1000}; /* distances with stated sums */
 
 static void write_line(FILE *f, const char *text)
 {
@@ -18,7 +18,7 @@ static void write_line(FILE *f, const char *text)
     fputc('\n', f);
 }
 
-/* 1 if the name stands in the text as a word. */
+/* 1 if the name occurs in the text as a word. */
 static int names(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -32,7 +32,7 @@ static int names(const char *text, const char *name)
     return 0;
 }
 
-/* The formula, and all that its value depends on. */
+/* The formula, and everything its value depends on. */
 static void write_formula(FILE *f, const struct trf_run *r, const struct trf_head *head)
 {
     const struct bias_set *set = &r->arguments[head->argument].set;

@@ -9,7 +9,7 @@ struct trf_row {
     const char *formula, *head, *length;
     long long layers;
     const char *epsilon, *verdict;
-    const char *sum_lo, *sum_hi; /* decimals that are rounded outwards */
+    const char *sum_lo, *sum_hi; /* decimals, rounded outwards */
     const char *trf_lo, *trf_hi;
     long long layer;
     const char *log10_trf_lo, *log10_trf_hi;

@@ -7,8 +7,8 @@
 
 enum { DIGITS_SHOWN = 15, LEADING_LEAST = 3, LEADING_MOST = 12 };
 
-/* One end of a count: all digits of a short one, `leading` of a long one, and then rounded down (up 0) or up (1), so that the
- * count lies between the ends that are printed. NULL digits: by the logarithm. */
+/* One end of a count: all digits if short, else `leading` ones, rounded down (up 0) or up (1), so
+ * that the count is between the printed ends. NULL digits: from the logarithm. */
 static void end_text(char out[48], const char *digits, double log10, int leading, int up)
 {
     size_t length = digits ? strlen(digits) : 0;
@@ -39,7 +39,7 @@ static void end_text(char out[48], const char *digits, double log10, int leading
     }
 }
 
-/* Digits of two long counts that tell them apart. */
+/* Digits needed to distinguish two long counts. */
 static int leading_digits(const struct series_count *c)
 {
     int leading = LEADING_LEAST;

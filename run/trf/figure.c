@@ -10,9 +10,9 @@
 
 enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 2400 };
 #define TOKENS_MAX 1e6 /* drawn at most */
-#define STEPS_MAX 80000000L /* of formulas, over all curves: a second or so */
+#define STEPS_MAX 80000000L /* of formulas, over all curves: about a second */
 
-/* The heads that are drawn: of one encoding up to 8 spread over all, of several the last one of each. */
+/* The drawn heads: up to 8 of one encoding, spread evenly; of several the last of each. */
 static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct trf_run *r)
 {
     int count = 0;
@@ -33,7 +33,7 @@ static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct t
     return count;
 }
 
-/* What is drawn of a head: its infinite series, or the longest length asked for. */
+/* A head's drawn series: infinite, or the longest requested length. */
 static const struct trf_value *drawn_value(const struct trf_run *r, const struct trf_head *head, uint64_t *length)
 {
     int longest = 0;
@@ -56,7 +56,7 @@ static struct formula_point point_of(const struct trf_run *r, const struct trf_h
         .t = t, .h = head->head ? head->head : 1, .heads = a->set.heads, .head_size = a->set.head_size, .length = (double)length};
 }
 
-/* How many tokens of a head can be drawn in so many steps, at most `most`: with a sum to more than t later ones take more. */
+/* How many tokens of a head fit into this many steps, at most `most`: later sums take more. */
 static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length, double most, long steps)
 {
     struct formula_walk *w = formula_walk_new(r->arguments[head->argument].set.biases[head->bias].formula);
@@ -79,8 +79,9 @@ static double middle(double lo, double hi)
     return isfinite(hi) ? lo + (hi - lo) / 2 : lo;
 }
 
-/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance; of
- * a step that ends where f is 0 its greatest f. The arrays lie in one block. */
+/* Sums f up to `most` tokens and keeps the points to draw: all of the first, then steps of a
+ * hundredth of the distance; for a step that ends at f = 0 its largest f. The arrays are one
+ * block. */
 static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];

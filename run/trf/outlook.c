@@ -1,4 +1,5 @@
-/* Whether a model with these biases is likely to keep its loss on longer texts: the rule of analyze/extrapolation.h. */
+/* Whether a model with these biases probably keeps its loss on longer texts, by
+ * analyze/extrapolation.h. */
 #include "run/trf/trf.h"
 
 #include "analyze/extrapolation.h"
@@ -7,10 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A longer training length would mean kernels of more than a million distances. */
+/* Longer training lengths would need kernels of more than a million distances. */
 enum { LENGTH_MOST = 1 << 17 };
 
-/* kernel[distances]: exp(b) over its sum, the mean over heads. 1, or 0 where a head has no sum, or -1. */
+/* kernel[distances]: exp(b) over its sum, mean over heads. 1, or 0 if a head has no sum, or -1. */
 static int mean_kernel(double *kernel, const struct formula_argument *a, const struct layer_bias *b, size_t distances,
                        struct error *e)
 {
@@ -40,7 +41,7 @@ static int mean_kernel(double *kernel, const struct formula_argument *a, const s
     return rc;
 }
 
-/* 1 if every layer of the model, or the formula, is a bias by distance. */
+/* 1 if every layer of the model, or the formula, is only a bias by distance. */
 static int is_known(const struct formula_argument *a)
 {
     for (int b = 0; b < a->set.bias_count; b++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the infinite series where it converges; else of the greatest length asked for. */
+/* The infinite series' if it converges; else the largest requested length's. */
 static const struct trf_value *ranked_value(const struct trf_run *r, const struct trf_head *head)
 {
     const struct trf_value *v = &head->values[0];
@@ -55,8 +55,8 @@ static const struct trf_head *heads_of(const struct trf_run *r, const struct trf
     return first;
 }
 
-/* *proved 1 if for every head f/g never increases, which orders the mean kernels too: each head's share within j distances is the
- * larger, so their mean is. `why` is that of the last head. */
+/* *proved 1 if for every head f/g never increases, which also orders the mean kernels: each head's
+ * share within j distances is larger, and so is the mean. `why` is the last head's. */
 static int prove_order(int *proved, char why[256], const struct trf_run *r, const struct trf_place *f, const struct trf_place *g,
                        struct error *e)
 {
@@ -84,7 +84,7 @@ static int prove_order(int *proved, char why[256], const struct trf_run *r, cons
     return 0;
 }
 
-/* 1 if the bounds of the two show that a's count is not the larger. */
+/* 1 if the bounds show that a's count is not larger than b's. */
 static int bounds_order(const struct trf_place *a, const struct trf_place *b)
 {
     const struct series_count *x = &a->value->count, *y = &b->value->count;

@@ -9,7 +9,7 @@
 
 enum { ARGUMENTS_MAX = 10000 };
 
-/* Room for one argument more, which r->count does not count yet. */
+/* Makes room for one more argument, not yet counted in r->count. */
 static struct formula_argument *grow(struct trf_run *r, struct error *e)
 {
     struct formula_argument *grown;
@@ -27,7 +27,8 @@ static struct formula_argument *grow(struct trf_run *r, struct error *e)
     return &grown[r->count];
 }
 
-/* One row of a table: `formula`, and the other columns but `name` as its parameters; an empty cell sets nothing. */
+/* One row of a table: `formula`, and the other columns except `name` as parameters; an empty cell
+ * sets nothing. */
 static enum run_status read_row(struct trf_run *r, const struct csv_table *t, size_t row, struct error *e)
 {
     char **cell = t->cell + row * t->columns, *label = NULL, **owned = calloc(t->columns + 1, sizeof *owned);

@@ -1,5 +1,5 @@
-/* Rotary positions of the arguments: at which distance the sum of their cosines is first below 0 (arXiv:2405.14591), and how far
- * the slowest pair has turned (arXiv:2602.10959). */
+/* Rotary positions of the arguments: the first distance at which the sum of their cosines is below
+ * 0 (arXiv:2405.14591), and how far the slowest pair has turned (arXiv:2602.10959). */
 #include "run/trf/trf.h"
 
 #include "run/trf/columns.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Distances that are looked at between two looks at the clock. */
+/* Distances between two checks of the clock. */
 enum { STEP = 1 << 18 };
 
-/* Layers that are turned by a bias; of a rotation by hand, those that were asked for. */
+/* Layers rotated by a bias; for a given rotation, the requested ones. */
 static int layers_of(const struct trf_run *r, int argument, int bias)
 {
     const struct bias_set *s = &r->arguments[argument].set;
@@ -23,7 +23,7 @@ static int layers_of(const struct trf_run *r, int argument, int bias)
     return s->layers ? count : (int)r->options->layers;
 }
 
-/* The pair that turns most slowly. 0 or -1. */
+/* The slowest pair. 0 or -1. */
 static int look_at_slowest(const struct trf_run *r, struct trf_rotary *out, const double *frequency, struct error *e)
 {
     struct formula_error problem;
@@ -37,7 +37,7 @@ static int look_at_slowest(const struct trf_run *r, struct trf_rotary *out, cons
                : fail(e, "--coherence: %s", problem.message);
 }
 
-/* The sum by distance with that many inputs; 0: as many as it turns without another scaling. */
+/* The sum by distance for that many inputs; 0: all up to another scaling. */
 static int look(struct trf_run *r, int argument, int bias, double inputs, struct error *e)
 {
     const struct bias_set *s = &r->arguments[argument].set;

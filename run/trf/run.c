@@ -50,7 +50,7 @@ int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *
 
 void trf_run_free(struct trf_run *r)
 {
-    for (int i = r->head_count - 1; i >= 0; i--) { /* a mean before the heads it is made of */
+    for (int i = r->head_count - 1; i >= 0; i--) { /* a mean before its heads */
         int values = (1 + r->options->length_count) * r->depths * r->options->epsilon_count;
 
         for (int k = 0; r->heads[i].values && k < values; k++)

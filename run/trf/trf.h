@@ -1,4 +1,4 @@
-/* The theoretical receptive field of position biases: what `reach trf` finds and writes. */
+/* The theoretical receptive field of position biases: the work of `reach trf`. */
 #ifndef REACH_RUN_TRF_TRF_H
 #define REACH_RUN_TRF_TRF_H
 
@@ -16,59 +16,59 @@ struct trf_value {
 /* One head of one bias. */
 struct trf_head {
     int argument, bias;
-    int head; /* from 1; 0: all heads, which are alike or averaged */
+    int head; /* from 1; 0: all heads, which are equal or averaged */
     int averaged; /* 1: the mean kernel of several heads */
-    struct series *series; /* of infinite length; NULL when there is none: not applicable, or the formula uses L */
+    struct series *series; /* of infinite length; NULL if not applicable, or the formula uses L */
     struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
 };
 
-/* How an encoding stands to the next one of the ranking. */
+/* How an encoding compares with the next one in the ranking. */
 enum trf_order {
-    TRF_UNKNOWN, /* not told apart, or the last one */
+    TRF_UNKNOWN, /* indistinguishable, or the last one */
     TRF_PROVED, /* its field is not above the next one's for every eps and head */
     TRF_NEXT_DIVERGES,
     TRF_BY_NUMBERS /* not above the next one's at this eps */
 };
 
-/* A place of the ranking, shortest field first. */
+/* A place in the ranking, shortest field first. */
 struct trf_place {
     int argument, bias;
-    const struct trf_head *by; /* its mean kernel where heads differ */
-    const struct trf_value *value; /* of the infinite series where it converges; else of the greatest length asked for */
+    const struct trf_head *by; /* its mean kernel if heads differ */
+    const struct trf_value *value; /* infinite if it converges; else at the largest requested length */
     enum trf_order order;
-    char why[256]; /* TRF_PROVED: by what */
+    char why[256]; /* TRF_PROVED: the reason */
 };
 
-/* Distances that a rotation is looked at. */
+/* Distances that are checked for a rotation. */
 enum { ROTARY_DISTANCES = 10000000 };
 
 /* The sum of the cosines of a rotation, by distance. */
 struct trf_rotary {
     int argument, bias;
-    double inputs; /* that the frequencies are for; 0: they do not go by that */
+    double inputs; /* of the frequencies; 0: they do not depend on it */
     int turned; /* pairs of dimensions */
-    double still; /* pairs that are not turned */
+    double still; /* pairs that do not turn */
     struct series_rotary found;
-    double slowest; /* radians per token, of the pair that turns most slowly */
-    int layers; /* that turn so */
+    double slowest; /* radians per token, for the pair that turns most slowly */
+    int layers; /* that turn like this */
     struct series_slowest slow;
     int spent; /* 1: the effort was spent at found.at */
 };
 
-/* What the biases of an argument say of longer texts (analyze/extrapolation.h). */
+/* What the biases of an argument imply for longer texts (analyze/extrapolation.h). */
 struct trf_outlook {
     size_t train_length; /* 0: unknown */
     int layers;
-    double share; /* of their convolved kernel within the training length; NaN: not known */
+    double share; /* of their convolved kernel within the training length; NaN: unknown */
 };
 
 struct trf_run {
     const struct trf_options *options;
     struct progress *progress;
-    const char *command; /* as it is recorded; borrowed, of use with options->folder alone */
+    const char *command; /* as recorded; borrowed, used only with options->folder */
     struct formula_argument *arguments;
     int count;
-    struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
+    struct trf_head *heads; /* [head_count] by argument, bias, head; a checkpoint's all-heads entries last */
     int head_count;
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
@@ -78,11 +78,12 @@ struct trf_run {
     int rotary_count;
 };
 
-/* Reads the arguments, analyses all heads and ranks them, and writes the files of options->folder, which is checked first: the
- * analysis may take long. The caller frees the run, also when it fails. */
+/* Reads the arguments, analyses all heads and ranks them, and writes the files of
+ * options->folder, which is checked first since the analysis may take long. Caller frees the
+ * run, also on failure. */
 enum run_status trf_run(struct trf_run *r, struct error *e) MUST_USE;
-/* TRF(0.01) of all heads of a checkpoint. A bias that uses the length has no numbers: head_count is 0 then, and
- * arguments->set.uses_length 1. */
+/* TRF(0.01) of all heads of a checkpoint. A bias that uses the length has no numbers: then
+ * head_count is 0, and arguments->set.uses_length 1. */
 int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *p, struct error *e) MUST_USE;
 void trf_run_free(struct trf_run *r);
 
@@ -90,31 +91,32 @@ void trf_run_free(struct trf_run *r);
 int trf_index(const struct trf_run *r, int length, int depth, int epsilon);
 /* 1 if the series of the place's kernel converges. */
 int trf_is_finite(const struct trf_place *p);
-/* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - where there is none. */
+/* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - if there is none. */
 void trf_count_text(char out[128], const struct series_count *c);
 
-/* The steps of trf_run. Reads the arguments into r->arguments; what begins with @ is a table: a column `formula`, perhaps `name`,
- * and one for each parameter. */
+/* The steps of trf_run. Reads the arguments into r->arguments; an argument that begins with @ is a
+ * table: a column `formula`, optionally `name`, and one for each parameter. */
 enum run_status trf_read(struct trf_run *r, struct error *e) MUST_USE;
 /* Analyses all heads. */
 enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
-/* Fills r->places of what was analysed. */
+/* Fills r->places from the analysis. */
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->outlooks. */
 int trf_look(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->rotaries. */
 int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
-/* Tokens that an argument was trained on, by its checkpoint or the options; 0: unknown. */
+/* The training length of an argument in tokens, from its checkpoint or the options; 0: unknown. */
 long trf_train_length(const struct trf_run *r, int argument);
-/* Writes trf.csv, rotary.csv where an argument has rotary positions, and the figure. Returns as figure_draw. */
+/* Writes trf.csv, rotary.csv if there are rotary positions, and the figure. As figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 extern const struct results_layout trf_layout;
-/* Writes options->certificate: what was proved of each head, for a checker. A mean kernel has none of its own. */
+/* Writes options->certificate: what was proved for each head, for a checker. A mean kernel has no
+ * certificate of its own. */
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
-/* rotary.csv, not yet in its place. */
+/* Writes rotary.csv, without the rename. */
 struct atomic_file;
 int trf_write_rotary(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-/* The figure alone. */
+/* Only the figure. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
 
 #endif

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A lower (up 0) or an upper (1) bound: the decimals are one too, and read back as the same double. NULL where there is none. */
+/* A lower (up 0) or upper (1) bound as decimals that are also a bound, and read back as the same
+ * double. NULL if there is none. */
 static const char *bound(char text[64], double value, int up)
 {
     if (isnan(value))

@@ -1,5 +1,5 @@
-/* The losses of `reach erf --validate`: an engine for each number of inputs that are read alone, and one for all that read as
- * many as there are. */
+/* The losses of `reach erf --validate`: one engine for each number of inputs read alone, and one
+ * for all losses with the full context. */
 #include "model/score.h"
 #include "run/interrupt.h"
 #include "run/validate/validate.h"
@@ -22,17 +22,17 @@ static int estimate(const struct measured *m, double *cost, struct error *e)
 
     if (engine_estimate(&plan, m->kernels, m->decoder, &request, e) != 0)
         return -1;
-    *cost = plan.flops; /* of the whole context, which most losses have */
+    *cost = plan.flops; /* for the full context, used by most losses */
     return 0;
 }
 
-/* The segment whose inputs take the place of those of segment i: half of the text away. */
+/* The donor of inputs for segment i: the segment half of the text away. */
 static const int32_t *donor_of(const struct segments *s, size_t i)
 {
     return s->ids + (i + s->count / 2) % s->count * s->length;
 }
 
-/* Puts another token in the place of input p: the donor's there, or the next one of its that is another. */
+/* Replaces input p by another token: the donor's there, or its next different one. */
 static void replace_one(int32_t *ids, const int32_t *donor, size_t p, size_t first, size_t n)
 {
     for (size_t i = 0; i < n - first; i++) {
@@ -45,7 +45,8 @@ static void replace_one(int32_t *ids, const int32_t *donor, size_t p, size_t fir
     }
 }
 
-/* Inputs and target of loss number `value` of v->nll: ids [inputs + 1]. A beginning-of-text token stays. */
+/* Inputs and target of loss `value` of v->nll: ids [inputs + 1]. Keeps a beginning-of-text
+ * token. */
 static void make_ids(int32_t *ids, const struct validation *v, const struct measured *m, size_t value, size_t inputs)
 {
     const struct segments *s = m->segments;
@@ -68,7 +69,7 @@ static void make_ids(int32_t *ids, const struct validation *v, const struct meas
         memcpy(ids + first, donor + first, (n - v->kept[change - 1] - first) * sizeof *ids);
 }
 
-/* The next losses that are not measured, from *first below `end` on, without gaps and at most `most`: their number. */
+/* The next unmeasured losses, from *first below `end`, consecutive, at most `most`: how many. */
 static size_t next_run(const struct validation *v, size_t *first, size_t end, size_t most)
 {
     size_t count = 0;
@@ -99,7 +100,7 @@ static int keep(const struct measured *m, size_t first, size_t count, struct err
     return 0;
 }
 
-/* Measures the losses [first, end) that read so many inputs. */
+/* Measures the losses [first, end) with this many inputs. */
 static int measure_range(const struct measured *m, size_t first, size_t end, size_t inputs, struct error *e)
 {
     struct engine_request request = request_of(m, inputs, end - first);
@@ -146,7 +147,7 @@ end:
     return rc;
 }
 
-/* Tests of excluded segments are not reported, so they are not measured. */
+/* Tests of excluded segments are not reported, so not measured. */
 static void pass_excluded(struct validation *v, const struct result_field *f)
 {
     size_t each = 1 + v->kept_count + v->single_count;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The tests that count, and room to gather their numbers in. */
+/* The tests used, and memory for their numbers. */
 struct gather {
     const struct validation *v;
     size_t *test; /* [used] */
@@ -51,7 +51,7 @@ static void gather_close(struct gather *g)
     free(g->other);
 }
 
-/* Loss number `change` of those of all inputs: 0 the whole, then replaced, then single. */
+/* Loss number `change` with all inputs: 0 the whole, then replaced, then single. */
 static double loss(const struct gather *g, size_t i, size_t change)
 {
     const struct validation *v = g->v;
@@ -59,7 +59,7 @@ static double loss(const struct gather *g, size_t i, size_t change)
     return v->nll[v->kept_count * v->tests + g->test[i] * (1 + v->kept_count + v->single_count) + change];
 }
 
-/* What of the gradient lies before the last `kept` inputs, mean over the tests. */
+/* The share of the gradient before the last `kept` inputs, mean over the tests. */
 static double before(const struct gather *g, size_t kept)
 {
     size_t n = g->v->positions;
@@ -80,7 +80,7 @@ static int kept_row(struct validation_row *out, struct gather *g, enum validatio
     return validation_change(&out->loss, g->changed, g->whole, v->used);
 }
 
-/* Single inputs [from, to) of each test, which lie in one octave: a test counts with its means over them. */
+/* Single inputs [from, to) of each test, in one octave: each test counts with its means. */
 static void single_row(struct validation_row *out, struct gather *g, size_t from, size_t to, size_t octave)
 {
     const struct validation *v = g->v;
@@ -107,7 +107,7 @@ static void single_row(struct validation_row *out, struct gather *g, size_t from
 
 static int make_rows(struct validation *v, struct gather *g)
 {
-    const size_t *where = v->where; /* the octaves of all tests are alike */
+    const size_t *where = v->where; /* all tests have the same octaves */
     struct validation_row *to = v->rows;
 
     for (int kind = VALIDATION_TRUNCATED; kind <= VALIDATION_REPLACED; kind++)
@@ -123,7 +123,8 @@ static int make_rows(struct validation *v, struct gather *g)
     return 0;
 }
 
-/* The least inputs kept by the sizes of changes where the rest is replaced (part 0), or an end of their intervals (-1, 1). */
+/* The fewest inputs kept, by the changes when the rest is replaced (part 0), or by an end of their
+ * intervals (-1, 1). */
 static size_t enough(const struct validation *v, int part)
 {
     double size[VALIDATION_KEPT_MAX];
@@ -138,7 +139,7 @@ static size_t enough(const struct validation *v, int part)
     return at < v->kept_count ? v->kept[at] : v->positions;
 }
 
-/* Means over the tests of the rank correlations that there are. */
+/* Means over the tests of the existing rank correlations. */
 static int correlate(struct validation *v, struct gather *g, const struct result_field *f, struct error *e)
 {
     double change[VALIDATION_SINGLE_MAX], all, octaves;

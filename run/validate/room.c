@@ -26,7 +26,7 @@ int validate_room(const struct measured *m, struct journal_sizes *most, struct e
     v->tests = asked < s->count ? asked : s->count;
     v->kept_count = validation_kept(v->kept, v->positions);
     v->single_count = validation_single(drawn, own, m->seed, 0);
-    record = 1 + v->kept_count + v->single_count; /* those of a test that read all inputs */
+    record = 1 + v->kept_count + v->single_count; /* losses of a test with all inputs */
     most->values = record > most->values ? record : most->values;
     each = record + v->kept_count;
     v->segment = calloc(v->tests, sizeof *v->segment);
