@@ -4,9 +4,9 @@
 
 #include "run/bias/bias.h"
 
-/* All biases, at distances that grow. */
+/* All biases, at growing distances. */
 int bias_print(const struct bias_run *r, struct error *e) MUST_USE;
-/* The presets, behind the help. */
+/* The presets, printed after the help. */
 void bias_print_presets(void);
 
 #endif

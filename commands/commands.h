@@ -10,7 +10,7 @@ extern const struct verb erf_verb, explain_verb, merge_verb, ppl_verb, trf_verb,
 /* All of them, in the order of the help; ended by NULL. */
 extern const struct verb *const verbs[];
 
-/* The program: the verb that the arguments name, or help. Returns the exit status. */
+/* The program: runs the verb named by the arguments, or prints help. Returns the exit status. */
 int commands_main(int argc, char **argv);
 
 #endif

@@ -12,7 +12,7 @@ static void print_words(const char *before, const char *const *words)
         printf("%s%s", before, *words);
 }
 
-/* What stands in the place of a value that has no choices. */
+/* Completion of a value without choices. */
 static const char *kind_of(const char *value)
 {
     return strcmp(value, "FILE") == 0 ? " files=-f" : strcmp(value, "DIR") == 0 ? " files=-d" : "";

@@ -21,7 +21,7 @@ static void print_help(FILE *f)
     fputs("\n`reach help VERB` explains one verb. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n", f);
 }
 
-/* The verb of that name; NULL, told on standard error, if there is none. */
+/* The verb of that name; NULL, with a message on standard error, if there is none. */
 static const struct verb *find(const char *name)
 {
     const struct verb *const *v = verbs;
@@ -39,19 +39,19 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* Lets waiting threads sleep: by default they spin, and on a machine with other work a run was five times slower for it. The
- * OpenMP library reads its environment when it is loaded, before main, so the program starts itself once more with the setting;
- * the user's own wins. */
+/* Makes waiting threads sleep: by default they spin, which made runs on a busy machine five times
+ * slower. The OpenMP library reads its environment when loaded, before main, so the program starts
+ * itself again with the setting; the user's own takes precedence. */
 static void wait_asleep(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") ||
         setenv("OMP_WAIT_POLICY", "passive", 1) != 0)
         return;
-    execv("/proc/self/exe", argv); /* where it fails the run is only slower */
+    execv("/proc/self/exe", argv); /* if it fails, runs are only slower */
 }
 
-/* A standard stream that the caller closed stays closed: otherwise the next file opened would take its number, and be read as
- * standard input or written as standard error. */
+/* Keeps a standard stream closed by the caller from being reused: otherwise the next opened file
+ * would get its number, and be read as standard input or written as standard error. */
 static void hold_closed_streams(void)
 {
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
@@ -59,7 +59,7 @@ static void hold_closed_streams(void)
             return;
 }
 
-/* 1 where standard output is a pipe that nobody reads any more: who reads may stop, as head does. */
+/* 1 if standard output is a pipe without a reader, which may have stopped early, like head. */
 static int reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -77,9 +77,9 @@ int commands_main(int argc, char **argv)
     hold_closed_streams();
     fault_watch();
 
-    signal(SIGCHLD, SIG_DFL); /* where it is ignored nobody learns how a child ended */
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe ends no run */
-    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, the child's status is lost */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe does not end a run */
+    signal(SIGXFSZ, SIG_IGN); /* nor does a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
         fprintf(stderr, "reach help: %s: unexpected argument (expected reach help VERB)\n", screen_text(argv[3]));
     } else if (!strcmp(name, "help") && argc == 3) {

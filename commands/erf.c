@@ -19,7 +19,7 @@ static int check_precision(const struct erf_run *r, struct error *e)
     return rc;
 }
 
-/* The run itself, and what is told of it. */
+/* The run itself, and its messages. */
 static int run_and_print(struct call *c, struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;

@@ -11,23 +11,24 @@
 /* Runs the verb. */
 int erf_call(struct call *c, struct error *e) MUST_USE;
 
-/* The tables of a result one after the other: of all models, their paired differences, by layer and target, attention,
+/* The tables of a result: all models, their paired differences, by layer and target, attention,
  * validation. */
 int erf_tables(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f) MUST_USE;
-/* Of a result whose models are validated. */
+/* For a result with validated models. */
 int erf_table_validation(const struct result *r, table_sink *put, FILE *f) MUST_USE;
-/* Lines that a reader needs to take them right. */
+/* Notes that a reader needs to interpret the tables. */
 void erf_notes(FILE *f, const struct result *r);
-/* One of them: how often the rule of analyze/extrapolation.h was right, where the sentence of a model used it. */
+/* One of them: how often the rule of analyze/extrapolation.h was right, if a model used it. */
 void erf_note_rule(FILE *f, const struct result *r);
 /* The tables, sentences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
-/* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */
+/* Describes each model in a line or two: how near the gradient is, saturated or not, beyond the
+ * training length or not, the sink. */
 int erf_print_sentences(const struct result *r) MUST_USE;
-/* Those of one, which has a segment that is not excluded, without a line's end. -1: memory ran out. */
+/* The lines of one model with a segment that is not excluded; no newline. -1: out of memory. */
 int erf_tell(FILE *f, const struct result *r, const struct result_model *m);
-/* The same as a text, which the caller frees; NULL when memory runs out. */
+/* The same as a text, which the caller frees; NULL: out of memory. */
 char *erf_sentence(const struct result *r, const struct result_model *m);
 /* The largest deviations [models] from float64. */
 int erf_print_precision(const struct result *r, const struct deviation *deviations, const struct machine_options *machine,

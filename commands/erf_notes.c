@@ -1,4 +1,4 @@
-/* Lines under the tables of a result that a reader needs to take it right. */
+/* Notes below the tables of a result that a reader needs to interpret them. */
 #include "commands/erf.h"
 
 #include "commands/screen.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What integrated gradients leave out of log p - log p(baseline). */
+/* The part of log p - log p(baseline) missing from integrated gradients. */
 static void put_completeness(FILE *f, const struct result_model *m)
 {
     const struct result_field *field = result_main(m);
@@ -30,7 +30,7 @@ static void put_completeness(FILE *f, const struct result_model *m)
             m->name, mean / used, largest, difference / used);
 }
 
-/* What stands for a position, by the name of the attribution. */
+/* The number for a position, by the name of the attribution. */
 static const char *quantity_of(const char *attribution)
 {
     static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of",

@@ -175,7 +175,7 @@ static const struct option_row rows[] = {
 static const struct operand_row operands[] = {
     {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
 
-/* --growth stands for target positions, which is how it is recorded. */
+/* --growth is recorded as the target positions that it stands for. */
 static int add_growth(struct erf_options *o, struct error *e)
 {
     size_t length = o->cut.length;
@@ -193,7 +193,7 @@ static int add_growth(struct erf_options *o, struct error *e)
     return erf_read_targets(o, targets, 0, e);
 }
 
-/* What does not go together. */
+/* Refuses conflicting options. */
 static int check(void *options, struct error *e)
 {
     const struct erf_options *o = options;

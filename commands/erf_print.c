@@ -45,7 +45,7 @@ static void print_model(struct table *t, const struct result *r, const struct re
         table_cell(t, "%s", m->position_encoding);
     table_cell(t, "%zu", u->segments);
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (r->bootstrap && u->segments - u->excluded > 1) /* one segment tells nothing about others */
+    if (r->bootstrap && u->segments - u->excluded > 1) /* one segment gives no spread */
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");

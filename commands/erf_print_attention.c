@@ -1,4 +1,4 @@
-/* What `reach erf --attention` prints: attention ERFs by layer and head, beside the TRFs. */
+/* The output of `reach erf --attention`: attention ERFs by layer and head, and the TRFs. */
 #include "commands/erf.h"
 
 #include "run/attention/attention.h"
@@ -9,8 +9,8 @@
 
 enum { HEADS_SHOWN = 16 };
 
-/* The TRF of each head, one row a bias: cells behind the first one. Layers that share the bias of the one before are left out;
- * the last row is for l = 0. */
+/* The TRF of each head, one row for each bias: cells after the first. Layers that share the
+ * previous layer's bias are left out; the last row is for l = 0. */
 static void print_theory(struct table *t, const struct result *r, const struct result_model *m, size_t layer, size_t shown)
 {
     int same = 1;

@@ -1,4 +1,5 @@
-/* What `reach erf --validate` prints: how much of the text each model's loss depends on, beside the field. */
+/* The output of `reach erf --validate`: how much text each model's loss depends on, and the
+ * field. */
 #include "commands/erf.h"
 
 #include "run/validate/validate.h"

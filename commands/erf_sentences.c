@@ -1,4 +1,4 @@
-/* What a result says of each model, in words. */
+/* Sentences about each model of a result. */
 #include "analyze/extrapolation.h"
 #include "commands/erf.h"
 #include "commands/screen.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first tokens are named where they have this share of the gradient, and twice that of an even spread. */
+/* The first tokens are mentioned from this share of the gradient, and twice that of an even
+ * spread. */
 static const double sink_least = 0.01;
 
 static const struct erf_row *row_of(const struct erf_summary *u, double q)
@@ -19,8 +20,8 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
     return NULL;
 }
 
-/* 1: the rule says that the loss is kept on longer texts, 0: that it is not, -1: nothing. It is about gradients at a model as it
- * was trained. */
+/* 1: the rule predicts that the loss is kept on longer texts, 0: that it is not, -1: no prediction.
+ * It is for gradients of a model as it was trained. */
 static int outlook_of(const struct result *r, const struct result_model *m)
 {
     const struct erf_row *half = row_of(&result_main(m)->summary, 0.5);
@@ -31,7 +32,8 @@ static int outlook_of(const struct result *r, const struct result_model *m)
     return extrapolation_by_field(half->erf, r->length - 1, m->train_length);
 }
 
-/* The training length was named just before: with so many inputs the field is either beyond it or within. */
+/* After a sentence on the training length: with this many inputs the field is beyond or within
+ * it. */
 static void tell_outlook(FILE *f, const struct result *r, const struct result_model *m)
 {
     int keeps = outlook_of(r, m);
@@ -54,7 +56,7 @@ void erf_note_rule(FILE *f, const struct result *r)
     }
 }
 
-/* How the field grows with the length, where that was measured. */
+/* The growth of the field with the length, if measured. */
 static int tell_growth(FILE *f, const struct result *r, const struct result_model *m)
 {
     const struct erf_summary *lengths[GROWTH_LENGTHS];

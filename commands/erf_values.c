@@ -27,7 +27,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds Q, at its place, unless it is there; the first one leads the table and the figure. */
+/* Inserts Q in order, unless present; the first one is used in the table and the figure. */
 int erf_read_threshold(void *options, const char *value, int nth, struct error *e)
 {
     struct erf_options *o = options;
@@ -51,7 +51,7 @@ int erf_read_threshold(void *options, const char *value, int nth, struct error *
     return 0;
 }
 
-/* The main one, then those that are not always there. */
+/* The main one, then optional ones. */
 int erf_write_threshold(FILE *f, const void *options, int nth)
 {
     const struct erf_options *o = options;
@@ -164,7 +164,7 @@ int erf_write_shard(FILE *f, const void *options, int nth)
     return 1;
 }
 
-/* The default is not a length where rows of tokens have their own. */
+/* The default depends on the input: tables of tokens have their own length. */
 int erf_write_length(FILE *f, const void *options, int nth)
 {
     const struct erf_options *o = options;

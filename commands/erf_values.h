@@ -1,4 +1,4 @@
-/* Values of options that are of `reach erf` alone: what rows of OPTION_OWN read and write. */
+/* Values of options of `reach erf` alone: how rows of OPTION_OWN are read and written. */
 #ifndef REACH_COMMANDS_ERF_VALUES_H
 #define REACH_COMMANDS_ERF_VALUES_H
 
@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-/* Q: the first one leads the table and the figure. */
+/* Q: the first is used in the table and the figure. */
 int erf_read_threshold(void *options, const char *value, int nth, struct error *e) MUST_USE;
-/* The main one, then those that are not always there. */
+/* The main one, then optional ones. */
 int erf_write_threshold(FILE *f, const void *options, int nth);
 
 /* P[,P...], each once. */
@@ -23,7 +23,7 @@ int erf_write_layer(FILE *f, const void *options, int nth);
 int erf_read_shard(void *options, const char *value, int nth, struct error *e) MUST_USE;
 int erf_write_shard(FILE *f, const void *options, int nth);
 
-/* The default is not a length where rows of tokens have their own. */
+/* The default depends on the input: tables of tokens have their own length. */
 int erf_write_length(FILE *f, const void *options, int nth);
 
 #endif

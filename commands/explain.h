@@ -7,8 +7,8 @@
 
 int explain_call(struct call *c, struct error *e);
 
-/* The report on standard output: what was predicted, where the gradient lies, the shaded text, the tokens with the largest
- * shares. */
+/* The report on standard output: the prediction, where the gradient is, the shaded text, and the
+ * tokens with the largest shares. */
 int explain_print(const struct explain_run *r, struct error *e) MUST_USE;
 /* The last `shown` tokens, shaded, or with a digit below each. */
 int explain_draw(const struct explain_run *r, struct error *e) MUST_USE;

@@ -1,4 +1,4 @@
-/* The text of an explanation on the screen: tokens shaded by their shares, or where there are no colours with a digit below. */
+/* An explanation's text on the screen: tokens shaded by their shares, or with a digit below. */
 #include "commands/explain.h"
 
 #include "commands/screen.h"
@@ -12,7 +12,7 @@ struct color {
     int red, green, blue;
 };
 
-/* Of the shades, as in page/explain.css; the first one has none. */
+/* The shades of page/explain.css; the first has none. */
 static const struct color on_dark[SHADES] =
     {{0},           {42, 28, 28},  {60, 31, 29},   {81, 36, 29},   {109, 42, 27},  {136, 49, 25},
      {164, 63, 23}, {191, 85, 22}, {219, 107, 20}, {234, 140, 37}, {244, 177, 61}, {255, 214, 84}},
@@ -28,17 +28,17 @@ static const struct color on_dark[SHADES] =
                                               {219, 66, 27},
                                               {192, 43, 24},
                                               {165, 20, 20}};
-/* The same of 256 colours. */
+/* The same for 256 colours. */
 static const int on_dark_256[SHADES] = {0, 234, 235, 52, 88, 124, 130, 166, 172, 208, 214, 220},
                  on_light_256[SHADES] = {0, 230, 229, 223, 222, 221, 215, 214, 208, 202, 160, 124};
 
 enum { GUTTER = 8 };
 
-/* A row of the screen that is being made. */
+/* A row of the screen under construction. */
 struct row {
     enum screen_colors colors;
-    int is_light, width, used; /* columns for text; of them filled */
-    int shade; /* that the screen is set to; -1: bold */
+    int is_light, width, used; /* columns for text, and those filled */
+    int shade; /* current setting of the screen; -1: bold */
     char *digits; /* [width + 1] below the text */
 };
 
@@ -57,7 +57,7 @@ static double luminance(struct color c)
     return sum;
 }
 
-/* One of the 256: of the cube of 6 x 6 x 6, or a grey. */
+/* One of the 256: in the cube of 6 x 6 x 6, or a grey. */
 static struct color of_256(int index)
 {
     static const int level[6] = {0, 95, 135, 175, 215, 255};
@@ -67,7 +67,7 @@ static struct color of_256(int index)
                        : (struct color){grey, grey, grey};
 }
 
-/* Black or white on it, whichever is easier to read: the contrast is 4.5 at least on every colour. */
+/* Black or white text, whichever has more contrast: at least 4.5 on every colour. */
 static void set_shade(struct row *r, int shade)
 {
     struct color c;
@@ -121,7 +121,7 @@ static int width_of(const char *text, size_t size)
     return width;
 }
 
-/* *open: a row is begun. A token that fits into a row is in one. */
+/* *open: a row has begun. A token that fits into a row is not split. */
 static void put_token(struct row *r, int *open, const struct explanation *x, size_t i)
 {
     int shade = i == x->count ? -1 : explanation_shade(x, i);

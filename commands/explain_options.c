@@ -6,7 +6,8 @@
 #define OPTIONS struct explain_options
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
-/* A result is shown as it was measured: these choose of it what is shown, and how, or change nothing in a measurement either. */
+/* For saved results: options that choose what is shown, and how, or do not affect a measurement
+ * either. */
 static const char *const of_a_result[] = {"model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
                                           "show",  "color",           "quiet",  NULL};
 

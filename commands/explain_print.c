@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* At WIDE columns the table of tokens has all of its own, FIXED of them beside `token` and `around it`. */
+/* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
 enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what, struct prediction p, int width)
@@ -54,7 +54,7 @@ static int print_predictions(const struct explanation *x, int width)
     return rc;
 }
 
-/* How wide the cells of a row may be; around 0: none. */
+/* Widths of the cells of a row; around 0: none. */
 struct widths {
     int token, around;
 };

@@ -1,4 +1,4 @@
-/* `reach families`: the types of models that are read, and those that are refused by name. */
+/* `reach families`: the supported model types, and those refused by name. */
 #include "commands/commands.h"
 #include "commands/table.h"
 #include "commands/verb.h"

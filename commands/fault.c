@@ -1,4 +1,4 @@
-/* SIGBUS: bytes of a mapped file that cannot be read. Only what may be called in a signal handler is called. */
+/* SIGBUS: unreadable bytes of a mapped file. Only calls functions allowed in a signal handler. */
 #include "commands/fault.h"
 
 #include "io/glyph.h"
@@ -30,12 +30,12 @@ static void take(struct line *l, char c)
             l->bound[l->field] = l->bound[l->field] << 4 | (uintptr_t)digit;
     } else if (l->field < 6) {
         l->field += c == ' ';
-    } else if ((c != ' ' || l->length) && l->length + 1 < sizeof l->path) { /* blanks stand before the path */
+    } else if ((c != ' ' || l->length) && l->length + 1 < sizeof l->path) { /* skip blanks before the path */
         l->path[l->length++] = c;
     }
 }
 
-/* The file that is mapped at an address; its path is empty when there is none. */
+/* The file mapped at an address; its path is empty if there is none. */
 static void find_file(struct line *l, uintptr_t address)
 {
     char piece[PIECE];
@@ -65,7 +65,7 @@ static void say(const char *text, size_t length)
     }
 }
 
-/* Nothing of this allocates, and the signal comes from a read of mapped bytes, not from within the C library. */
+/* Nothing here allocates, and the signal comes from mapped bytes, not from within the C library. */
 static void say_path(const char *path, size_t length)
 {
     struct glyph g;

@@ -4,7 +4,7 @@
 
 #include "run/fit/fit.h"
 
-/* A table of all fits; of Sandwich, the curve that is published beside its readings. */
+/* A table of all fits; for Sandwich, the published curve beside its readings. */
 int fit_print(const struct fit_run *r, struct error *e) MUST_USE;
 
 #endif

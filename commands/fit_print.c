@@ -49,7 +49,7 @@ static int print_fits(const struct fit_run *r, struct error *e)
     return rc == 0 ? 0 : fail(e, "out of memory for the table");
 }
 
-/* The curve that [A] prints beside what each reading of its definition gives. */
+/* The curve printed in [A], and the result of each reading of its definition. */
 static int print_sandwich(const struct fit_run *r, struct error *e)
 {
     struct table *table;

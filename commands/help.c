@@ -5,7 +5,7 @@
 
 enum { HELP_WIDTH = 96, HELP_INDENT = 26, GROUPED_FROM = 12 };
 
-/* Prints TEXT filled to HELP_WIDTH, every line after the first behind `indent` blanks; the cursor stands at column `at`. */
+/* Prints TEXT filled to HELP_WIDTH, indented by `indent` after line 1; starts in column `at`. */
 static void print_filled(FILE *f, const char *text, int indent, int at)
 {
     const char *word = text;
@@ -28,7 +28,7 @@ static void print_filled(FILE *f, const char *text, int indent, int at)
     fputc('\n', f);
 }
 
-/* Paragraphs divided by empty lines; lines that begin with a blank stand as they are. */
+/* Paragraphs separated by empty lines; lines that begin with a blank are kept. */
 static void print_paragraphs(FILE *f, const char *text)
 {
     const char *line = text;
@@ -102,7 +102,7 @@ static void print_option(FILE *f, const struct option_row *o)
     print_row(f, option_dashed(dashed, o->name), o->value, help);
 }
 
-/* The rows of one group, or those of all that are common. */
+/* The rows of one group, or all common ones. */
 static void print_group(FILE *f, const struct verb *v, const char *title, int common, enum option_group group)
 {
     int printed = 0;

@@ -1,4 +1,4 @@
-/* `reach info`: what a checkpoint is, and what a run on it would take. */
+/* `reach info`: a checkpoint's contents, and the cost of a run on it. */
 #include "commands/commands.h"
 #include "commands/info.h"
 #include "commands/rows.h"
@@ -14,13 +14,13 @@
 struct info_options {
     const char *model, *adapter; /* adapter NULL: none */
     long length; /* 0: as long as the model takes, up to 2048 */
-    long train_length; /* 0: as the checkpoint says */
+    long train_length; /* 0: as in the checkpoint */
     struct machine_options machine;
     struct encoding_options encoding;
     int strict, verify;
 };
 
-/* The TRF(0.01) of every head, a line for layers that are alike. */
+/* The TRF(0.01) of every head, one line for equal layers. */
 static int print_fields(const struct decoder *d, struct progress *p, struct error *e)
 {
     struct trf_run r;
@@ -59,7 +59,7 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
     return rc;
 }
 
-/* Of a run; where the estimate fails, what was found until then. */
+/* For a run; if the estimate fails, what was found so far. */
 static int print_estimate(const struct decoder *d, long length, const struct machine_options *machine, struct error *e)
 {
     struct run_estimate found;

@@ -1,4 +1,4 @@
-/* What `reach info` says of the parts of a model. */
+/* The description of a model's parts in `reach info`. */
 #include "commands/info.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@ static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu",
                                                [ACTIVATION_RELU_SQUARED] = "relu2",
                                                [ACTIVATION_CLAMPED] = "quick_gelu clamped at 7, times 1 + up"};
 
-/* One setting of the blocks behind those before it. */
+/* Appends one setting of the blocks. */
 static void print_setting(int *first, const char *format, ...)
 {
     va_list arguments;

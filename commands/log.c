@@ -1,4 +1,4 @@
-/* Lines of JSON by hand: a log that cannot get memory for a library's objects would be silent when it is needed most. */
+/* Writes JSON by hand: a log that needs a library's memory would fail when needed most. */
 #include "commands/log.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
-enum { READER_MILLISECONDS = 5000 }; /* so long may a pipe be full before its reader is given up */
+enum { READER_MILLISECONDS = 5000 }; /* how long a pipe may be full before its reader is given up */
 
-/* 1 if a file is there that a line of JSON does not begin: a log appended to it would spoil it. */
+/* 1 if an existing file does not begin like a line of JSON: appending a log would corrupt it. */
 static int is_other_file(const char *path)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -35,7 +35,7 @@ int log_open(struct log *l, const char *path, struct error *e)
     *l = (struct log){.descriptor = -1};
     if (is_other_file(path))
         return fail(e, "%s: exists and is not a log (expected another --log FILE)", path);
-    /* without O_NONBLOCK, opening a pipe would wait for a reader for ever, and so would a write to a full one */
+    /* without O_NONBLOCK, opening an unread pipe or writing to a full one would wait forever */
     int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
 
     if (descriptor < 0 && errno == ENXIO)
@@ -60,7 +60,7 @@ void log_close(struct log *l)
     l->path = NULL;
 }
 
-/* A text in quotes; what is not UTF-8 (paths need not be) becomes U+FFFD, so that any reader of JSON takes the line. */
+/* A text in quotes; invalid UTF-8 (as in paths) becomes U+FFFD, so that JSON readers accept it. */
 static void put_text(FILE *f, const char *text)
 {
     fputc('"', f);
@@ -93,7 +93,7 @@ static void put_time(FILE *f)
     fprintf(f, ",\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
 }
 
-/* All of it, or -1 with errno. */
+/* Writes all of it, or -1 with errno. */
 static int write_line(int descriptor, const char *line, size_t size)
 {
     for (size_t done = 0; done < size;) {

@@ -92,7 +92,7 @@ int read_choice(const char *option, const char *text, const char *const *choices
     return fail(e, "%s: \"%s\" is not valid (expected %s)", option, text, expected);
 }
 
-/* Lists, which are files to read, take standard input; nothing is written to standard output in place of a file. */
+/* Lists of files to read accept standard input; output never replaces a file by standard output. */
 static int is_standard_stream(const struct option_row *row, const char *value)
 {
     return strcmp(value, "-") == 0 && (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "DIR") == 0);
@@ -153,7 +153,7 @@ int option_default(void *options, const struct verb *v, const char *name, struct
     return option_read(options, o, o->standard, 0, e);
 }
 
-/* What a field of whole numbers holds. */
+/* The value of a whole-number field. */
 static long whole_of(const void *options, const struct option_row *row)
 {
     return row->type == OPTION_INT    ? OPTION_FIELD(const int, options, row)
@@ -161,7 +161,7 @@ static long whole_of(const void *options, const struct option_row *row)
                                       : (long)OPTION_FIELD(const size_t, options, row);
 }
 
-/* A number, unless it stands for none. */
+/* A number, unless it means none. */
 static int write_number(FILE *f, const void *options, const struct option_row *row)
 {
     char text[32] = "";
@@ -219,7 +219,7 @@ int option_write(FILE *f, const void *options, const struct option_row *row, int
 int edit_distance(const char *word, size_t length, const char *name)
 {
     enum { LONGEST = OPTION_NAME_MAX };
-    int row[LONGEST + 1]; /* to the first j characters of the name, from as much of the word as was seen */
+    int row[LONGEST + 1]; /* edits from the part of the word so far to the name's first j characters */
     size_t count = strlen(name);
 
     if (length > LONGEST || count > LONGEST)

@@ -1,4 +1,4 @@
-/* Parsing of arguments, and what is recorded of them. */
+/* Parses arguments, and records them. */
 #include "commands/options.h"
 
 #include <stdlib.h>
@@ -30,11 +30,11 @@ const struct option_row *option_find(const struct verb *v, const char *name)
 struct arguments {
     int count;
     char **text;
-    int at; /* the next one to look at */
+    int at; /* the next one to read */
     int only_operands; /* after `--` */
 };
 
-/* The value of an option: behind its `=`, or the next argument; *value NULL for an option without one. */
+/* An option's value: after its `=`, or the next argument; *value NULL if it takes none. */
 static int take_value(struct arguments *a, const struct option_row *o, const char *equals, const char **value, struct error *e)
 {
     char name[OPTION_NAME_MAX];
@@ -57,7 +57,7 @@ static int fail_unknown(const struct verb *v, const char *text, const char *name
     return fail(e, "%s: unknown option", text);
 }
 
-/* Reads the option that `text` begins. */
+/* Reads the option that starts `text`. */
 static int take_option(struct arguments *a, void *options, const struct verb *v, const char *text, int *given, struct error *e)
 {
     const char *name = text + (text[1] == '-' ? 2 : 1), *equals = strchr(name, '='), *value;
@@ -116,8 +116,8 @@ static int is_short_option(const struct verb *v, const char *text)
     return text[0] == '-' && text[1] && text[1] != '-' && (strcmp(text, "-o") == 0 || !takes_formulas);
 }
 
-/* An option that stands with few others names these, so that one which comes to the table later is refused with it, not passed
- * over. */
+/* An option that goes with few others lists these, so that options added to the table later are
+ * refused with it, not ignored. */
 static int stands_beside(const struct option_row *o, const char *name)
 {
     for (const char *const *other = o->beside; other && *other; other++)
@@ -126,7 +126,7 @@ static int stands_beside(const struct option_row *o, const char *name)
     return !o->beside || strcmp(o->name, name) == 0;
 }
 
-/* What would have no effect without another option is refused as well. */
+/* Also refuses options without effect because another option is missing. */
 static int check_beside(const struct verb *v, const int *given, struct error *e)
 {
     char name[OPTION_NAME_MAX], other[OPTION_NAME_MAX];
@@ -197,9 +197,9 @@ void options_free(void *options, const struct verb *v)
             text_list_free(&OPTION_FIELD(struct text_list, options, &v->operands[i]));
 }
 
-/* ---- what is recorded ---- */
+/* ---- recording ---- */
 
-/* Value number nth, as it is given; NULL where there is none. *failed when memory runs out. The caller frees. */
+/* Value number nth as given; NULL: none, or *failed: out of memory. Caller frees. */
 static char *value_text(const void *options, const struct option_row *row, int nth, int *failed)
 {
     char *text = NULL;

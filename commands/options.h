@@ -1,5 +1,5 @@
-/* What a verb is: one description, from which its arguments are parsed, and its help, recorded command, settings and completions
- * are written, so that none can forget an option. */
+/* The description of a verb: its arguments are parsed, and its help, recorded command, settings and
+ * completions are written, from one table, so that none can forget an option. */
 #ifndef REACH_COMMANDS_OPTIONS_H
 #define REACH_COMMANDS_OPTIONS_H
 
@@ -13,58 +13,59 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* What the value of an option is, and the field it goes to. */
+/* The type of an option's value and of its field. */
 enum option_type {
     OPTION_FLAG, /* int, 1 when given; the option takes no value */
     OPTION_TEXT, /* const char *, not empty; borrowed, here and below */
     OPTION_LIST, /* struct text_list; the option may be repeated */
     OPTION_CHOICE, /* const char *: one of the choices */
-    OPTION_NUMBERED_CHOICE, /* int or enum: the number of the choice, from 0; an empty choice stands for none */
+    OPTION_NUMBERED_CHOICE, /* int or enum: the choice's number, from 0; an empty choice means none */
     OPTION_INT, /* whole numbers, both ends included */
     OPTION_LONG,
     OPTION_SIZE,
-    OPTION_UNSIGNED, /* uint64_t, all of it */
-    OPTION_BYTES, /* size_t: a whole number with K, M, G or T (powers of 1024) behind it or nothing */
+    OPTION_UNSIGNED, /* uint64_t, its whole range */
+    OPTION_BYTES, /* size_t: a whole number, optionally with K, M, G or T (powers of 1024) */
     OPTION_REAL, /* double, ends not included */
-    OPTION_OWN /* what the functions of the row make of it */
+    OPTION_OWN /* parsed by the functions of the row */
 };
 
 enum {
     OPTION_RESULT = 1, /* changes what is computed: recorded in commands and settings */
-    OPTION_RECORDED = 2, /* in commands even where it is the default */
-    OPTION_LATER = 4, /* the default is not set before parsing, for what it is depends on other options */
+    OPTION_RECORDED = 2, /* in commands even if it is the default */
+    OPTION_LATER = 4, /* the default is set after parsing, since it depends on other options */
     OPTION_REPEATED = 8, /* OPTION_OWN: may be given several times */
     OPTION_COMMON = 16 /* first in the help of a long table */
 };
 
-/* Where the help of a long table shows it. */
+/* The part of a long help that shows it. */
 enum option_group { GROUP_INPUT, GROUP_MEASURED, GROUP_MODEL, GROUP_MACHINE, GROUP_OUTPUT, GROUP_RUN, OPTION_GROUPS };
 
-/* One option `--name`; only -o (the row named "o") and -h have one letter. Rows stand in the order of recorded commands. */
+/* One option `--name`; only -o (row "o") and -h have one letter. Order as in recorded commands. */
 struct option_row {
     const char *name;
-    const char *value; /* how the help calls the value: DIR and FILE are completed as such; NULL: none */
-    const char *help; /* what it does, unit; %s is its default, which otherwise is put behind; wrapped when printed */
+    const char *value; /* its name in the help: DIR and FILE are completed as such; NULL: none */
+    const char *help; /* what it does, unit; %s is its default, else appended; later wrapped */
     enum option_type type;
     size_t at; /* of the field in the options of the verb */
-    const char *standard; /* the default, as it would be written; NULL: none */
-    long absent; /* what a field of whole numbers is where nothing is given and there is no default */
-    double low, high; /* of numbers */
-    const char *const *choices; /* ended by NULL; also what is completed. Of whole numbers: a word for the lowest */
-    int (*check)(const char *text, struct error *e); /* of OPTION_TEXT; may be NULL */
-    /* OPTION_OWN; `nth` counts the times it was given before. `write` writes value number nth as it would be given, and returns 0
-     * where there is none; other types may have one too, for what is recorded. */
+    const char *standard; /* the default, as a user would write it; NULL: none */
+    long absent; /* value of a whole-number field if not given and without a default */
+    double low, high; /* for numbers */
+    const char *const *choices; /* ended by NULL; also completed. Whole numbers: a word for the lowest */
+    int (*check)(const char *text, struct error *e); /* for OPTION_TEXT; may be NULL */
+    /* For OPTION_OWN; `nth` counts the earlier uses of the option. `write` writes value number nth
+     * as it would be given, and returns 0 if there is none; other types may have one too, for
+     * recorded commands. */
     int (*read)(void *options, const char *value, int nth, struct error *e);
     int (*write)(FILE *f, const void *options, int nth);
-    const char *const *beside; /* the only options that may be given with it, ended by NULL; NULL: any */
-    const char *with; /* the option without which it has no effect, unless that has a default; NULL: none */
+    const char *const *beside; /* the only options allowed with it, ended by NULL; NULL: any */
+    const char *with; /* the option it needs for an effect, unless that has a default; NULL: none */
     enum option_group group;
     unsigned flags;
 };
 
-/* What stands beside the options. */
+/* Arguments other than options. */
 enum {
-    OPERAND_LIST = 1, /* the last one: one or more, a struct text_list; else a const char * */
+    OPERAND_LIST = 1, /* the last operand: one or more, a struct text_list; else a const char * */
     OPERAND_FORMULA = 2, /* may begin with a dash */
     OPERAND_STREAM = 4 /* may be - */
 };
@@ -79,16 +80,16 @@ struct call;
 
 struct verb {
     const char *name, *summary;
-    const char *synopsis; /* behind `reach VERB` */
-    const char *description; /* paragraphs divided by an empty line; a line that begins with a space is kept as it is */
+    const char *synopsis; /* after `reach VERB` */
+    const char *description; /* paragraphs separated by empty lines; lines that begin with a space are kept */
     const char *examples; /* lines */
-    void (*print_more)(void); /* what the help ends with; may be NULL */
+    void (*print_more)(void); /* prints the end of the help; may be NULL */
     const struct operand_row *operands;
     const struct option_row *options;
     size_t operand_count, option_count, options_size; /* options_size: of the struct that `at` is in */
-    int computes; /* on threads */
-    int divided; /* may be run by several ranks (run/ranks.h): all but rank 0 print nothing */
-    int (*check)(void *options, struct error *e); /* what does not go together, and defaults that follow from others; or NULL */
+    int computes; /* uses threads */
+    int divided; /* may be run by several ranks (run/ranks.h): all except rank 0 print nothing */
+    int (*check)(void *options, struct error *e); /* refuses conflicts, sets dependent defaults; or NULL */
     int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */
 };
 
@@ -104,13 +105,14 @@ struct verb {
 
 enum { PARSED_HELP = 1 };
 
-/* Fills `options` (v->options_size bytes) with the defaults and what is given. 0, PARSED_HELP, or -1 with a message: wrong usage.
- * `--name VALUE` and `--name=VALUE` are the same; `--` ends the options. To be freed in any case. */
+/* Fills `options` (v->options_size bytes) with the defaults and the given values. 0, PARSED_HELP,
+ * or -1 with a message: wrong usage. `--name VALUE` and `--name=VALUE` are the same; `--` ends the
+ * options. Free `options` in every case. */
 int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e) MUST_USE;
 void options_free(void *options, const struct verb *v);
-/* The command as it is recorded in results: operands and all options that can change a number, in the order of the table,
- * defaults left out; so a run and its --resume, or two runs into different folders, record the same. The caller frees; NULL when
- * memory runs out. */
+/* The command as recorded in results: operands and all options that can change a number, in the
+ * order of the table, without defaults; so a run and its --resume, or two runs into different
+ * folders, record the same. Caller frees; NULL: out of memory. */
 char *options_command(const void *options, const struct verb *v);
 /* Every option that can change a number, with its value. */
 int options_settings(struct settings *out, const void *options, const struct verb *v, struct error *e) MUST_USE;
@@ -123,18 +125,18 @@ const struct option_row *option_find(const struct verb *v, const char *name);
 enum { OPTION_NAME_MAX = 40 };
 const char *option_dashed(char out[OPTION_NAME_MAX], const char *name);
 
-/* Reads one value into its field; writes value number nth, or returns 0 where there is none. */
+/* Reads one value into its field; writes value number nth, or returns 0 if there is none. */
 int option_read(void *options, const struct option_row *row, const char *value, int nth, struct error *e) MUST_USE;
 int option_write(FILE *f, const void *options, const struct option_row *row, int nth);
 /* Sets a default of OPTION_LATER. */
 int option_default(void *options, const struct verb *v, const char *name, struct error *e) MUST_USE;
 
-/* All that `reach VERB --help` says; what it says of one option. */
+/* The whole output of `reach VERB --help`; the help for one option. */
 enum { HELP_MAX = 1024 };
 void help_print(FILE *f, const struct verb *v);
 void option_help(char *out, size_t size, const struct option_row *o);
 
-/* Strict readings of a whole value; `option` names it in the message. 0 or -1. */
+/* Strict parsers for a whole value; the message names `option`. 0 or -1. */
 int read_whole(const char *option, const char *text, long low, long high, long *out, struct error *e) MUST_USE;
 int read_unsigned(const char *option, const char *text, uint64_t *out, struct error *e) MUST_USE;
 /* low < value < high. */
@@ -144,9 +146,9 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
 /* The number of the choice, or -1. */
 int read_choice(const char *option, const char *text, const char *const *choices, struct error *e) MUST_USE;
 
-/* How many characters must change, come or go to make `name` of the first `length` characters of `word`. */
+/* The number of edits between `name` and the first `length` characters of `word`. */
 int edit_distance(const char *word, size_t length, const char *name);
-enum { NEAR = 2 }; /* a slip of the hand */
+enum { NEAR = 2 }; /* a typing error */
 
 /* A blank, and the word as a shell reads it back. */
 void command_word(FILE *f, const char *word);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Draws, and says which pictures there are now. */
+/* Draws, and names the new pictures. */
 static int plot_call(struct call *c, struct error *e)
 {
     const struct plot_options *o = c->options;
@@ -29,7 +29,7 @@ static int check_length(const char *text, struct error *e)
     return figure_read_length(text, &mm, &is_pixels, e);
 }
 
-/* What does not go together. */
+/* Refuses conflicting options. */
 static int plot_check(void *options, struct error *e)
 {
     const struct plot_options *o = options;

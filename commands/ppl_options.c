@@ -146,7 +146,7 @@ static const struct option_row rows[] = {
 static const struct operand_row operands[] = {
     {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
 
-/* What does not go together. */
+/* Refuses conflicting options. */
 static int check_together(const struct ppl_options *o, struct error *e)
 {
     if (o->text.count == 0 && o->tokens.count == 0)
@@ -174,7 +174,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
     return check_encoding(&o->encoding, e);
 }
 
-/* The same, and the defaults of the protocol. */
+/* The same, and sets the protocol's defaults. */
 static int check(void *options, struct error *e)
 {
     struct ppl_options *o = options;

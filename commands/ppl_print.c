@@ -1,4 +1,4 @@
-/* What `reach ppl` prints: the table, differences between models, notes. */
+/* The output of `reach ppl`: the table, differences between models, notes. */
 #include "commands/ppl.h"
 
 #include "commands/screen.h"
@@ -17,7 +17,7 @@ static void count_cell(struct table *t, size_t n)
         table_cell(t, "-");
 }
 
-/* NaN, where one target tells nothing about others, is -. */
+/* NaN (from a single target) is printed as -. */
 static void real_cell(struct table *t, const char *format, double value) __attribute__((format(printf, 2, 0)));
 
 static void real_cell(struct table *t, const char *format, double value)
@@ -144,7 +144,7 @@ static int print_gain(const struct ppl_run *r)
     return rc;
 }
 
-/* How much context targets need, in words. */
+/* A sentence on how much context targets need. */
 static int print_needs(const struct ppl_run *r, struct error *e)
 {
     putchar('\n');
@@ -171,7 +171,7 @@ static int print_needs(const struct ppl_run *r, struct error *e)
 
 /* ---- notes ---- */
 
-/* What the protocols that take all of the text score. */
+/* The targets scored by protocols that use the whole text. */
 static const char *targets_of(const struct ppl_run *r)
 {
     static const char *const of[2][3] = {
@@ -187,7 +187,7 @@ static const char *targets_of(const struct ppl_run *r)
     return of[r->options->reading.boundary != NULL][which];
 }
 
-/* Lines under the table that a reader needs to take it right. */
+/* Notes below the table that a reader needs to interpret it. */
 static void print_notes(const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;

@@ -6,10 +6,9 @@
 
 /* The page. -1: memory ran out. */
 int report_page(FILE *f, const struct report_run *r);
-/* What a result of `reach erf` says in words, a paragraph for each model. -1: memory ran out. */
+/* Describes a result of `reach erf` in words, a paragraph for each model. -1: out of memory. */
 int report_tell_result(FILE *f, const struct result *r);
-/* What a table of `reach ppl` or `reach trf` says, the same way. Other tables say
- * nothing here. */
+/* The same for a table of `reach ppl` or `reach trf`. Nothing for other tables. */
 void report_tell(FILE *f, const struct report *table);
 
 #endif

@@ -27,7 +27,7 @@ static void text_cell(struct table *t, const char *text)
     table_cell(t, "%s", text && *text ? text : "-");
 }
 
-/* What was measured and with what: a row a property, a column a model. */
+/* The settings of the measurement: one row per property, one column per model. */
 static struct table *cards(const struct result *r)
 {
     enum { TEXTS = 7, NUMBERS = 7 };
@@ -106,7 +106,7 @@ static int put_result(FILE *f, const struct result *r)
 
 /* ---- a table ---- */
 
-/* A cell of a CSV file as people read it: many digits are cut. */
+/* A cell of a CSV file for people: long numbers are shortened. */
 static void csv_cell(struct table *t, const char *text)
 {
     size_t length = strlen(text);
@@ -123,7 +123,7 @@ static void csv_cell(struct table *t, const char *text)
         table_cell(t, "%s", text);
 }
 
-/* l or r for a column, 0 for one of empty cells alone. */
+/* l or r for a column, 0 for one with only empty cells. */
 static char alignment_of(const struct csv_table *csv, size_t column)
 {
     char found = 0, *end;
@@ -162,14 +162,14 @@ static int put_table(FILE *f, const struct report *table)
             table_note(t, "the first %zu of %zu rows", rows, csv->rows);
         rc = table_html(f, t);
     } else if (alignment && shown)
-        rc = 0; /* a table of nothing */
+        rc = 0; /* an empty table */
     table_free(t);
     free(alignment);
     free(shown);
     return rc;
 }
 
-/* What the columns of a file are. */
+/* The meaning of a file's columns. */
 static void put_columns(FILE *f, const struct csv_table *csv)
 {
     const struct csv_layout *l = NULL;

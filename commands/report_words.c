@@ -1,4 +1,4 @@
-/* What results say, in plain words. */
+/* Sentences about results. */
 #include "commands/erf.h"
 #include "commands/report.h"
 #include "page/escape.h"
@@ -15,7 +15,7 @@ static double number(const struct report *t, size_t row, int column)
     return *text ? strtod(text, NULL) : NAN;
 }
 
-/* The last row + 1 of those from `first` on whose cells in these columns are the same. */
+/* The last row + 1 of those from `first` with the same cells in these columns. */
 static size_t end_of(const struct report *t, size_t first, int one, int other)
 {
     size_t row = first + 1;
@@ -102,9 +102,9 @@ static void tell_validation(FILE *f, const struct report *t)
 
 /* ---- theoretical fields ---- */
 
-/* Bounds on the field of rows [first, end) of one layer and the whole series, as decimal logarithms and as they are written. */
+/* Bounds on the field in rows [first, end) for one layer and the series, as log10 and as text. */
 struct span {
-    size_t low, high, rows; /* row of the shortest and the longest; rows that count */
+    size_t low, high, rows; /* row of the shortest and the longest; number of rows used */
     int diverges, undecided;
 };
 
@@ -132,7 +132,7 @@ static struct span span_of(const struct report *t, size_t first, size_t end)
     return s;
 }
 
-/* A count of tokens: as it stands there, or the power of ten. */
+/* A count of tokens: as written, or the power of ten. */
 static void put_count(FILE *f, const struct report *t, size_t row)
 {
     const char *digits = report_cell(t, row, csv_column(&t->table, "trf_hi"));
@@ -212,7 +212,7 @@ static int by_erf(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How far the heads of each model attend. */
+/* How far each model's heads attend. */
 static int put_attention(FILE *f, const struct result *r)
 {
     for (size_t i = 0; i < r->model_count; i++) {

@@ -1,4 +1,4 @@
-/* What options that several verbs share may be. */
+/* Valid values of options shared by several verbs. */
 #include "commands/rows.h"
 
 #include "analyze/formula.h"

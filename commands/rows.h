@@ -1,5 +1,5 @@
-/* Options that several verbs have alike: rows for their tables, of the fields that their structs have alike. OPTIONS names the
- * struct. */
+/* Options shared by several verbs: rows for their tables, for fields of the same name in their
+ * structs. OPTIONS names the struct. */
 #ifndef REACH_COMMANDS_ROWS_H
 #define REACH_COMMANDS_ROWS_H
 
@@ -15,12 +15,12 @@ extern const char *const picture_formats[],
                                                                                         *const slopes_choices[],
                                                                                             *const bos_choices[];
 
-/* Checks of texts at the time of parsing. */
+/* Checks of texts during parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
 int check_rope(const char *text, struct error *e) MUST_USE;
 int check_device(const char *text, struct error *e) MUST_USE;
 
-/* What does not go together of an encoding. */
+/* Refuses conflicting options of an encoding. */
 struct encoding_options;
 int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
 
@@ -237,7 +237,7 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
     { \
         .name = "quiet", .help = says, .type = OPTION_FLAG, .at = AT(quiet), .group = GROUP_RUN \
     }
-/* verb.c sees to it. */
+/* handled by verb.c */
 #define WIDE_ROW \
     { \
         .name = "wide", \

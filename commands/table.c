@@ -12,7 +12,7 @@
 enum { NOTES = 4 };
 
 struct table {
-    char *alignment, *rank; /* a letter and a digit of each column; rank 0: it stays */
+    char *alignment, *rank; /* a letter and a digit for each column; rank 0: always shown */
     size_t columns, count; /* cells so far */
     char **cell, *caption, *note[NOTES];
     size_t notes;
@@ -92,7 +92,7 @@ void table_cells(struct table *t, const char *const *texts)
         table_cell(t, "%s", *texts);
 }
 
-/* Takes columns away, of width 0 then, until the rest fits. Returns how many. */
+/* Removes columns (width 0) until the rest fits. Returns how many. */
 static size_t leave_out(const struct table *t, int *width, int columns)
 {
     size_t left_out = 0;
@@ -124,7 +124,7 @@ static void print_rows(FILE *f, const struct table *t, const int *width)
         int length = screen_columns(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
 
         gap = column == 0 ? 0 : gap;
-        if (width[column] && length > 0) { /* no blanks at the end of a line */
+        if (width[column] && length > 0) { /* no trailing blanks */
             fprintf(f, "%*s%s", gap + (right ? blank : 0), "", t->cell[i]);
             gap = (right ? 0 : blank) + 2;
         } else if (width[column])
@@ -134,10 +134,10 @@ static void print_rows(FILE *f, const struct table *t, const int *width)
     }
 }
 
-/* What is not there, so that nobody looks for it elsewhere. */
+/* Says what is not shown, so that nobody looks for it elsewhere. */
 static void print_left_out(FILE *f, const struct table *t, const int *width, int columns)
 {
-    const int most = columns < 72 ? 72 : columns; /* on lines of so many columns, which few screens lack */
+    const int most = columns < 72 ? 72 : columns; /* on lines that most screens have */
     const char *joint = "";
     int at = fprintf(f, "(in %d columns without ", columns);
 

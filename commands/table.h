@@ -1,4 +1,4 @@
-/* Aligned tables, on a text screen and in a page. */
+/* Aligned tables, on a text screen and in an HTML page. */
 #ifndef REACH_COMMANDS_TABLE_H
 #define REACH_COMMANDS_TABLE_H
 
@@ -8,21 +8,22 @@
 
 struct table;
 
-/* `alignment` has a letter for each column, l or r, and behind it a digit where the column may be left out on a narrow screen:
- * those of the lowest digit go first, of equal ones the last. NULL when memory runs out; the caller frees. */
+/* `alignment` has a letter for each column, l or r, followed by a digit if the column may be left
+ * out on a narrow screen: those with the lowest digit first, from the right. NULL: out of memory;
+ * the caller frees. */
 struct table *table_create(const char *alignment);
-/* A line above it. */
+/* Adds a line above it. */
 void table_caption(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
-/* A line below it. */
+/* Adds a line below it. */
 void table_note(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
-/* The next cell, row by row; the first row is the header. What memory cannot hold is reported by table_print. */
+/* The next cell, row by row, the header first. table_print reports a lack of memory. */
 void table_cell(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Cells of several columns alike, ended by NULL. */
+/* Several cells of equal alignment, ended by NULL. */
 void table_cells(struct table *t, const char *const *texts);
-/* Prints all rows, columns as wide as their widest cell on a screen, and as many columns as standard output has room for if it is
- * F. 0, or -1 when memory ran out. */
+/* Prints all rows, with columns as wide as their widest cell, and as many columns as fit if F is
+ * standard output. 0, or -1: out of memory. */
 int table_print(FILE *f, const struct table *t) MUST_USE;
-/* The same in so many columns; 0: all it needs. */
+/* The same within this many columns; 0: unlimited. */
 int table_print_within(FILE *f, const struct table *t, int columns) MUST_USE;
 /* The same as HTML. */
 int table_html(FILE *f, const struct table *t) MUST_USE;

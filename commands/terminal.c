@@ -34,7 +34,7 @@ static void tell(struct progress *p, const char *event, const struct progress_fa
     log_line(&((struct terminal *)p)->log, p, event, facts);
 }
 
-/* The first, the last, and one every few seconds: a log of a night stays short. */
+/* Logs the first, the last, and one every few seconds, so that a night's log stays short. */
 static void log_progress(struct terminal *t, const char *what)
 {
     enum { EVERY_SECONDS = 10 };
@@ -120,7 +120,7 @@ int terminal_open(struct terminal *t, const char *verb, int quiet, const char *l
                                         {0}});
     if (!*t->log.failed.text)
         return 0;
-    fail(e, "%s", t->log.failed.text); /* a log that cannot begin is refused before anything is measured */
+    fail(e, "%s", t->log.failed.text); /* if the log cannot start, fail before anything is measured */
     log_close(&t->log);
     return -1;
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A decimal below 1 without an exponent, of at most SWEPT_PLACES places, in units of 10^-places, which grows to what it needs. 0,
- * or -1 where it is none. */
+/* A decimal below 1 without an exponent, with at most SWEPT_PLACES places, in units of 10^-places,
+ * which grows as needed. 0, or -1 if it has another form. */
 static int read_places(const char *text, size_t length, int *places, long long *units)
 {
     size_t whole = strspn(text, "0"), digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
@@ -32,7 +32,7 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
     long long first = 0, last = 0, by = 0;
     int places = 0, bad = !step;
 
-    for (int round = 0; round < 2 && !bad; round++) /* the second time in the units that all three need */
+    for (int round = 0; round < 2 && !bad; round++) /* the second time in the units common to all three */
         bad = read_places(value, (size_t)(high - 1 - value), &places, &first) ||
               read_places(high, (size_t)(step - high), &places, &last) || read_places(step + 1, strlen(step + 1), &places, &by);
     if (bad || first == 0 || by == 0 || first > last)
@@ -52,7 +52,7 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
     return 0;
 }
 
-/* The default makes way for what is given. */
+/* A given value replaces the default. */
 static int read_epsilon(void *options, const char *value, int nth, struct error *e)
 {
     struct trf_options *o = options;
@@ -209,7 +209,7 @@ static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL
                                                .at = AT(arguments),
                                                .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
-/* The head in hand on standard error, once a second and a half has passed, where that is a terminal. */
+/* The current head on standard error, after a second and a half, if that is a terminal. */
 static void show(struct progress *p, const char *what)
 {
     if (!isatty(STDERR_FILENO) || progress_now() - p->measuring <= 1.5)

@@ -7,7 +7,7 @@
 /* Tables, proofs and the ranking on standard output. */
 int trf_print(const struct trf_run *r, struct error *e) MUST_USE;
 
-/* What was found of the rotary positions of a bias, lines of text; nothing where it has none. */
+/* The findings about the rotary positions of a bias, as lines of text; nothing if it has none. */
 void trf_print_rotary(const struct trf_run *r, int argument, int bias);
 
 #endif

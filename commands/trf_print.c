@@ -1,4 +1,4 @@
-/* What `reach trf` prints: a table an encoding, proofs, and the ranking of several encodings. */
+/* The output of `reach trf`: a table for each encoding, proofs, and the ranking. */
 #include "commands/trf.h"
 
 #include "analyze/extrapolation.h"
@@ -11,7 +11,7 @@
 
 /* ---- numbers for people ---- */
 
-/* As many digits as both ends share, up to 10; an interval where they share fewer than 4. */
+/* As many digits as both ends share, up to 10; an interval if they share fewer than 4. */
 static void sum_text(char out[64], double lo, double hi)
 {
     char other[64];
@@ -35,19 +35,19 @@ static void sum_text(char out[64], double lo, double hi)
     }
 }
 
-/* "0.01" of what was typed, ".01" or "1e-2". */
+/* "0.01", also for a typed ".01" or "1e-2". */
 static const char *epsilon_text(char out[32], const char *typed)
 {
     double value = strtod(typed, NULL);
     snprintf(out, 32, "%.10g", value);
-    if (value < 1e-300 || strcmp(out, "1") == 0) /* what a double does not tell from 0 or 1 */
+    if (value < 1e-300 || strcmp(out, "1") == 0) /* not distinguishable from 0 or 1 as a double */
         snprintf(out, 32, "%.31s", typed);
     return out;
 }
 
 /* ---- one encoding ---- */
 
-/* What is above a table: the name, its formula where that is another text, its layers and heads. */
+/* The lines above a table: the name, its formula if different, its layers and heads. */
 static void print_title(const struct formula_argument *a, int bias)
 {
     const struct layer_bias *b = &a->set.biases[bias];
@@ -68,7 +68,7 @@ static void print_title(const struct formula_argument *a, int bias)
         printf("not applicable: %s%s\n", screen_text(b->reason), b->formula ? "; of the window alone:" : "");
 }
 
-/* Which columns a table has beside the numbers. */
+/* The columns of a table other than the numbers. */
 struct columns {
     int closed_form, window;
 };
@@ -158,7 +158,7 @@ static void print_proofs(const struct trf_run *r, int first, int last)
     }
 }
 
-/* 1 if some answer of the head could be narrower. */
+/* 1 if some result of the head could be narrower. */
 static int is_open(const struct trf_head *head, int numbers)
 {
     int open = 0;
@@ -278,7 +278,7 @@ static void print_model_lines(const struct formula_argument *a)
         printf("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
-/* The share is cut, not rounded: below the threshold it is not shown as the threshold. 1 if it was told. */
+/* The share is truncated, so that one below the threshold is not shown as equal. 1 if printed. */
 static int print_outlook(const struct trf_run *r, int argument)
 {
     const struct trf_outlook *u = &r->outlooks[argument];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The slowest pair: within which distances the base is large enough for it. */
+/* The slowest pair: the distances for which the base is large enough. */
 static void print_slowest(const struct trf_run *r, const struct trf_rotary *x)
 {
     long trained = trf_train_length(r, x->argument);

@@ -1,4 +1,4 @@
-/* What all verbs do alike. */
+/* The common part of all verbs. */
 #include "commands/verb.h"
 
 #include "commands/screen.h"
@@ -11,7 +11,7 @@
 
 static int print_failure(const struct call *c, const struct error *e)
 {
-    if (ranks_here()->rank > 0) /* rank 0 tells */
+    if (ranks_here()->rank > 0) /* reported by rank 0 */
         return EXIT_FAILED;
     fflush(stdout);
     fprintf(stderr, "reach %s: %s\n", c->verb->name, e->text);
@@ -20,7 +20,7 @@ static int print_failure(const struct call *c, const struct error *e)
 
 static int print_usage_error(const struct call *c, const struct error *e)
 {
-    if (ranks_here()->rank > 0) /* and here, where it has found the same */
+    if (ranks_here()->rank > 0) /* and here, if it has found the same */
         return EXIT_USAGE;
     fflush(stdout);
     fprintf(stderr, "reach %s: %s; see `reach %s --help`\n", c->verb->name, e->text, c->verb->name);
@@ -48,7 +48,7 @@ static int start_threads(const struct call *c, struct error *e)
 
     if (c->verb->computes)
         interrupt_apart();
-    interrupt_end(); /* until the work says that it can stop */
+    interrupt_end(); /* until the work can be stopped */
     return !c->verb->computes ? 0 : threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e);
 }
 
@@ -73,7 +73,7 @@ static int run(struct call *c, struct error *e)
     if (rc == 0 && *c->terminal.not_drawn.text)
         rc = fail(e, "%s", c->terminal.not_drawn.text);
     terminal_close(&c->terminal, rc == 0 ? NULL : e->text);
-    if (rc == 0 && *c->terminal.log.failed.text) /* results are whole, the log is not */
+    if (rc == 0 && *c->terminal.log.failed.text) /* results are complete, the log is not */
         rc = fail(e, "%s", c->terminal.log.failed.text);
     return rc == 0 ? EXIT_DONE : rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
 }

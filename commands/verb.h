@@ -8,13 +8,13 @@
 struct call {
     const struct verb *verb;
     void *options;
-    char *command; /* as it is recorded */
+    char *command; /* as recorded */
     struct settings settings; /* what the result depends on */
-    struct terminal terminal; /* where the run's words go */
+    struct terminal terminal; /* for the run's messages */
 };
 
-/* Parses, prints the help, starts threads and the log, runs, tells what went wrong, and puts everything away: all that verbs do
- * alike. Returns the exit status. */
+/* The common part of all verbs: parses, prints the help, starts threads and the log, runs, reports
+ * errors, and frees everything. Returns the exit status. */
 int verb_run(const struct verb *v, int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* `reach version`: what this program was made of, and what it computes with. */
+/* `reach version`: how this program was built, and what it computes with. */
 #include "commands/commands.h"
 #include "commands/screen.h"
 #include "commands/verb.h"

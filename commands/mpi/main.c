@@ -1,4 +1,4 @@
-/* reach-mpi: reach, whose `erf` is divided among the ranks of an MPI job. The only file that knows MPI. */
+/* reach-mpi: reach, with `erf` divided among the ranks of an MPI job. Only this file uses MPI. */
 #include "commands/commands.h"
 #include "run/ranks.h"
 
@@ -7,14 +7,14 @@
 
 enum { TAG_HEAD = 1, TAG_DATA = 2, PIECE = 1 << 28 /* bytes: counts of MPI are int */ };
 
-/* What comes before the data. */
+/* The header before the data. */
 struct head {
     uint64_t kind, bytes;
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-/* The library keeps memory until the end, in modules that it unloads before, so that leaks of it cannot be told from ours, which
- * the tests of reach find. */
+/* The library keeps memory until the end, in modules that it unloads earlier, so its leaks cannot
+ * be distinguished from ours, which reach's own tests find. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -86,7 +86,7 @@ static int receive_message(struct ranks_message *m, struct error *e)
     return rc == MPI_SUCCESS ? 1 : failed(rc, e);
 }
 
-/* Usage errors are found by all ranks alike, so these end in peace. */
+/* All ranks find the same usage errors, so they end normally. */
 static void close_job(int status)
 {
     if (status == EXIT_DONE || status == EXIT_USAGE)
