@@ -29,9 +29,9 @@
 struct buffer; /* memory of a set */
 struct weight; /* a parameter tensor in the set's own form */
 struct attention; /* shape, scale, position tables of one kind of attention layer */
-struct reading; /* values on their way to the host */
+struct reading; /* values being copied to the host */
 
-/* What a buffer is for; a set chooses the element type of each role. */
+/* The purpose of a buffer; a set chooses the element type of each role. */
 enum buffer_role {
     ROLE_ACTIVATION, /* inputs and outputs of matrix products */
     ROLE_RESIDUAL, /* the residual stream and its gradient */
@@ -44,16 +44,17 @@ struct rows {
     int segments, count;
 };
 
-/* What the head is asked for, for the memory plan: its matrix [vocabulary, width], and targets of each segment, 0: none. */
+/* The head's part of the memory plan: its matrix [vocabulary, width]; targets per segment, or 0. */
 struct head_shape {
     size_t vocabulary, width;
     int targets;
 };
 
-/* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
- * data[g * group_stride + r * row_stride + c * column_stride] * factors[g * rows + r] + offset (strides in elements; of GGUF's
- * quantised types rows begin with a block, and column_stride is 1). Of types with scales `data` stay with the tensor, and `first`
- * is the element that they would begin at; of all others it is 0. */
+/* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r,
+ * column c is data[g * group_stride + r * row_stride + c * column_stride] * factors[g * rows + r] +
+ * offset (strides in elements; for GGUF's quantised types rows begin with a block, and
+ * column_stride is 1). For types with scales `data` is the tensor's, and `first` is the element
+ * where it would begin; for all others `first` is 0. */
 struct weight_part {
     const void *data;
     enum element type;
@@ -64,12 +65,12 @@ struct weight_part {
     const double *factors; /* NULL: 1 for every row */
 };
 
-/* How a weight will be used; a set may keep it in the file's memory where that serves (the caller keeps the file mapped until
- * weight_free). */
+/* The use of a weight; a set may leave it in the file's memory if possible (the caller keeps the
+ * file mapped until weight_free). */
 enum weight_use {
     WEIGHT_MATRIX, /* linear */
     WEIGHT_VECTOR, /* biases, norm weights: columns = 1 */
-    WEIGHT_TABLE /* rows are gathered, or read once a segment: embedding, positions, head */
+    WEIGHT_TABLE /* rows are gathered, or read once per segment: embedding, positions, head */
 };
 
 /* LAYER (Ba, Kiros, Hinton 2016): (x - mean x) / sqrt(var x + epsilon). RMS (Zhang, Sennrich 2019): x / sqrt(mean x^2 + epsilon).
@@ -80,13 +81,13 @@ enum norm_kind { NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH };
 struct norm {
     enum norm_kind kind;
     double epsilon;
-    const struct weight *scale, *shift; /* [width]; either may be NULL: 1, 0. [1] stands for the same value everywhere */
+    const struct weight *scale, *shift; /* [width]; either may be NULL: 1, 0. [1]: one value everywhere */
 };
 
-/* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM is GELU_TANH with sqrt(2 / pi)
- * cut to 0.79788456, as that family's code has it: the same in float, not in double. SILU: x sigma(x). RELU_SQUARED: max(x, 0)^2.
- * CLAMPED: x' sigma(1.702 x') of x' = min(x, ACTIVATION_LIMIT); gated, it is multiplied by 1 + up clamped to +-ACTIVATION_LIMIT.
- */
+/* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM
+ * is GELU_TANH with sqrt(2 / pi) cut to 0.79788456, as in that family's code: the same in float,
+ * not in double. SILU: x sigma(x). RELU_SQUARED: max(x, 0)^2. CLAMPED: x' sigma(1.702 x') with x' =
+ * min(x, ACTIVATION_LIMIT); if gated, multiplied by 1 + up clamped to +-ACTIVATION_LIMIT. */
 enum activation {
     ACTIVATION_GELU,
     ACTIVATION_GELU_TANH,
@@ -102,14 +103,15 @@ enum activation {
 /* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 
-/* Attention of one layer (Vaswani et al. 2017, with what came later): z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap
- * > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p = 0) for t < 0, for t >= window if window > 0 unless j < keep
- * (positions from 0), and where the bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
+/* Attention of one layer (Vaswani et al. 2017, with later additions): z = scale q.k; z = soft_cap
+ * tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p
+ * = 0) for t < 0, for t >= window if window > 0 unless j < keep (positions from 0), and where the
+ * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
 struct attention_shape {
     int heads, kv_heads, head_size; /* head_size 1..256 */
     int positions; /* n: inputs of a segment */
     int window; /* in positions; 0: none */
-    int keep; /* keys of the segment's first positions that are seen whatever the window; 0: none */
+    int keep; /* keys of the segment's first positions that are always seen; 0: none */
     double scale, soft_cap; /* soft_cap 0: none */
     const double *bias; /* [heads, positions] by distance, or NULL */
     const double *multiplier; /* [heads, positions] by distance, or NULL */
@@ -120,34 +122,36 @@ struct attention_shape {
     const double *query_factor; /* [positions], for scale_queries, or NULL */
 };
 
-/* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts (Shazeer et al. 2017); chosen
- * are those with the largest s + correction, the lower number first where two are equal. With groups > 1 (DeepSeek-AI 2024), each
- * of experts / groups neighbours, only those in the chosen_groups groups whose two largest s + correction have the largest sum.
- * Weights of the chosen: factor s, or factor s / (floor + sum of the chosen s) where normalised.
+/* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
+ * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
+ * if two are equal. With groups > 1 (DeepSeek-AI 2024), each of experts / groups neighbours, only
+ * from the chosen_groups groups whose two largest s + correction have the largest sum. Weights of
+ * the chosen: factor s, or if normalised factor s / (floor + sum of the chosen s).
  *
- * SPARSEMIXER (Liu, Gao, Chen 2023; Liu et al. 2024), without its noise: two are chosen, by their logits z, without groups or
- * correction. The weight of the first is factor times its softmax over all experts that are near it, that of the second the same
- * over all but the first; near the chosen c are those with (z_c - z) / max(|z|, z_c) <= tolerance. */
+ * SPARSEMIXER (Liu, Gao, Chen 2023; Liu et al. 2024), without its noise: two are chosen, by their
+ * logits z, without groups or correction. The weight of the first is factor times its softmax over
+ * all experts near it, that of the second the same over all except the first; near the chosen c are
+ * those with (z_c - z) / max(|z|, z_c) <= tolerance. */
 enum scoring { SCORING_SOFTMAX, SCORING_SIGMOID, SCORING_SPARSEMIXER };
 struct routing {
     int experts, chosen; /* 1..EXPERTS_MOST, 1..experts */
     enum scoring scoring;
-    int groups, chosen_groups; /* a group has at least two experts where there are several */
+    int groups, chosen_groups; /* if there are several groups, each has at least two experts */
     int normalised;
-    double factor, floor; /* floor: of SCORING_SIGMOID alone */
-    double tolerance; /* of SCORING_SPARSEMIXER alone */
+    double factor, floor; /* floor: only for SCORING_SIGMOID */
+    double tolerance; /* only for SCORING_SPARSEMIXER */
 };
 enum { EXPERTS_MOST = 1024 };
 
-/* Rows [first, first + count) of an array that one matrix is for. */
+/* Rows [first, first + count) of an array that use one matrix. */
 struct run {
     size_t first;
     int count;
     const struct weight *weight, *bias; /* [out, in]; [out] or NULL */
 };
 
-/* Who runs a kind of matrix product: none is the i-th; the library; a kernel of the set's own, for which the library had no
- * algorithm. */
+/* What computes a kind of matrix product: none for that i; the library; the set's own kernel, if
+ * the library has no algorithm. */
 enum product_by { PRODUCT_NONE, PRODUCT_LIBRARY, PRODUCT_OWN };
 
 struct kernels {
@@ -173,21 +177,23 @@ struct kernels {
     void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
     void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
     void (*read_index)(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count);
-    /* read in two steps, so that the host can enqueue more while these values are made: read_begin enqueues a copy of what is
-     * enqueued up to now; read_end waits for that alone and ends the reading, with the values (NULL: for nobody), or with -1 and
-     * the first thing that went wrong since an error was last taken. Readings are ended before their set is closed. Both NULL in
-     * a set whose operations are done when they return. */
+    /* read in two steps, so that the host can enqueue more meanwhile: read_begin enqueues a copy
+     * after all operations so far; read_end waits only for that copy and ends the reading, with the
+     * values (NULL: discarded), or with -1 and the first error since one was last taken. End all
+     * readings before closing their set. Both are NULL in a set whose operations are complete when
+     * they return. */
     struct reading *(*read_begin)(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e);
     int (*read_end)(struct kernels *k, double *values, struct reading *r, struct error *e);
-    /* Waits for all that was enqueued; -1 with the first thing that went wrong since the last call. */
+    /* Waits for everything enqueued; -1 with the first error since the last call. */
     int (*synchronize)(struct kernels *k, struct error *e);
-    /* Bytes of scratch the set itself needs at most for these rows, an attention over at most shape->positions of them, and this
-     * head (for the memory plan). */
+    /* The most scratch bytes the set needs for these rows, an attention over at most
+     * shape->positions of them, and this head (for the memory plan). */
     size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head);
-    /* Bytes of the set's memory that nobody uses, for the plan's budget; NULL: ordinary memory. */
+    /* Unused bytes of the set's memory, for the plan's budget; NULL: ordinary memory. */
     size_t (*memory_free)(struct kernels *k);
-    /* Matrix products as a library runs them: text of the i-th kind that was used (from 0), its shape and algorithm. Returns who
-     * runs it, PRODUCT_NONE behind the last. NULL: the set chooses none. */
+    /* Matrix products as run by a library: text for the i-th kind used (from 0), its shape and
+     * algorithm. Returns what runs it, PRODUCT_NONE after the last. NULL: the set does not
+     * choose. */
     enum product_by (*product_text)(struct kernels *k, int i, char *text, size_t size);
     /* Frees the set. */
     void (*close)(struct kernels *k);
@@ -197,7 +203,7 @@ struct kernels {
     struct weight *(*weight_load)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
                                   struct error *e);
     void (*weight_free)(struct kernels *k, struct weight *w);
-    /* Bytes of the set's own memory that weight_load would take (0 when it is used where it lies). */
+    /* Bytes of the set's memory that weight_load would take (0: the weight is used in place). */
     size_t (*weight_bytes)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count);
     /* Copies what it needs of `shape`. */
     struct attention *(*attention_create)(struct kernels *k, const struct attention_shape *shape, struct error *e);
@@ -219,13 +225,13 @@ struct kernels {
     /* dx[segments*from, width]: the last `to` rows of each segment += dy[segments*to, width]. Either role each. */
     void (*tail_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from,
                          int width);
-    /* y[segments*(before + behind), width]: of each segment the `before` rows (0 or more) of x_before, then the `behind` rows of
-     * x_behind. All three of one role. */
+    /* y[segments*(before + behind), width]: for each segment the `before` rows (0 or more) of
+     * x_before, then the `behind` rows of x_behind. All three of one role. */
     void (*join)(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
                  int before, int behind, int width);
     /* x[R, width] clamped to [-limit, limit], in place. */
     void (*clip)(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width);
-    /* dx[R, width] = 0, in place, where the clamped x stands at a limit. */
+    /* dx[R, width] = 0, in place, where the clamped x is at a limit. */
     void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width);
 
     /* -- norms -- */
@@ -233,14 +239,15 @@ struct kernels {
      * either role, or NULL (statistics only); statistics ROLE_STATISTIC. */
     void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
                  struct rows rows, int width);
-    /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. rounded [R, width], ROLE_ACTIVATION,
-     * or NULL: what dx then holds, as products read it. */
+    /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. rounded
+     * [R, width], ROLE_ACTIVATION, or NULL: gets the new dx in the type that products read. */
     void (*norm_reverse)(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
                          const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
                          int width, int accumulate);
-    /* The norm of every head by itself: of the first `heads` slices of head_size of every row of x[R, width]; y likewise (its
-     * other columns keep what they hold; y is not x). norm's parameters are [head_size], or [heads, head_size] where each head
-     * has its own; one head may be as wide as a row. statistics [R, heads, 2]. */
+    /* The norm of every head separately: of the first `heads` slices of head_size of every row of
+     * x[R, width]; y likewise (its other columns do not change; y is not x). norm's parameters are
+     * [head_size], or [heads, head_size] if each head has its own; one head may be as wide as a
+     * row. statistics [R, heads, 2]. */
     void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
                        const struct norm *norm, struct rows rows, int heads, int head_size, int width);
     /* dx = (d norm_heads / d x)^T dy over the same slices; dx may be dy. */
@@ -252,8 +259,8 @@ struct kernels {
     /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y either role. */
     void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
                    struct rows rows, int accumulate);
-    /* y[R, out] = c[R, out] + x[R, in] w^T + bias: the bytes of a copy of c and `linear` onto it. y ROLE_RESIDUAL, c either role.
-     */
+    /* y[R, out] = c[R, out] + x[R, in] w^T + bias: the same bytes as copying c and adding `linear`.
+     * y ROLE_RESIDUAL, c either role. */
     void (*linear_add)(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
                        const struct weight *w, const struct weight *bias, struct rows rows);
     /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
@@ -287,9 +294,10 @@ struct kernels {
      * d_weights and weights ROLE_RESIDUAL. */
     void (*weigh_reverse)(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
                           const struct buffer *index, const struct buffer *weights, size_t count, int width);
-    /* linear and linear_reverse of runs of rows, each with a matrix of its own; all of one shape. Rows of no run stay as they
-     * are. A run gives the same bytes whatever the others are. `typical`: rows that a run has about, by the sizes of the model
-     * and of a segment alone. Nothing of the runs is read once the call returns but their weights. */
+    /* linear and linear_reverse for runs of rows, each with its own matrix; all of one shape. Rows
+     * of no run do not change. A run gives the same bytes whatever the others are. `typical`: about
+     * how many rows a run has, from the sizes of the model and of a segment alone. Once the call
+     * returns only the runs' weights are still read. */
     void (*linear_runs)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
                         int typical, int accumulate);
     void (*linear_runs_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
@@ -300,22 +308,24 @@ struct kernels {
      * in place, by the angle of the row's position; direction +1 forward, -1 reverse (the transpose). */
     void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
                    int direction);
-    /* q[R, width] *= query_factor of the row's position, in place; its own reverse. Of an attention that has the factors. */
+    /* q[R, width] *= query_factor of the row's position, in place; its own reverse. For an
+     * attention with these factors. */
     void (*scale_queries)(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width);
-    /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the scores.
-     * q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size] (keys, then values); rotation already
-     * applied. Queries are the last `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are
-     * all masked give o = 0, lse = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or NULL: a score of each head that
-     * stands beside those of the keys in every softmax, and so in lse, with a value of zeros. */
+    /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the
+     * scores. q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size]
+     * (keys, then values); rotation already applied. Queries are the last `queries` positions, keys
+     * the last `keys`; queries <= keys <= positions. Rows whose keys are all masked give o = 0, lse
+     * = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or NULL: an additional score of
+     * each head in every softmax, and so in lse, with a value of zeros. */
     void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
                       const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
-    /* dq and dkv (overwritten; shaped as q and kv) from d_o (as o); the others as `attention` took and left them. */
+    /* dq and dkv (overwritten; shaped as q and kv) from d_o (as o); others as for `attention`. */
     void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
                               const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
-    /* What the last `counted` queries pay attention to: mass[segments, heads, keys] = the sum over them of p(i, i - t) at
-     * distance t = 0 .. keys - 1, summed in double; 0 at distances that no query sees. mass ROLE_STATISTIC; the others as
-     * `attention` took and left them. */
+    /* The attention of the last `counted` queries: mass[segments, heads, keys] = the sum over them
+     * of p(i, i - t) at distance t = 0 .. keys - 1, summed in double; 0 at distances that no query
+     * sees. mass ROLE_STATISTIC; the others as for and from `attention`. */
     void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
                            const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted);
@@ -327,8 +337,8 @@ struct kernels {
     void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
                  const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
                  int segments, int width);
-    /* On every row, without gradient: logprob[R] of x[R, width] and targets[R] likewise. Logits are made and dropped in blocks:
-     * the array R x vocabulary is never stored. */
+    /* On every row, without gradient: logprob[R] of x[R, width] and targets[R] likewise. Logits are
+     * made and discarded in blocks: the array R x vocabulary is never stored. */
     void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
                       const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width);
 };
@@ -345,16 +355,17 @@ struct kernel_set_entry {
 extern const struct kernel_set_entry kernel_sets[];
 extern const int kernel_set_count;
 
-/* Opens the set for a dtype ("f32", "f64", "tf32", "bf16"): the best usable one, or the one that the environment variable
- * REACH_KERNELS names. NULL on failure. */
+/* Opens the set for a dtype ("f32", "f64", "tf32", "bf16"): the best usable one, or the one named
+ * by the environment variable REACH_KERNELS. NULL on failure. */
 struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
-/* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one, else the processor; then *note
- * is one line that says why when a plug-in was there and found none (else empty). NULL on failure. */
+/* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one,
+ * else the processor; then *note says in one line why a plug-in found no GPU (else empty). NULL on
+ * failure. */
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
-/* 0 if a device of this kind and the dtype go together and are here, without opening anything; else -1. */
+/* 0 if such a device exists and goes with the dtype, without opening anything; else -1. */
 int kernels_available(const char *device, const char *dtype, struct error *e) MUST_USE;
-/* check.c: compares a matrix product of the set, forward and reverse, with plain loops (some milliseconds); -1 when they differ.
- * Before a run, once all about threads is settled. */
+/* check.c: compares a matrix product of the set, forward and reverse, with plain loops (some
+ * milliseconds); -1 when they differ. Call it before a run, once threads are set up. */
 int kernels_check(struct kernels *k, struct error *e) MUST_USE;
 
 #endif

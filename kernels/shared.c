@@ -71,7 +71,7 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
     return 0;
 }
 
-/* The part that holds `row` of the stack, in *at the element behind its data where that row begins, and its factor. */
+/* The part that holds `row` of the stack, with *at the row's first element, and its factor. */
 static const struct weight_part *find_row(size_t *at, double *factor, const struct weight_part *parts, size_t row)
 {
     while (row >= parts->groups * parts->rows)
@@ -141,7 +141,7 @@ static int attention_check(const struct attention_shape *s, struct error *e)
     return 0;
 }
 
-/* Copies a table behind *next, if there is one, and makes *table point to the copy. */
+/* Copies a table to *next, if there is one, and makes *table point to the copy. */
 static void copy_table(const double **table, double **next, size_t count)
 {
     if (!*table || !count)

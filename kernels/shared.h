@@ -1,9 +1,9 @@
-/* What the sets share, whatever their element type and device: the structs behind the handles of ops.h, kept errors, views of
- * stored weights, copies of attention tables.
+/* Shared by all sets, whatever their element type and device: the structs of the handles in ops.h,
+ * kept errors, views of stored weights, copies of attention tables.
  *
- * A set with a form of its own for something keeps it behind `fast`, and frees that itself. So a fast set in ordinary memory can
- * begin with the reference's entries, override some, and call the others from its own, as long as the common fields are filled.
- */
+ * A set with its own form of something keeps it in `fast`, and frees it itself. So a fast set in
+ * ordinary memory can start from the reference's entries, override some, and call the others from
+ * its own, as long as the common fields are filled. */
 #ifndef REACH_KERNELS_SHARED_H
 #define REACH_KERNELS_SHARED_H
 
@@ -21,8 +21,8 @@ struct buffer {
 struct weight {
     enum weight_use use;
     size_t rows, columns;
-    const void *data; /* dense [rows, columns] of the set's own element type; NULL for a table that is read where it lies */
-    void *owned; /* what weight_free frees behind `data`; NULL when data lies in the caller's file */
+    const void *data; /* dense [rows, columns] of the set's type; NULL for a table read in place */
+    void *owned; /* freed by weight_free; NULL when data is in the caller's file */
     struct weight_part *parts; /* table: owned copy of the views */
     void *fast;
 };
@@ -37,7 +37,7 @@ struct attention {
 /* What k->state points to. */
 struct kernels_state {
     int failed;
-    struct error first; /* the first thing that went wrong since synchronize last reported */
+    struct error first; /* the first error since synchronize last reported */
     void *fast;
 };
 
@@ -47,20 +47,21 @@ struct kernels_state {
 struct kernels *kernels_allocate(struct error *e) MUST_USE;
 /* Frees the table and its state (not state->fast); NULL is allowed. The reference's `close`. */
 void kernels_release(struct kernels *k);
-/* Keeps the message for the next create, load or synchronize unless one is kept already. Callable from any thread. Returns -1. */
+/* Keeps the message for the next create, load or synchronize unless one is already kept. Callable
+ * from any thread. Returns -1. */
 int kernels_keep_error(struct kernels *k, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Hands the kept error over (-1) and forgets it, or returns 0. */
+/* Returns the kept error (-1) and clears it, or returns 0. */
 int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
 
 /* -- views of stored weights -- */
 
 /* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in columns, are empty or overflow. */
 int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e) MUST_USE;
-/* Elements [column, column + count) of row `row` of stacked parts, multiplied by its factor and the offset added in double, into
- * float or double. The range lies inside. */
+/* Elements [column, column + count) of row `row` of stacked parts, multiplied by its factor, with
+ * the offset added in double, to float or double. The range must be inside. */
 void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
 void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
-/* 1 when the parts are one dense matrix of `type` (no gaps, factors or offset), aligned for it, and so usable where it lies. */
+/* 1 if the parts are one dense matrix of `type` (no gaps, factors, offset), aligned, so usable. */
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type);
 
 /* -- attention -- */

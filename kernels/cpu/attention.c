@@ -1,5 +1,6 @@
-/* Attention of the cpu set: one task for each head of each segment, which threads take in any order. With fewer key-value heads
- * than heads, the gradients of keys and values are made for each query head and then summed in head order. */
+/* Attention of the cpu set: one task for each head of each segment, taken by threads in any order.
+ * With fewer key-value heads than heads, gradients of keys and values are made for each query head
+ * and then summed in head order. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static struct distance_table table_of(const struct distance_table *first, const 
     return first->at ? (struct distance_table){first->at + h * f->stride, first->extreme + h * f->extreme_stride} : *first;
 }
 
-/* Everything of the task of head h of segment g that forward and reverse share. */
+/* The parts of head h's task in segment g shared by forward and reverse. */
 static struct attention_task task_of(struct kernels *k, const struct attention *a, const struct weight *sinks, const float *q,
                                      const float *kv, size_t g, size_t h, int queries, int keys)
 {
@@ -144,7 +145,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     }
 }
 
-/* Attention and head use the same room, one after the other; rounded operands have their own. */
+/* Attention and head use the same memory, one after the other; rounded operands have their own. */
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
     size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments,

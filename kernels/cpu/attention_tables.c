@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A table by distance: at[-t] = value(t), -inf behind it for t < 0 and in front for t >= window. `source` NULL: `neutral`
- * everywhere. */
+/* A table by distance: at[-t] = value(t), -inf after it for t < 0 and before it for t >= window.
+ * `source` NULL: `neutral` everywhere. */
 static void distance_table(float *at, float *extreme, const double *source, float neutral, float future, int positions,
                            int window, int absolute)
 {
@@ -86,7 +86,7 @@ static struct attention *attention_create(struct kernels *k, const struct attent
     f->stride = n + TABLE_PAD;
     f->extreme_stride = (n + TABLE_BLOCK - 1) / TABLE_BLOCK;
     f->biased = shape->bias != NULL;
-    /* counts are no larger than those of the doubles that attention_copy has checked and made */
+    /* counts are at most those of the doubles that attention_copy checked and made */
     size_t table = f->stride + f->extreme_stride, rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
     size_t rows = shape->bias ? heads : 1, open = shape->window > 0 && shape->keep > 0 ? rows : 0;
     size_t tables = rows + open + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;

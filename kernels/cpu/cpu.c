@@ -24,11 +24,11 @@ int cpu_usable(void)
     return 1;
 }
 
-/* What oneDNN computes with, in the words of the vector variants: it can be held below them (ONEDNN_MAX_CPU_ISA). NULL: it does
- * not say. */
+/* oneDNN's instruction set, named like the vector variants: it can be limited (ONEDNN_MAX_CPU_ISA).
+ * NULL: unknown. */
 static const char *library_isa(void)
 {
-#if defined(__x86_64__) /* elsewhere the numbers mean other sets */
+#if defined(__x86_64__) /* on other processors the numbers mean other sets */
     static const struct {
         dnnl_cpu_isa_t isa;
         const char *name;
@@ -44,7 +44,8 @@ static const char *library_isa(void)
     return NULL;
 }
 
-/* The name says all that decides the bytes of a result: what was begun under one is not resumed or merged under another. */
+/* The name contains everything that decides the bytes of a result: runs under different names are
+ * not resumed or merged. */
 static void set_name(struct kernels *k, const char *isa)
 {
     const dnnl_version_t *library = dnnl_version();
@@ -76,8 +77,8 @@ static struct kernels *open_set(int bf16, struct error *e)
     s->base = *k;
     ((struct kernels_state *)k->state)->fast = s;
     set_name(k, vector->isa);
-    (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float is float, whatever ONEDNN_DEFAULT_FPMATH_MODE allows */
-    (void)!dnnl_set_verbose(0); /* standard output holds the result alone, whatever ONEDNN_VERBOSE asks for */
+    (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float, whatever ONEDNN_DEFAULT_FPMATH_MODE says */
+    (void)!dnnl_set_verbose(0); /* standard output is only for results, whatever ONEDNN_VERBOSE asks for */
     cpu_fill_memory(k);
     k->close = close_set;
     cpu_fill_weight(k);

@@ -1,7 +1,8 @@
-/* Which variant of kernels/cpu/vector this process uses.
+/* Chooses the variant of kernels/cpu/vector for this process.
  *
- * Instructions for bf16 are used unasked on AMD's processors: on the one that was measured (Zen 5) VDPBF16PS does twice the work
- * of a float FMA in its time, on Intel's it takes four times as long as one (doc/performance.md). */
+ * bf16 instructions are used by default on AMD processors: on the measured one (Zen 5) VDPBF16PS
+ * does twice the work of a float FMA in the same time, on Intel's it takes four times as long as
+ * one (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int has_generic(void)
 static int has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") &&
-           __builtin_cpu_supports("fma"); /* every such processor has F16C too, which compilers cannot always ask for */
+           __builtin_cpu_supports("fma"); /* every such processor also has F16C, which compilers cannot always check */
 }
 
 static int has_avx512(void)

@@ -1,5 +1,5 @@
-/* Rows that come back from experts, and their weights' derivatives, in the cpu set: a row a thread. The choice and the rows that
- * go there are the reference's. */
+/* Combines the rows from experts, and computes their weights' derivatives, in the cpu set: one row
+ * per thread. The reference's entries choose and gather. */
 #include "kernels/cpu/state.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
-/* The heads of the cpu set, in fixed chunks of the table's rows, added in order. For the formulas see the reference's.
+/* The heads of the cpu set, in fixed chunks of the table's rows, added in order. For the formulas
+ * see the reference's.
  *
- * One row a segment, with its gradient: the table is read twice where it lies, once for the logits, once for their gradient; sums
- * in double. Many rows, without: matrix products on tiles, of which only each row's largest logit and sum of exponentials are
- * kept. */
+ * One row per segment, with gradient: the table is read twice in place, for the logits and for
+ * their gradient; sums in double. Many rows, without: matrix products on tiles, of which only each
+ * row's largest logit and sum of exponentials are kept. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_COLUMNS = 768, TILE_FLOATS = 1 << 20, LANES = 8 };
 
-/* Row `row` of the table as floats: where it lies if it can be read there, else widened into `buffer`. */
+/* Row `row` of the table as floats: in place if possible, else widened into `buffer`. */
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
 {
     const struct weight_part *p = w->parts;
@@ -22,13 +23,13 @@ static const float *table_row(float *buffer, const struct weight *w, size_t row)
     return buffer;
 }
 
-/* g[v] = seed d log p / d (x . w_v), made in place of z[v] = x . w_v + bias_v; returns log p. */
+/* g[v] = seed d log p / d (x . w_v), replacing z[v] = x . w_v + bias_v; returns log p. */
 static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap, double seed)
 {
     double largest = -INFINITY, sum = 0, others = 0;
     for (size_t v = 0; v < vocabulary; v++) {
         double capped = soft_cap > 0 ? soft_cap * tanh(z[v] / soft_cap) : z[v];
-        if (!(capped <= largest)) /* NaN wins, and then all is NaN */
+        if (!(capped <= largest)) /* NaN wins, and makes everything NaN */
             largest = capped;
     }
     double z_target = soft_cap > 0 ? soft_cap * tanh(z[target] / soft_cap) : z[target];
@@ -42,7 +43,7 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     for (size_t v = 0; v < vocabulary; v++)
         z[v] /= sum;
     z[target] = seed * (others / sum) *
-                (1 - tangent * tangent); /* 1 - p is the sum of the others: nothing cancels where p is near 1 */
+                (1 - tangent * tangent); /* 1 - p is the sum of the others: no cancellation where p is near 1 */
     return z_target - largest - log(sum);
 }
 
@@ -117,14 +118,14 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     }
 }
 
-/* Of some of a row's logits: the largest, and the sum of exp(z - largest). */
+/* For some of a row's logits: the largest, and the sum of exp(z - largest). */
 struct partial {
     double largest, sum;
 };
 
 static void partial_rescale(struct partial *p, double largest)
 {
-    if (largest > p->largest) { /* a NaN is left to the sum, and then all is NaN */
+    if (largest > p->largest) { /* the sum gets any NaN, and everything is NaN */
         p->sum *= exp(p->largest - largest);
         p->largest = largest;
     }
@@ -170,7 +171,7 @@ static double cap(double z, double soft_cap)
     return soft_cap > 0 ? soft_cap * tanh(z / soft_cap) : z;
 }
 
-/* Everything that the parts of head_rows share. */
+/* Everything shared by the parts of head_rows. */
 struct row_task {
     struct kernels *k;
     const struct vector_kernels *vector;
@@ -178,13 +179,14 @@ struct row_task {
     const float *x, *bias; /* [rows, width]; [vocabulary] or NULL */
     const int32_t *target; /* [rows] */
     double soft_cap;
-    size_t width, chunk, chunks; /* the table's rows are taken `chunk` at a time, */
+    size_t width, chunk, chunks; /* the table's rows are taken in chunks of `chunk`, */
     size_t columns; /* and in a tile `columns` at a time */
     float *target_logit; /* [rows] from products in double, rounded once */
     struct partial *partial; /* [rows, chunks] */
 };
 
-/* A few rows a segment: each row of the table is read once for all `rows` of them; products in double. */
+/* A few rows per segment: each row of the table is read once for all of them; products in
+ * double. */
 static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
@@ -203,8 +205,8 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
     }
 }
 
-/* Rows first .. first + count of one tile against chunk c: products of `columns` columns in z [count, columns]; `table` holds as
- * many widened rows. */
+/* Rows first .. first + count of one tile with chunk c: products of `columns` columns in z [count,
+ * columns]; `table` holds as many widened rows. */
 static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first, size_t count)
 {
     const struct weight_part *part = t->w->parts;
@@ -241,7 +243,7 @@ static void many_rows(const struct row_task *t, size_t c, float *z, float *table
     }
 }
 
-/* The target's logit of row r; -1 when there is no such target. */
+/* The target's logit of row r; -1 if there is no such target. */
 static int take_target(const struct row_task *t, float *buffer, size_t r)
 {
     int32_t id = t->target[r];
@@ -252,10 +254,10 @@ static int take_target(const struct row_task *t, float *buffer, size_t r)
     return 0;
 }
 
-/* The scratch of head_rows, and what it is divided into. */
+/* The scratch of head_rows, and its division. */
 struct many_room {
     int few;
-    size_t tiles, tile; /* of each segment, all alike; rows of one */
+    size_t tiles, tile; /* of each segment, all equal; rows of one */
     size_t chunk, chunks, widest; /* of the vocabulary; the most rows of it at once */
     size_t partial_bytes, share_bytes, bytes; /* share: of a thread */
 };

@@ -1,9 +1,12 @@
-/* Matrix products of the cpu set: oneDNN, or in bf16 maybe own kernels (multiply.c), on fixed tiles.
+/* Matrix products of the cpu set: oneDNN, or in bf16 possibly our own kernels (multiply.c), on
+ * fixed tiles.
  *
- * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread. Tiles are cut
- * from each segment's rows alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches
- * its full rate from about TILE_AREA results a call on; below that, one of its two kernels is up to half as fast. A few rows a
- * segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
+ * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile
+ * and one thread. Tiles are cut from each segment's rows the same way, so neither threads nor
+ * neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches its full rate from about
+ * TILE_AREA results per call; below that, one of its two kernels is up to half as fast. A few rows
+ * per segment (such as the last block's one) are read-bound: each weight is read once, and each row
+ * has its own sums. */
 #include "kernels/cpu/state.h"
 
 #include <omp.h>
@@ -28,7 +31,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How a product [count, columns] of a segment is cut. */
+/* How a product [count, columns] of a segment is divided. */
 struct tiling {
     size_t rows, row_tiles; /* rows of a tile, tiles a segment */
     size_t columns;
@@ -51,8 +54,9 @@ static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
     return tiles;
 }
 
-/* Columns of a tile, of a forward product with m or, where m is NULL, a reverse one of `width` columns. Own kernels pack a tile's
- * rows once, and give an element the same sum in any tile: for them tiles are as wide as leaves equal work to all threads. */
+/* Columns of a tile, for a forward product with m or, if m is NULL, a reverse one of `width`
+ * columns. Our own kernels pack a tile's rows once, and give an element the same sum in any tile:
+ * for them tiles are as wide as equal work for all threads allows. */
 static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t segments, const struct cpu_matrix *m, size_t width)
 {
     size_t threads = (size_t)omp_get_max_threads(), widest = t->columns;
@@ -66,7 +70,8 @@ static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t seg
     return widest;
 }
 
-/* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice, number. NULL behind the last. */
+/* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice,
+ * number. NULL after the last. */
 static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns,
                                             size_t index)
 {
@@ -83,7 +88,7 @@ static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const 
     return NULL;
 }
 
-/* x[count] as products read it: rounded into `room` where there is one. */
+/* x[count] as products read it: rounded into `room` if that is not NULL. */
 static const float *operand(const struct vector_kernels *v, float *room, const float *x, size_t count)
 {
     if (!room)
@@ -92,8 +97,8 @@ static const float *operand(const struct vector_kernels *v, float *room, const f
     return room;
 }
 
-/* sum[rows][count] += x w^T for columns first.. of a slice whose rows lie dense: FEW_DEPTH of them at a time where they are
- * rounded into `room`. */
+/* sum[rows][count] += x w^T for columns first.. of a slice with dense rows: FEW_DEPTH of them at a
+ * time if they are rounded into `room`. */
 static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMNS], float *room, const float *x, size_t ldx,
                      const struct cpu_slice *s, size_t depth, size_t first, size_t count, size_t rows)
 {
@@ -225,8 +230,9 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
     }
 }
 
-/* How a run's product is cut, by its own rows alone. Tiles are smaller than those of a whole segment, so that there are enough of
- * them when the experts of a block come one after the other. */
+/* How a run's product is divided, by its own rows alone. Tiles are smaller than for a whole
+ * segment, so that there are enough of them when the experts of a block are computed one after the
+ * other. */
 static struct tiling run_tiling(const struct run *run)
 {
     struct tiling t = {.rows = (size_t)run->count, .row_tiles = 1, .columns = FEW_COLUMNS};
@@ -242,7 +248,7 @@ static size_t run_columns(const struct run *run, size_t columns, int forward)
     return forward ? forward_tiles(run->weight->fast, columns) : divide_up(run->weight->columns, columns);
 }
 
-/* starts[run_count + 1]: the number of the first tile of each run; NULL, with the error kept, when there is no memory. */
+/* starts[run_count + 1]: the first tile of each run; NULL, with the error kept, without memory. */
 static size_t *run_starts(struct kernels *k, const struct run *runs, size_t run_count, int forward)
 {
     size_t *starts = cpu_scratch(k, (run_count + 1) * sizeof *starts, "runs of rows"), at = 0;
@@ -256,7 +262,7 @@ static size_t *run_starts(struct kernels *k, const struct run *runs, size_t run_
     return starts;
 }
 
-/* The run that has the tile: the last whose start is not behind it. */
+/* The tile's run: the last one that starts at or before it. */
 static size_t run_of(const size_t *starts, size_t run_count, size_t tile)
 {
     size_t low = 0, high = run_count;

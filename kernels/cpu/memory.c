@@ -1,11 +1,12 @@
-/* Memory of the cpu set: buffers and scratch, in huge pages where that pays. */
+/* Memory of the cpu set: buffers and scratch, in huge pages if worthwhile. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Memory aligned to 64 bytes, for free(); in huge pages where it is large and the system has them, because the rows of a head lie
- * so far apart that small pages cost a tenth of attention's time. NULL when there is none. */
+/* Memory aligned to 64 bytes, for free(); in huge pages if it is large and the system has them,
+ * since a head's rows are so far apart that small pages cost a tenth of attention's time. NULL: no
+ * memory. */
 static void *allocate(size_t bytes)
 {
     const size_t huge = (size_t)2 << 20;
@@ -14,7 +15,7 @@ static void *allocate(size_t bytes)
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (bytes >= huge)
-        (void)!madvise(memory, bytes / huge * huge, MADV_HUGEPAGE); /* advice: without it all is right, only slower */
+        (void)!madvise(memory, bytes / huge * huge, MADV_HUGEPAGE); /* else all is right, only slower */
 #endif
     return memory;
 }

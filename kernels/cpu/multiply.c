@@ -1,8 +1,10 @@
-/* One matrix product in the calling thread, by oneDNN: of floats as they are, or of operands rounded to bf16.
+/* One matrix product in the calling thread, by oneDNN: of unrounded floats, or of operands rounded
+ * to bf16.
  *
- * Rounded operands are floats too, so that every processor gives the same numbers but for the order of sums, at nearly float's
- * speed. Where instructions for bf16 pay (dispatch.c) the vector kernels multiply by these; oneDNN 2.6 does too, but takes longer
- * with the packing of both operands (doc/performance.md). */
+ * Rounded operands are floats too, so that every processor gives the same numbers except for the
+ * order of sums, at nearly float's speed. Where bf16 instructions are faster (dispatch.c) the
+ * vector kernels multiply with them; oneDNN 2.6 does too, but takes longer because it packs both
+ * operands (doc/performance.md). */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
@@ -19,8 +21,9 @@ static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, 
                       (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
 }
 
-/* oneDNN generates the code of its products when they are first used, and writes to address 0 where it gets no memory for it: it
- * is made to generate all at once, by products of either kind, while such a write is caught. Nothing of it is used after that. */
+/* oneDNN generates the code of its products when they are first used, and writes to address 0 if it
+ * gets no memory for it. So it is made to generate everything at once, by products of either kind,
+ * while such a write is caught. Nothing of it is used after that. */
 static pthread_once_t asked = PTHREAD_ONCE_INIT;
 static pthread_t asking;
 static sigjmp_buf before;
@@ -30,13 +33,13 @@ static void on_fault(int number)
 {
     if (pthread_equal(asking, pthread_self()))
         siglongjmp(before, 1);
-    signal(number, SIG_DFL); /* of another thread, which has its own reasons: once more */
+    signal(number, SIG_DFL); /* of another thread, for another reason: raise it again */
 }
 
 static void ask(void)
 {
     enum { LARGE = 64, SMALL = 3, FAULTS = 2 };
-    static const int faults[FAULTS] = {SIGSEGV, SIGABRT /* of the C++ that it is written in */};
+    static const int faults[FAULTS] = {SIGSEGV, SIGABRT /* of its C++ library */};
     static float operand[LARGE * LARGE], product[LARGE * LARGE];
     struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK}, kept[FAULTS];
     volatile int done = 1;
@@ -61,9 +64,10 @@ static void ask(void)
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
                   size_t m, size_t n, size_t depth, float beta)
 {
-    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams,
-     * no active levels): it would then divide the product by the threads that might be had, and where fewer are granted
-     * oneDNN 2.6 leaves their parts out. */
+    /* Inside an active parallel region oneDNN starts no threads. It does not count a team of one (a
+     * limit on threads, dynamic teams, no active levels) as such: it would then divide the product
+     * by the threads that might be available, and if fewer are granted oneDNN 2.6 omits their
+     * parts. */
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     pthread_once(&asked, ask);

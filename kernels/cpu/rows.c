@@ -1,5 +1,5 @@
-/* Operations of the cpu set on rows and elements: embedding, norms, activations, rotation, sums. Each row or element has its own
- * result, so threads may share them out in any way. */
+/* Operations of the cpu set on rows and elements: embedding, norms, activations, rotation, sums.
+ * Each row or element has its own result, so threads may divide them in any way. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -41,14 +41,14 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
     }
 }
 
-/* Head h's part of a norm's vector, which is of all heads or of each. */
+/* Head h's part of a norm's vector, which is for all heads or for each. */
 static const float *of_head(const float *vector, const struct weight *w, size_t h, size_t size)
 {
     return vector && w && w->rows > size ? vector + h * size : vector;
 }
 
-/* A norm's scale and shift as the vector kernels want them, [width] or more (shift NULL: none): their own data, or one value
- * spread over scratch. -1, with the error kept, when there is no memory. */
+/* A norm's scale and shift for the vector kernels, [width] or more (shift NULL: none): their own
+ * data, or one value broadcast to scratch. -1, with the error kept, without memory. */
 static int norm_vectors(const float **scale, const float **shift, struct kernels *k, const struct norm *norm, size_t width)
 {
     const struct weight *given[2] = {norm->scale, norm->shift};
@@ -89,7 +89,7 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *ro
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
     size_t w = (size_t)width;
-    (void)statistics; /* made again in double, which costs little and is exact */
+    (void)statistics; /* recomputed in double, which is cheap and exact */
     if (norm_vectors(&scale, &shift, k, norm, w))
         return;
 #pragma omp parallel for schedule(static)

@@ -1,11 +1,11 @@
-/* Inside of the cpu set. */
+/* Internals of the cpu set. */
 #ifndef REACH_KERNELS_CPU_STATE_H
 #define REACH_KERNELS_CPU_STATE_H
 
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/shared.h"
 
-/* A freed block that waits for the next weight of its size. */
+/* A freed block kept for the next weight of its size. */
 struct cpu_block {
     void *memory;
     size_t bytes;
@@ -15,10 +15,10 @@ enum { CPU_BLOCKS = 8 }; /* the matrices of one layer */
 /* What kernels_state.fast points to. */
 struct cpu_state {
     const struct vector_kernels *vector;
-    int skip; /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
-    struct kernels base; /* the reference's entries, for what it does well enough */
+    int skip; /* attention: skip blocks proved to be zero; 0 only in the test that compares */
+    struct kernels base; /* the reference's entries, used where good enough */
     int rounds; /* products with weights: operands are rounded to bf16 */
-    void *scratch; /* kept from call to call, grown when needed */
+    void *scratch; /* kept between calls, grown when needed */
     size_t scratch_bytes;
     float *operands; /* of `rounds`: [operand_threads, CPU_OPERANDS] */
     int operand_threads;
@@ -30,20 +30,20 @@ static inline struct cpu_state *cpu_state(struct kernels *k)
     return ((struct kernels_state *)k->state)->fast;
 }
 
-/* Memory aligned to 64 bytes for weights that come and go layer by layer: a freed block is kept for the next one of its size,
- * because the system clears every fresh page, and that took longer than the arithmetic. When a size is not there, all that was
- * kept is given back first. */
+/* Memory aligned to 64 bytes for weights loaded layer by layer. A freed block is kept for the next
+ * one of its size, because the system clears every fresh page, which took longer than the
+ * arithmetic. If no block has the size, all kept blocks are freed first. */
 void *cpu_block_take(struct kernels *k, size_t bytes) MUST_USE;
 void cpu_block_give(struct kernels *k, void *memory, size_t bytes);
 void cpu_blocks_free(struct kernels *k);
 
-/* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory.
- */
+/* At least `bytes` of 64-byte aligned scratch, valid until the next call; NULL, with the error
+ * kept, without memory. */
 void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
-/* Bytes of scratch of the head, the more of a target each and of head.targets (head.c). */
+/* Bytes of scratch of the head, the larger of one target per segment and head.targets (head.c). */
 size_t cpu_head_scratch(int segments, struct head_shape head);
 
-/* The instruction set to use: the best, or REACH_ISA's; one with instructions for bf16 in bf16 alone. NULL on failure. */
+/* The instruction set to use: the best, or REACH_ISA's; bf16's only for bf16. NULL on failure. */
 const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
 
 /* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
@@ -61,8 +61,7 @@ struct cpu_matrix {
 
 /* attention.fast: tables in float; see struct distance_table. */
 struct cpu_attention {
-    struct distance_table bias, open, multiplier, key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by
-                                                             * position; open: with keep, the bias without the window */
+    struct distance_table bias, open, multiplier, key_bias; /* head h is h strides from head 0; key_bias by position */
     size_t stride, extreme_stride;
     int biased;
     const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector rotate_interleaved reads them */
@@ -71,27 +70,28 @@ struct cpu_attention {
 
 /* -- multiply.c -- */
 
-/* How much of both operands of a product is rounded at a time; CPU_OPERANDS: floats of a thread's room for
- * them. */
+/* How much of both operands of a product is rounded at a time; CPU_OPERANDS: floats that a thread
+ * has for them. */
 enum { CPU_OPERAND_ROWS = 1024, CPU_OPERAND_COLUMNS = 384, CPU_OPERAND_DEPTH = 512 };
 enum { CPU_OPERANDS = (CPU_OPERAND_ROWS + CPU_OPERAND_COLUMNS) * CPU_OPERAND_DEPTH };
 _Static_assert((int)CPU_OPERANDS >= (int)MULTIPLY_BF16_ROOM, "instructions for bf16 have room, too");
 
-/* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed.
- * Rows ldc, lda, ldb floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
+/* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n],
+ * or [n, depth] when transposed. Rows are ldc, lda, ldb floats apart. oneDNN starts no threads for
+ * it, whatever the team and its limits (see linear.c). */
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
                   size_t m, size_t n, size_t depth, float beta);
 
-/* The same of rows of a layer and its matrix, c += where it accumulates: with operands rounded to bf16 where the set rounds.
- * Between cpu_operands and the end of the operation. */
+/* The same for rows of a layer and its matrix, c += if it accumulates, with operands rounded to
+ * bf16 if the set rounds. Call it between cpu_operands and the end of the operation. */
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
                            int transposed, size_t m, size_t n, size_t depth, int accumulate);
-/* Room for the rounded operands of every thread; -1, with the error kept, when there is no memory. Outside of parallel regions.
- * Nothing to do where the set does not round. */
+/* Reserves memory for the rounded operands of every thread; -1, with the error kept, without
+ * memory. Call it outside of parallel regions. Does nothing if the set does not round. */
 int cpu_operands(struct kernels *k) MUST_USE;
 /* Its bytes, for the plan. */
 size_t cpu_operands_bytes(struct kernels *k);
-/* The calling thread's room: CPU_OPERANDS floats; NULL where the set does not round. */
+/* The calling thread's memory: CPU_OPERANDS floats; NULL if the set does not round. */
 float *cpu_operands_own(struct kernels *k);
 
 /* Each overrides the entries that its file defines. */

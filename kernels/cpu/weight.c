@@ -1,6 +1,6 @@
-/* Parameters of the cpu set. A matrix stays in the file's memory where the products can read it there: float, aligned, dense rows
- * or dense columns (GPT-2's Conv1D), as up to SLICES_MOST slices. Else it becomes an own dense float matrix [rows, columns].
- * Vectors and tables are the reference's. */
+/* Parameters of the cpu set. A matrix stays in the file's memory if products can read it there:
+ * float, aligned, dense rows or dense columns (GPT-2's Conv1D), as up to SLICES_MOST slices. Else
+ * it is copied to a dense float matrix [rows, columns]. Vectors and tables are the reference's. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { SLICES_MOST = 4, BLOCK = 64 };
 
-/* The part as one slice, if the products can read it where it lies. */
+/* The part as one slice, if products can read it in place. */
 static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t first)
 {
     size_t rows = p->groups * p->rows;
@@ -28,14 +28,14 @@ static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t
     return 0;
 }
 
-/* 1 if `next` goes on where `s` ends, so that both are one slice. */
+/* 1 if `next` continues at the end of `s`, so that both are one slice. */
 static int slices_join(const struct cpu_slice *s, const struct cpu_slice *next)
 {
     return s->transposed == next->transposed && s->ld == next->ld &&
            next->data == s->data + s->rows * (s->transposed ? 1 : s->ld) && (!s->transposed || s->rows + next->rows <= s->ld);
 }
 
-/* Slices of the parts where they lie; 0 if they must be copied. */
+/* Slices of the parts in place; 0 if they must be copied. */
 static int borrow_slices(struct cpu_slice slices[SLICES_MOST], const struct weight_part *parts, int part_count)
 {
     int count = 0;

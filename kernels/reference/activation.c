@@ -58,7 +58,7 @@ static double activation(double *slope, double x, enum activation kind)
     return x * gate;
 }
 
-/* What the activation of a gate is multiplied by, and its derivative in *slope. */
+/* The factor on a gate's activation, and its derivative in *slope. */
 static double factor(double *slope, double up, enum activation kind)
 {
     *slope = 1;

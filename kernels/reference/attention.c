@@ -13,7 +13,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* Where one head of one segment lies. Keys and values of key j are at key + j * kv_stride and value + j * kv_stride. */
+/* The data of one head of one segment. Keys and values of key j are at key + j * kv_stride and
+ * value + j * kv_stride. */
 struct view {
     const struct attention_shape *shape;
     const double *bias, *multiplier; /* [positions] by distance, or NULL */
@@ -21,7 +22,7 @@ struct view {
     const real *key, *value;
     size_t kv_stride;
     double sink; /* -inf: none */
-    int queries, keys, kept; /* kept: leading keys that are seen whatever the window */
+    int queries, keys, kept; /* kept: leading keys that are always seen */
 };
 
 static struct view head_view(const struct attention *a, const struct weight *sinks, const struct buffer *kv, int segment,
@@ -67,16 +68,16 @@ static int window_begin(const struct view *v, int end)
     return v->shape->window > 0 && end > v->shape->window ? end - v->shape->window : 0;
 }
 
-/* The keys that query row r may see are among [first, end); -inf biases mask single ones of them, and where keys are kept so are
- * those between them and the window. */
+/* The keys visible to query row r are in [first, end); -inf biases mask single ones, and with kept
+ * keys also those between them and the window. */
 static void key_range(int *first, int *end, const struct view *v, int r)
 {
-    *end = v->keys - v->queries + r + 1; /* behind the key at distance 0 */
+    *end = v->keys - v->queries + r + 1; /* after the key at distance 0 */
     *first = v->kept > 0 ? 0 : window_begin(v, *end);
 }
 
-/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if asked for. Returns lse; -inf, and p = 0,
- * where every key is masked. */
+/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if requested.
+ * Returns lse; -inf, and p = 0, if every key is masked. */
 static double probabilities(double *p, double *slope, const struct view *v, const real *query, int r)
 {
     const struct attention_shape *s = v->shape;
@@ -188,14 +189,14 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         kernels_keep_error(k, "out of memory (gradients of %d keys)", keys);
         return;
     }
-    /* one thread has all the queries that read a key, in a fixed order */
+    /* one thread has all queries that read a key, in a fixed order */
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
     for (int segment = 0; segment < segments; segment++) {
         for (int kv_head = 0; kv_head < s->kv_heads; kv_head++) {
             double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n, *dp = slope + n, *dk = dp + n,
                    *dv = dk + n * size;
             for (size_t i = 0; i < 2 * n * size; i++)
-                dk[i] = 0; /* and dv, which follows */
+                dk[i] = 0; /* and the dv after it */
             for (int head = 0; head < s->heads; head++) {
                 if ((long)head * s->kv_heads / s->heads != kv_head)
                     continue;
@@ -227,7 +228,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     size_t n = (size_t)keys, heads = (size_t)s->heads;
     int threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * 2 * n, sizeof *scratch); /* [threads, 2, keys] */
-    (void)lse; /* probabilities are made again in double, as in reverse */
+    (void)lse; /* probabilities are recomputed in double, as in reverse */
     if (!scratch) {
         kernels_keep_error(k, "out of memory (scores of %d keys)", keys);
         return;

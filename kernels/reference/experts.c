@@ -1,7 +1,7 @@
-/* Reference set: the choice of experts, its derivative, and the rows that go to them and come back.
+/* Reference set: the choice of experts, its derivative, and the rows sent to them and back.
  *
- * The chosen are the first of an order: by s + correction, downwards, then by number, upwards. That order is walked from one to
- * the next, so no list is kept; a NaN counts as -inf in it. */
+ * The chosen ones are the first in an order: by s + correction, descending, then by number,
+ * ascending. The order is walked step by step, so no list is kept; a NaN counts as -inf in it. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* What the choice goes by: by the logits themselves where softmax has the same order. */
+/* The values that order the choice: the logits themselves if softmax has the same order. */
 static void choice_scores(double *scores, const real *logits, const real *correction, const struct routing *g)
 {
     int sigma = g->scoring == SCORING_SIGMOID;
@@ -29,7 +29,7 @@ static void choice_scores(double *scores, const real *logits, const real *correc
     }
 }
 
-/* The one of `count` that follows number `last` in the order; last -1: the first. */
+/* The one of `count` after number `last` in the order; last -1: the first. */
 static int next_of(const double *scores, int count, int last)
 {
     int best = -1;
@@ -78,7 +78,7 @@ static void choose(int32_t *choice, const real *logits, const real *correction, 
             choice[count++] = e;
 }
 
-/* Softmax over all experts, or over the chosen alone where the others cancel: the largest logit, and the sum of exp(z - it). */
+/* Softmax over all experts, or the chosen if others cancel: largest logit, sum of exp(z - it). */
 static double softmax_sum(double *largest, const real *logits, const int32_t *choice, const struct routing *g)
 {
     double sum = 0;
@@ -105,7 +105,7 @@ static int first_of_two(const real *logits, const int32_t *choice)
     return logits[choice[1]] > logits[choice[0]];
 }
 
-/* The score of expert e beside chosen j as exp(z - the chosen's z); 0 where it does not count. */
+/* The score of expert e relative to chosen j as exp(z - the chosen's z); 0 if it does not count. */
 static double near_score(const real *logits, const int32_t *choice, const struct routing *g, int j, int e)
 {
     int first = first_of_two(logits, choice);
@@ -123,7 +123,8 @@ static double near_sum(const real *logits, const int32_t *choice, const struct r
     return sum;
 }
 
-/* With p = a chosen one's softmax and u its d_weight: dz = factor u p (delta - p of each), of both together. */
+/* With p = a chosen one's softmax, u its d_weight: dz = factor u p (delta - p), for both
+ * together. */
 static void unweigh_sparsemixer(real *d_logits, const real *d_weights, const real *logits, const int32_t *choice,
                                 const struct routing *g)
 {

@@ -12,13 +12,13 @@ enum {
     TOGETHER = 8 /* rows of head_rows that share each reading of the table */
 };
 
-/* g[v] = seed d log p / d (x . w_v), made in place of z[v] = x . w_v + bias_v; returns log p. */
+/* g[v] = seed d log p / d (x . w_v), replacing z[v] = x . w_v + bias_v; returns log p. */
 static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap, double seed)
 {
     double largest = -INFINITY, sum = 0, others = 0;
     for (size_t v = 0; v < vocabulary; v++) {
         double capped = soft_cap > 0 ? soft_cap * tanh(z[v] / soft_cap) : z[v];
-        if (capped > largest) /* a NaN is left to the sum, and then all is NaN */
+        if (capped > largest) /* the sum gets any NaN, and everything is NaN */
             largest = capped;
     }
     double z_target = soft_cap > 0 ? soft_cap * tanh(z[target] / soft_cap) : z[target];
@@ -29,7 +29,7 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     }
     for (size_t v = 0; v < vocabulary; v++) {
         double tangent = soft_cap > 0 ? tanh(z[v] / soft_cap) : 0, capped = soft_cap > 0 ? soft_cap * tangent : z[v];
-        /* 1 - p of the target is the sum of the others: nothing cancels where p is near 1 */
+        /* 1 - p of the target is the sum of the others: no cancellation where p is near 1 */
         double d = v == target ? others / sum : -exp(capped - largest) / sum;
         z[v] = seed * d * (1 - tangent * tangent);
     }
@@ -89,14 +89,14 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     free(z);
 }
 
-/* log softmax(z)[target] of one row's logits, which are capped in place first. */
+/* log softmax(z)[target] of one row's logits, after capping them in place. */
 static double log_probability(double *z, size_t vocabulary, size_t target, double soft_cap)
 {
     double largest = -INFINITY, sum = 0;
     for (size_t v = 0; v < vocabulary; v++) {
         if (soft_cap > 0)
             z[v] = soft_cap * tanh(z[v] / soft_cap);
-        if (z[v] > largest) /* a NaN is left to the sum, and then all is NaN */
+        if (z[v] > largest) /* the sum gets any NaN, and everything is NaN */
             largest = z[v];
     }
     for (size_t v = 0; v < vocabulary; v++)

@@ -1,8 +1,9 @@
 /* Reference set: matrix products.
  *
- * Each output is one sum in double, begun at 0, over k = 0, 1, 2, ... in order, whatever the shapes and threads; then bias and
- * what was there are added and the result is rounded once. Tiles only change which outputs are worked on together. In bf16 both
- * operands are rounded to that before they are multiplied; everything else of the set is in float. */
+ * Each output is one sum in double, starting at 0, over k = 0, 1, 2, ... in order, whatever the
+ * shapes and threads; then bias and any earlier value are added and the result is rounded once.
+ * Tiles only change which outputs are computed together. In bf16 both operands are rounded to that
+ * before they are multiplied; everything else of the set is in float. */
 #include "kernels/reference/reference.h"
 
 #include <omp.h>
@@ -48,7 +49,7 @@ static void multiply_tile(struct tile *t, int rows, int columns, int depth)
     }
 }
 
-/* A number as products read it. */
+/* A number as read by products. */
 static double operand(real x, int rounded)
 {
     return rounded ? (double)float_round_bf16((float)x) : (double)x;
@@ -70,7 +71,7 @@ static void product(struct kernels *k, real *y, const real *x, const real *w, co
         for (int r0 = 0; r0 < rows; r0 += TILE_ROWS) {
             struct tile *t = &tiles[omp_get_thread_num()];
             int row_count = smaller(rows - r0, TILE_ROWS), column_count = smaller(columns - c0, TILE_COLUMNS);
-            memset(t, 0, sizeof *t); /* the rest of a unit is then 0 */
+            memset(t, 0, sizeof *t); /* then the rest of a unit is 0 */
             for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
                 int depth_count = smaller(depth - k0, TILE_DEPTH);
                 for (int r = 0; r < row_count; r++)
@@ -100,7 +101,7 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
             accumulate);
 }
 
-/* By the set's own operations. */
+/* Computed by the set's own operations. */
 static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
                        const struct weight *w, const struct weight *bias, struct rows rows)
 {

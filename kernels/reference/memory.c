@@ -64,7 +64,7 @@ static void read_index(struct kernels *k, int32_t *values, const struct buffer *
     memcpy(values, (const int32_t *)b->data + at, count * sizeof *values);
 }
 
-/* The most that attention_reverse allocates (see there), or the head, one segment's logits at a time. */
+/* The larger allocation of attention_reverse (see there) and the head (a segment's logits). */
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
     size_t n = (size_t)shape->positions, threads = (size_t)omp_get_max_threads(),
@@ -83,7 +83,7 @@ void fill_memory(struct kernels *k)
     k->read = read;
     k->write_index = write_index;
     k->read_index = read_index;
-    k->synchronize = kernels_take_error; /* every operation is done when it returns */
+    k->synchronize = kernels_take_error; /* every operation is complete when it returns */
     k->scratch_bytes = scratch_bytes;
     k->close = kernels_release;
 }

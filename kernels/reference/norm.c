@@ -30,7 +30,7 @@ static struct moments moments_of(const real *x, const struct norm *norm, int wid
         m.along = rms == 0 ? 0 : (rms + norm->epsilon) / rms;
     } else if (norm->kind == NORM_LENGTH) {
         double length = sqrt(squares);
-        m.factor = 1 / (length < norm->epsilon ? norm->epsilon : length); /* a NaN stays one */
+        m.factor = 1 / (length < norm->epsilon ? norm->epsilon : length); /* NaN stays NaN */
         m.along = length < norm->epsilon ? 0 : width;
     } else {
         m.factor = 1 / sqrt(squares / width + norm->epsilon);
@@ -38,7 +38,7 @@ static struct moments moments_of(const real *x, const struct norm *norm, int wid
     return m;
 }
 
-/* Element c of head h of a vector that may be absent, stand for one value everywhere, or for every head. */
+/* Element c of head h of a vector that may be absent, one value, or the same for all heads. */
 static double element(const struct weight *w, int h, int c, int width, double absent)
 {
     if (!w)

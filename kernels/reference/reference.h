@@ -1,4 +1,4 @@
-/* Inside of the reference set, whose files are compiled twice, and how other sets begin with its entries. */
+/* Internals of the reference set, compiled twice, and how other sets start from its entries. */
 #ifndef REACH_KERNELS_REFERENCE_H
 #define REACH_KERNELS_REFERENCE_H
 

@@ -27,8 +27,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
     }
 }
 
-/* For each pair (u, v) of the rotated dimensions and the angle f of the row's position:
- * (u, v) -> (u cos f - v sin f, v cos f + u sin f); the transpose turns the other way. */
+/* For each pair (u, v) of the rotated dimensions and the angle f of the row's position: (u, v) ->
+ * (u cos f - v sin f, v cos f + u sin f); the transpose rotates the other way. */
 static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
                    int direction)
 {
@@ -71,7 +71,7 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
     (void)k;
 #pragma omp parallel for
     for (size_t i = 0; i < total; i++) {
-        if (values[i] > most) /* a NaN stays one */
+        if (values[i] > most) /* NaN stays NaN */
             values[i] = most;
         if (values[i] < -most)
             values[i] = -most;

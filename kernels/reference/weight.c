@@ -1,5 +1,6 @@
-/* Reference set: parameters. Matrices and vectors become dense arrays of the set's element type (or are used where they lie);
- * tables are read row by row from the file's memory, so that a large vocabulary costs nothing. */
+/* Reference set: parameters. Matrices and vectors become dense arrays of the set's element type (or
+ * are used in place); tables are read row by row from the file's memory, so that a large vocabulary
+ * costs nothing. */
 #include "kernels/reference/reference.h"
 
 #include <stdlib.h>

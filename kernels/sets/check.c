@@ -1,5 +1,6 @@
-/* One product of a set against plain loops, before it is used: a library below that computes something else (a wrong build, a
- * thread runtime with limits that it does not expect) is found here and not in results. */
+/* Compares one product of a set with plain loops before the set is used: a library that computes
+ * something else (a wrong build, a thread runtime with unexpected limits) is found here and not in
+ * results. */
 #include "kernels/ops.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static int entry(size_t i)
 
 struct product {
     int x[ROWS * IN], y[ROWS * OUT], w[OUT * IN];
-    float stored[OUT * IN]; /* w, as a checkpoint would hold it */
+    float stored[OUT * IN]; /* w, as in a checkpoint */
     double got[ROWS * OUT];
 };
 
@@ -37,7 +38,7 @@ static int run(struct kernels *k, struct product *p, int reverse, const struct w
     return k->synchronize(k, e);
 }
 
-/* The number of results that differ from the sums of plain loops. */
+/* The number of results that differ from plain loops. */
 static size_t count_wrong(const struct product *p, int reverse)
 {
     size_t wrong = 0;

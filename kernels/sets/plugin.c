@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opened once: kernel sets of an opened plug-in point into it, so it stays. */
+/* Opened once and never closed, because kernel sets point into it. */
 static const struct plugin *opened;
 static char opened_path[4200];
 
@@ -42,7 +42,7 @@ static int fits(const struct plugin *p)
            p->error_bytes == sizeof(struct error);
 }
 
-/* Loads the first file that the pattern names and that can be loaded; 1 if there was one. */
+/* Loads the first loadable file that matches the pattern; 1 if there was one. */
 static int load_from(const char *pattern)
 {
     glob_t found;
@@ -87,8 +87,9 @@ static int python_of_path(char *root, size_t size)
     return 0;
 }
 
-/* 1 if dlopen's message `why` is that cuBLASLt is missing and it could be loaded from elsewhere: it stays, and the plug-in then
- * finds it by its name. 0 with the folders that were looked in. */
+/* 1 if dlopen's message `why` is that cuBLASLt is missing and it was loaded from elsewhere: it
+ * stays loaded, and the plug-in then finds it by its name. 0 with the folders that were
+ * searched. */
 static int load_cublas(const char *why, char *looked, size_t size)
 {
     char name[64] = "", home[4100] = "", here[4200], path[4300], toolkit[100];
@@ -186,7 +187,7 @@ void plugin_versions(char *text, size_t size)
 
 void plugin_driver_version(char *text, size_t size)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* it stays: it is not made for being closed */
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed: it is not made for that */
     int (*ask)(int *) = NULL, version = 0;
     if (driver)
         *(void **)&ask = dlsym(driver, "cuDriverGetVersion");
@@ -206,7 +207,7 @@ int plugin_is_worth_opening(void)
     int (*start)(unsigned);
     if (opened || (named && *named))
         return 1;
-    /* the driver stays: it is not made for being closed */
+    /* never closed: it is not made for that */
     void *driver = find(path, sizeof path) ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!driver)
         return 0;

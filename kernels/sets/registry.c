@@ -25,7 +25,7 @@ static struct kernels *reference_open_f32(struct error *e)
     return reference_open(reference_fill_f32, e);
 }
 
-/* The float set, whose products round their operands where it says so. */
+/* The float set, with products that round their operands. */
 static struct kernels *reference_open_bf16(struct error *e)
 {
     struct kernels *k = reference_open_f32(e);
@@ -77,7 +77,7 @@ const struct kernel_set_entry kernel_sets[] = {
 };
 const int kernel_set_count = (int)(sizeof kernel_sets / sizeof *kernel_sets);
 
-/* "reference (f32), reference (f64), cpu (f32)": what can be chosen, for messages. */
+/* "reference (f32), reference (f64), cpu (f32)": the choices, for messages. */
 static void list_sets(char *text, size_t size)
 {
     text[0] = 0;
@@ -89,7 +89,7 @@ static void list_sets(char *text, size_t size)
     }
 }
 
-/* The best usable set of the dtype, of those named `only` (NULL: all), leaving out those named `except` (NULL: none). */
+/* The best usable set of the dtype, among `only` (NULL: all) and not in `except` (NULL: none). */
 static const struct kernel_set_entry *best_set(const char *dtype, const char *only, const char *except)
 {
     const struct kernel_set_entry *found = NULL;
@@ -101,7 +101,7 @@ static const struct kernel_set_entry *best_set(const char *dtype, const char *on
     return found;
 }
 
-/* What REACH_KERNELS names, or NULL. */
+/* The set named by REACH_KERNELS, or NULL. */
 static const char *forced_set(void)
 {
     const char *forced = getenv("REACH_KERNELS");
@@ -128,7 +128,7 @@ struct kernels *kernels_open(const char *dtype, struct error *e)
     return open_best(dtype, NULL, e);
 }
 
-/* 1 for a type that only a GPU computes in. */
+/* 1 for a type computed only on a GPU. */
 static int needs_gpu(const char *dtype)
 {
     return !strcmp(dtype, "tf32");
@@ -153,7 +153,7 @@ int kernels_available(const char *device, const char *dtype, struct error *e)
     return 0;
 }
 
-/* 1 and why where a plug-in or a GPU is there and cannot be used; nothing is to be said where there is none. */
+/* 1 with the reason if a plug-in or GPU exists but cannot be used; silent if there is none. */
 static int is_gpu_unusable(struct error *why)
 {
     int absent;

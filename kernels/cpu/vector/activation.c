@@ -2,7 +2,7 @@
 #include "kernels/cpu/vector/functions.h"
 #include "kernels/cpu/vector/kernels.h"
 
-/* Value at x, and its derivative in *slope. `kind` is a constant wherever this is inlined. */
+/* The value at x, and its derivative in *slope. `kind` is constant wherever this is inlined. */
 INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
 {
     v_float gate, gate_slope, other;
@@ -43,7 +43,7 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
     return x * gate;
 }
 
-/* What the activation of a gate is multiplied by, and its derivative in *slope. */
+/* The factor on a gate's activation, and its derivative in *slope. */
 INLINE v_float factor(v_float *slope, v_float up, enum activation kind)
 {
     *slope = v_all(1);

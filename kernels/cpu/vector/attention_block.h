@@ -1,9 +1,10 @@
-/* Blocks of attention of one head over one segment: QUERIES x KEYS scores that stay in the near caches, the packed arrays that
- * they are made from, and which of them are left out.
+/* Blocks of attention of one head over one segment: QUERIES x KEYS scores that stay in the near
+ * caches, the packed arrays they are made from, and which blocks are skipped.
  *
- * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max |scale q| max |k| over a block, so
- * all its scores lie below a bound; when the bound is below the smallest running maximum (in reverse, the smallest lse) of the
- * block's rows by more than that, every P is 0, the maxima stay, and leaving the block out changes no bit. Near blocks come
+ * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max
+ * |scale q| max |k| over a block, so all its scores are below a bound. When the bound is below the
+ * smallest running maximum (in reverse, the smallest lse) of the block's rows by more than that,
+ * every P is 0 and the maxima do not change, so skipping the block changes no bit. Near blocks come
  * first, so the maxima are known early. */
 #ifndef REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
 #define REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
@@ -16,7 +17,8 @@
 #include <xmmintrin.h>
 #endif
 
-/* Block sizes by measurement on AVX2; PAD keeps rows of a power of two bytes from falling into the same cache sets. */
+/* Block sizes are from measurements on AVX2; PAD keeps rows of a power of two bytes out of the same
+ * cache sets. */
 enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16, HEAD_MOST = 256 + PANEL };
 _Static_assert(KEYS % PANEL == 0, "key blocks are whole panels");
 _Static_assert(QUERIES % GROUP == 0 && KEYS % GROUP == 0, "blocks are whole groups");
@@ -31,7 +33,7 @@ struct workspace {
     float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
-    float bias[KEYS]; /* of a row whose keys have it from two tables */
+    float bias[KEYS]; /* bias of a row whose keys use two tables */
 };
 _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 
@@ -41,7 +43,7 @@ struct factors {
     const group *key_t, *value_t; /* panels [keys / PANEL][groups of head_size][PANEL] */
 };
 
-/* The arrays of a head, packed so that blocks are contiguous and padded. */
+/* The arrays of a head, packed into contiguous, padded blocks. */
 struct packed {
     struct workspace *work;
     size_t ld; /* of the row-major copies: whole panels, an odd number of cache lines */
@@ -49,9 +51,9 @@ struct packed {
     float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
     float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
     float *query_room, *d_o_room; /* the same, of what is a left and a right factor where these differ */
-    struct factors left, right; /* of those above, which are gone where groups are no floats */
+    struct factors left, right; /* of those above, which do not exist if groups are not floats */
     float *lse, *dot; /* [queries] */
-    float *query_size, *key_size; /* per block: the largest row length; NaN where something is not finite */
+    float *query_size, *key_size; /* per block: the largest row length; NaN if anything is not finite */
 };
 
 static size_t round_up(size_t x, size_t multiple)
@@ -65,7 +67,7 @@ static size_t row_ld(int head_size)
     return (lines | 1) * 16;
 }
 
-/* Lays the arrays out behind `base` (NULL: counts only) and returns the floats they take. */
+/* Lays the arrays out from `base` (NULL: counts only) and returns the floats they take. */
 static size_t pack_layout(struct packed *p, float *base, int head_size, int queries, int keys, int reverse)
 {
     size_t ld = row_ld(head_size), at = round_up(sizeof(struct workspace) / sizeof(float), 16);
@@ -92,7 +94,7 @@ static size_t pack_layout(struct packed *p, float *base, int head_size, int quer
     return at;
 }
 
-/* Rows of one head lie far apart in q, kv and their gradients, where no hardware prefetch follows them. */
+/* Rows of one head are far apart in q, kv and their gradients: no hardware prefetch helps. */
 static inline void prefetch_ahead(const float *x, size_t stride, int row, int rows, int columns)
 {
     enum { AHEAD = 12 };
@@ -101,7 +103,7 @@ static inline void prefetch_ahead(const float *x, size_t stride, int row, int ro
             __builtin_prefetch(x + (size_t)(row + AHEAD) * stride + c);
 }
 
-/* Squares of row lengths gathered a block: the largest; NaN once a row that counts, or is only guarded, is not finite. */
+/* Squares of row lengths by block: the largest; NaN once any row is not finite. */
 struct sizes {
     float *square; /* [blocks]; NULL: not gathered */
     int block;
@@ -123,7 +125,7 @@ static void sizes_finish(float *square, int blocks)
         square[b] = sqrtf(square[b]) * (1 + 1e-5f);
 }
 
-/* out[rows, ld] = factor * x, zeros behind the row's end and in the rows up to `padded`. */
+/* out[rows, ld] = factor * x, zeros after the row's end and in the rows up to `padded`. */
 static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor,
                       struct sizes sizes)
 {
@@ -136,7 +138,7 @@ static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int 
         memset(to + columns, 0, (ld - (size_t)columns) * sizeof(float));
         if (sizes.square) {
             v_float square = v_all(0);
-            for (int c = 0; c < columns; c += WIDTH) /* and the zeros behind */
+            for (int c = 0; c < columns; c += WIDTH) /* and the zeros after them */
                 square = v_fma(v_load(to + c), v_load(to + c), square);
             sizes_keep(sizes, r, v_sum(square));
         }
@@ -170,7 +172,7 @@ static void pack_transposed(float *out, const float *x, size_t stride, int rows,
     }
 }
 
-/* Panels as pack_transposed makes them, in groups, in their place. */
+/* Converts panels made by pack_transposed to groups, in place. */
 static const group *group_panels(float *x, int padded, int columns)
 {
     for (int panel = 0; panel < padded / PANEL; panel++)
@@ -203,9 +205,9 @@ struct block {
     int i, j, queries, keys; /* within the task */
     int first_query, first_key; /* from the start of the segment */
     int diagonal; /* first_query - first_key: entry (r, c) is causal where c <= r + diagonal */
-    int causal; /* some entry is masked by causality; the padding behind the last key counts as such */
+    int causal; /* some entry is masked by causality, as is padding after the last key */
     int masked; /* some entry is masked by causality or window */
-    int kept; /* leading keys that are seen whatever the window, where it masks some entry */
+    int kept; /* leading keys that are always seen, if the window masks some entry */
 };
 
 static struct block block_at(const struct attention_task *t, int i, int j)
@@ -223,7 +225,8 @@ static struct block block_at(const struct attention_task *t, int i, int j)
     return b;
 }
 
-/* 1 if every probability of the block is exactly 0, given the smallest maximum (or lse) of its rows. NaN anywhere gives 0. */
+/* 1 if every probability of the block is exactly 0, given the smallest maximum (or lse) of its
+ * rows. Any NaN gives 0. */
 static int block_is_zero(const struct attention_task *t, const struct packed *p, const struct block *b, float smallest)
 {
     int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0, farthest = b->diagonal + b->queries - 1;
@@ -242,7 +245,7 @@ static int block_is_zero(const struct attention_task *t, const struct packed *p,
     return t->skip && top + slack < (double)smallest + (double)EXP_ZERO_BELOW;
 }
 
-/* Columns of row r that are computed: those that causality leaves, in whole vectors. */
+/* Columns of row r to compute: those allowed by causality, in whole vectors. */
 static inline int row_columns(const struct block *b, int r)
 {
     int columns = r + b->diagonal + 1;
@@ -251,8 +254,8 @@ static inline int row_columns(const struct block *b, int r)
     return columns < 0 ? 0 : (columns + WIDTH - 1) / WIDTH * WIDTH;
 }
 
-/* Finishes one row of scores in place, but for the bias by distance: soft-cap (its derivative into slope unless NULL),
- * multiplier, key bias. */
+/* Finishes one row of scores in place, except for the bias by distance: soft-cap (its derivative
+ * into slope unless NULL), multiplier, key bias. */
 INLINE void finish_row(float *z, float *slope, const struct attention_task *t, const struct block *b, int r, int columns)
 {
     const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
@@ -274,12 +277,12 @@ INLINE void finish_row(float *z, float *slope, const struct attention_task *t, c
             v_store(z + c, v_load(z + c) + v_load(key_bias + c));
 }
 
-/* What is still to be added to the computed columns of row r of the scores: bias and mask; NULL: nothing. Lives until the next
- * row's. */
+/* What must still be added to the computed columns of row r of the scores: bias and mask; NULL:
+ * nothing. Valid until the next row's. */
 static inline const float *row_bias(struct workspace *w, const struct attention_task *t, const struct block *b, int r,
                                     int columns)
 {
-    int first = b->first_key - (b->first_query + r); /* less the distance of the block's first key */
+    int first = b->first_key - (b->first_query + r); /* minus the block's first key's distance */
     if (!b->kept)
         return t->biased || b->masked ? t->bias.at + first : NULL;
     int kept = b->kept < columns ? b->kept : columns;
@@ -288,7 +291,8 @@ static inline const float *row_bias(struct workspace *w, const struct attention_
     return w->bias;
 }
 
-/* Sets flush-to-zero and returns the mode to go back to: products of probabilities near 0 would be denormal, and slow. */
+/* Sets flush-to-zero, because products of probabilities near 0 would be denormal, and slow. Returns
+ * the previous mode. */
 static unsigned denormals_off(void)
 {
 #if defined(__SSE__)

@@ -1,6 +1,7 @@
-/* Attention of one head over one segment, forward (online softmax): for a block of queries, key blocks from the diagonal to the
- * farthest; a running maximum m and sum l a row; the output so far is scaled by e^(m_old - m_new) when the maximum grows.
- * lse = m + ln l, where the head's sink is one more score, added last. */
+/* Attention of one head over one segment, forward (online softmax): for a block of queries, key
+ * blocks from the diagonal to the farthest; a running maximum m and sum l per row; the output so
+ * far is scaled by e^(m_old - m_new) when the maximum grows. lse = m + ln l, with the head's sink
+ * as one more score, added last. */
 #include "kernels/cpu/vector/attention_block.h"
 
 enum { STRIP = 2 * TILE_ROWS }; /* rows, by measurement */
@@ -11,7 +12,7 @@ size_t attention_scratch_floats(int head_size, int queries, int keys, int revers
     return pack_layout(&p, NULL, head_size, queries, keys, reverse);
 }
 
-/* Adds the bias (NULL: none) to one row of scores; returns the largest of them and of `largest`. */
+/* Adds the bias (NULL: none) to one row of scores; returns the largest of them and `largest`. */
 INLINE float finish_scores(float *z, const float *bias, float largest, int columns)
 {
     v_float top = v_all(largest);
@@ -27,7 +28,7 @@ INLINE float finish_scores(float *z, const float *bias, float largest, int colum
     return v_largest(top);
 }
 
-/* Scales what a row has so far from its old maximum to the new one. */
+/* Scales a row's sums from its old maximum to the new one. */
 static void rescale(float *o, float *sum, float largest, float grown, int width)
 {
     float factor[WIDTH];
@@ -38,7 +39,7 @@ static void rescale(float *o, float *sum, float largest, float grown, int width)
         v_store(o + c, v_load(o + c) * f);
 }
 
-/* Probabilities of one row in place of its scores, and their sum. */
+/* Replaces one row's scores by probabilities, and returns their sum. */
 INLINE void exponentials(float *z, float *sum, float largest, int columns)
 {
     v_float origin = v_all(largest == -INFINITY ? 0 : largest), total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
@@ -50,7 +51,7 @@ INLINE void exponentials(float *z, float *sum, float largest, int columns)
     v_store(sum, total);
 }
 
-/* A strip of rows at a time, so that its scores are still in the nearest cache when they are read again. */
+/* A strip of rows at a time, so that its scores are still in the nearest cache when read again. */
 static void forward_block(const struct attention_task *t, const struct packed *p, const struct block *b)
 {
     struct workspace *w = p->work;
@@ -84,7 +85,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
     }
 }
 
-/* lse of a row whose scores less `largest` have the sum `total` of exponentials, and the factor that its output lacks. */
+/* lse of a row whose scores minus `largest` have exponentials with sum `total`; output's factor. */
 static float finish_lse(float *factor, float largest, float total, float sink)
 {
     *factor = total == 0 ? 0 : 1 / total;
@@ -115,7 +116,7 @@ void attention_forward(const struct attention_task *t)
     struct workspace *w = p.work;
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);
-        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key that any of them sees */
+        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key seen */
         memset(w->first, 0, (size_t)b.queries * p.ld * sizeof(float));
         memset(w->sum, 0, sizeof w->sum);
         for (int r = 0; r < b.queries; r++)

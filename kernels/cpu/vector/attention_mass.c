@@ -16,7 +16,7 @@ static void mass_block(double *mass, const struct attention_task *t, const struc
         float *z = w->score + r * LD, *to = diagonal + QUERIES - 1 - r;
         int columns = row_columns(b, r);
         const float *bias = row_bias(w, t, b, r, columns);
-        v_float origin = v_all(lse[r] == -INFINITY ? 0 : lse[r]); /* a row with nothing to see: every z is -inf */
+        v_float origin = v_all(lse[r] == -INFINITY ? 0 : lse[r]); /* no visible keys: every z is -inf */
         finish_row(z, NULL, t, b, r, columns);
         for (int c = 0; c < columns; c += WIDTH) {
             v_float score = v_load(z + c);
@@ -48,7 +48,7 @@ void attention_mass_head(const struct attention_task *t)
     memset(t->mass, 0, (size_t)t->keys * sizeof *t->mass);
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);
-        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key that any of them sees */
+        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key seen */
         float smallest = INFINITY;
         for (int r = 0; r < b.queries; r++)
             smallest = t->lse[i + r] < smallest ? t->lse[i + r] : smallest;

@@ -1,8 +1,9 @@
-/* Attention of one head over one segment, reverse: P = e^(z - lse) is computed again; D = sum(do o); dV += P^T dO, dZ = P (dO V^T
- * - D), dS = dZ times the derivatives of multiplier and soft-cap, dK += dS^T (scale Q), dQ += scale dS K. */
+/* Attention of one head over one segment, reverse: P = e^(z - lse) is recomputed; D = sum(do o); dV
+ * += P^T dO, dZ = P (dO V^T - D), dS = dZ times the derivatives of multiplier and soft-cap, dK +=
+ * dS^T (scale Q), dQ += scale dS K. */
 #include "kernels/cpu/vector/attention_block.h"
 
-/* dS of one row in place of dP, P in place of z. */
+/* Replaces one row's dP by dS, and z by P. */
 INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope, const float *multiplier, float lse, float dot,
                         int columns)
 {
@@ -81,7 +82,7 @@ void attention_reverse_head(const struct attention_task *t)
     for (int i = 0; i < t->queries; i++) {
         prefetch_ahead(t->o, t->q_stride, i, t->queries, d);
         p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride, (size_t)d);
-        p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* a row with nothing to see: every z is -inf, every P is 0 */
+        p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* no visible keys: z -inf, P 0 */
     }
     int panels = (int)round_up((size_t)d, PANEL);
     p.left.query = group_along_rows(p.query_room, p.query, p.ld, t->queries, panels);

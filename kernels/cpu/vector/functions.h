@@ -5,15 +5,15 @@
 
 #include "kernels/cpu/vector/vector.h"
 
-/* Below this v_exp is exactly 0: the results it leaves out are below the smallest normal float, and block skipping relies on the
- * zero. */
+/* Below this v_exp is exactly 0: such results are below the smallest normal float, and block
+ * skipping relies on the zero. */
 #define EXP_ZERO_BELOW (-87.3f)
 
 /* e^x for x <= 88; 0 below EXP_ZERO_BELOW, NaN for NaN. At most 2 ulp off. x = n ln 2 + r, |r| <= ln(2)/2, e^r by a polynomial.
  */
 INLINE v_float v_exp(v_float x)
 {
-    const v_float shift = v_all(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits */
+    const v_float shift = v_all(12582912.0f); /* 1.5 * 2^23: rounds to an integer in the low bits */
     v_float shifted = v_fma(x, v_all(1.44269504f), shift), n = shifted - shift;
     v_float r = v_fma(n, v_all(-0.693359375f), x); /* ln 2 in two parts, the first of 9 bits, so that n times it is exact */
     r = v_fma(n, v_all(2.12194440e-4f), r);
@@ -39,7 +39,7 @@ INLINE v_float v_tanh(v_float x)
     return v_select(size < 0.625f, near, v_sign((1.0f - e) / (1.0f + e), x));
 }
 
-/* 1 / (1 + e^-x), with full relative accuracy on both sides; and in *complement 1 minus it. */
+/* 1 / (1 + e^-x), with full relative accuracy on both sides; *complement is 1 minus it. */
 INLINE v_float v_sigmoid(v_float *complement, v_float x)
 {
     v_float e = v_exp(-v_absolute(x)), larger = 1.0f / (1.0f + e), smaller = e * larger;
@@ -48,8 +48,9 @@ INLINE v_float v_sigmoid(v_float *complement, v_float x)
     return v_select(negative, smaller, larger);
 }
 
-/* Phi(x) = erfc(-x / sqrt 2) / 2, and in *density phi(x) = e^(-x^2/2) / sqrt(2 pi). erfc(w) = e^(-w^2) t C(2t - 1), t = 3 / (3 +
- * w), w = |x| / sqrt 2: relative accuracy 1e-6 in the lower tail, 1e-7 where x Phi(x) is not small. */
+/* Phi(x) = erfc(-x / sqrt 2) / 2; *density is phi(x) = e^(-x^2/2) / sqrt(2 pi). erfc(w) = e^(-w^2)
+ * t C(2t - 1), t = 3 / (3 + w), w = |x| / sqrt 2: relative accuracy 1e-6 in the lower tail, 1e-7
+ * where x Phi(x) is not small. */
 INLINE v_float v_normal(v_float *density, v_float x)
 {
     v_float e = v_exp(-0.5f * x * x), t = 3.0f / v_fma(v_absolute(x), v_all(0.707106781f), v_all(3.0f)), u = 2.0f * t - 1.0f;

@@ -1,5 +1,5 @@
-/* What the files of this folder do, once for each instruction set: tables of functions on plain float arrays, one thread's share
- * each. */
+/* Kernels built once for each instruction set: tables of functions on plain float arrays, each for
+ * one thread's share. */
 #ifndef REACH_KERNELS_CPU_VECTOR_KERNELS_H
 #define REACH_KERNELS_CPU_VECTOR_KERNELS_H
 
@@ -10,9 +10,9 @@
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
 enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
-/* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with
- * TABLE_PAD entries behind at[0] for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a
- * multiplier). */
+/* A table by distance t in [0, positions) as read by attention's blocks: at[j - i] for query i and
+ * key j, t = i - j, with TABLE_PAD entries after at[0] for t < 0; and its extremes over every
+ * TABLE_BLOCK distances (largest value; for a multiplier, largest magnitude). */
 struct distance_table {
     const float *at;
     const float *extreme; /* [ceil(positions / TABLE_BLOCK)] */
@@ -30,12 +30,12 @@ struct attention_task {
     double *mass; /* mass: [keys] by distance */
     size_t q_stride, kv_stride, d_kv_stride;
     int head_size, queries, keys, positions, window;
-    int keep; /* keys below this position are seen whatever the window; 0: none */
+    int keep; /* keys below this position are always seen; 0: none */
     float scale, soft_cap;
-    float sink; /* a score beside those of the keys, whose value is zero; -inf: none */
-    struct distance_table bias; /* -inf where masked; always there */
+    float sink; /* a score in addition to the keys', with value zero; -inf: none */
+    struct distance_table bias; /* -inf where masked; never NULL */
     struct distance_table open; /* with keep: the bias without the window */
-    int biased; /* 0: the bias table holds nothing but the mask */
+    int biased; /* 0: the bias table holds only the mask */
     struct distance_table multiplier; /* at NULL: none */
     const float *key_bias; /* [positions + TABLE_PAD] by key position, or NULL */
     const float *key_bias_extreme; /* [ceil(positions / TABLE_BLOCK)] */
@@ -77,14 +77,15 @@ struct vector_kernels {
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
     void (*round_bf16)(float *y, const float *x, size_t count); /* to the nearest, ties to even */
 
-    /* c[m, n] = a[m, depth] b, or c += where it accumulates, both operands rounded to bf16, to nearest, and denormals to 0; sums
-     * in float. b is [depth, n], or [n, depth] when transposed; rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats,
-     * 64-byte aligned. An element's sum goes by depth alone, so that it is the same in any tile. NULL without instructions for
-     * it. */
+    /* c[m, n] = a[m, depth] b, or c += if it accumulates, both operands rounded to bf16, to
+     * nearest, and denormals to 0; sums in float. b is [depth, n], or [n, depth] when transposed;
+     * rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats, 64-byte aligned. The order
+     * of an element's sum depends only on depth, so it is the same in any tile. NULL without such
+     * instructions. */
     void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
                           size_t n, size_t depth, int accumulate, float *room);
 
-    /* The functions that the rest is made of, for tests. */
+    /* The elementary functions used above, for tests. */
     void (*exp)(float *y, const float *x, size_t count);
     void (*tanh)(float *y, const float *x, size_t count);
 };
@@ -96,7 +97,7 @@ extern const struct vector_kernels vector_kernels_avx512;
 extern const struct vector_kernels vector_kernels_avx512_bf16;
 #endif
 
-/* Each file defines its functions under names that end in the instruction set's; table.c gathers them. */
+/* Each file defines its functions under the instruction set's names; table.c collects them. */
 #ifdef VECTOR_ISA
 #define VECTOR_JOIN(name, isa) name##_##isa
 #define VECTOR_NAME_OF(name, isa) VECTOR_JOIN(name, isa)

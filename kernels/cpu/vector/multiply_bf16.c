@@ -1,6 +1,6 @@
-/* A product of operands rounded to bf16, by instructions for it: a piece of the depth of both is packed in pairs of neighbours
- * along it, then multiplied ROWS x COLUMNS sums at a time. Sums go by the sizes alone: pieces from the first on, pairs in order
- * within them. */
+/* A product of operands rounded to bf16, with bf16 instructions: a piece of the depth of both is
+ * packed in pairs of neighbours along it, then multiplied ROWS x COLUMNS sums at a time. The order
+ * of sums depends only on the sizes: pieces from the first on, pairs in order within them. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
@@ -8,8 +8,8 @@
 
 /* 14 x 2 registers of sums, two of the right operand and one of the left. */
 enum { ROWS = 14, COLUMNS = 2 * WIDTH };
-/* What is packed at a time, and multiplied at a time, so that both operands stay in the second cache; and the pairs of a packed
- * row of the left one, an odd number of cache lines. */
+/* The amounts packed and multiplied at a time, so that both operands stay in the second cache; and
+ * the pairs of a packed row of the left one, an odd number of cache lines. */
 enum { MOST_ROWS = 74 * ROWS, NEAR_ROWS = 16 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
 _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cache sets");
 _Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2, "there is room for what is packed at a time");
@@ -25,7 +25,7 @@ INLINE v_float load_within(const float *x, size_t at, size_t count)
     return at + WIDTH <= count ? v_load(x + at) : at < count ? v_load_part(x + at, count - at) : v_all(0);
 }
 
-/* The same of WIDTH pairs of neighbours. */
+/* The same for WIDTH pairs of neighbours. */
 INLINE v_pairs neighbours_within(const float *x, size_t at, size_t count)
 {
     return v_round_neighbours(load_within(x, at, count), load_within(x, at + WIDTH, count));
@@ -51,7 +51,7 @@ static void pack_right(uint32_t *out, const float *b, size_t ldb, size_t depth, 
                                                  k + 1 < depth ? load_within(b + (k + 1) * ldb, c, columns) : v_all(0)));
 }
 
-/* Row i of the square becomes its column i: quarters change places, then quarters of these. */
+/* Transposes the square: swaps quarters, then quarters of these. */
 INLINE void transpose(v_pairs square[WIDTH])
 {
     v_unsigned lane;
@@ -72,7 +72,7 @@ INLINE void transpose(v_pairs square[WIDTH])
     }
 }
 
-/* The same of b[columns, depth]. */
+/* The same for b[columns, depth]. */
 static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, size_t depth, size_t columns)
 {
     size_t pairs = (depth + 1) / 2;
@@ -114,7 +114,7 @@ INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, siz
     }
 }
 
-/* The same of the part [rows, columns] of a tile. */
+/* The same for the part [rows, columns] of a tile. */
 static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate, size_t rows,
                       size_t columns)
 {
@@ -125,7 +125,7 @@ static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b
             c[r * ldc + i] = accumulate ? c[r * ldc + i] + whole[r * COLUMNS + i] : whole[r * COLUMNS + i];
 }
 
-/* c[m, n] (+)= a b of what is packed. */
+/* c[m, n] (+)= a b for the packed operands. */
 static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate, size_t m,
                             size_t n)
 {

@@ -1,15 +1,16 @@
-/* LayerNorm (Ba, Kiros, Hinton 2016), RMSNorm (Zhang, Sennrich 2019) and ScaleNorm (Nguyen, Salazar 2019), one row at a time, in
- * double: the row lies in the nearest cache, so the arithmetic costs little beside reading it, and the result is rounded once.
- * For the formulas see the reference's norm. */
+/* LayerNorm (Ba, Kiros, Hinton 2016), RMSNorm (Zhang, Sennrich 2019) and ScaleNorm (Nguyen, Salazar
+ * 2019), one row at a time, in double: the row is in the nearest cache, so the arithmetic costs
+ * little more than reading it, and the result is rounded once. For the formulas see the reference's
+ * norm. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
-/* u = (x - mean) factor; along is what mean(g u) u has as a factor in reverse. */
+/* u = (x - mean) factor; along is the factor of mean(g u) u in reverse. */
 struct moments {
     double mean, factor, along;
 };
 
-/* Of x[width], in two passes, so that nothing cancels. */
+/* For x[width], in two passes, so that nothing cancels. */
 INLINE struct moments moments_of(const float *x, enum norm_kind kind, double epsilon, size_t width)
 {
     struct moments m = {0, 0, 1};
@@ -44,7 +45,7 @@ INLINE struct moments moments_of(const float *x, enum norm_kind kind, double eps
         m.along = rms == 0 ? 0 : (rms + epsilon) / rms;
     } else if (kind == NORM_LENGTH) {
         double length = sqrt(sum);
-        m.factor = 1 / (length < epsilon ? epsilon : length); /* a NaN stays one */
+        m.factor = 1 / (length < epsilon ? epsilon : length); /* NaN stays NaN */
         m.along = length < epsilon ? 0 : (double)width;
     } else {
         m.factor = 1 / sqrt(sum / (double)width + epsilon);

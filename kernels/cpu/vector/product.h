@@ -1,9 +1,9 @@
-/* Small matrix products whose operands lie in the near caches: C (+)= A B, one micro-tile of TILE_ROWS x 2 vectors held in
- * registers at a time.
+/* Small matrix products with operands in the near caches: C (+)= A B, one micro-tile of TILE_ROWS x
+ * 2 vectors held in registers at a time.
  *
- * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A is read one group at a time
- * and spread over a vector, so that A^T costs the same as A. Every array is padded with readable memory to whole panels of
- * columns. */
+ * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A
+ * is read one group at a time and broadcast to a vector, so that A^T costs the same as A. Every
+ * array is padded with readable memory to whole panels of columns. */
 #ifndef REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 #define REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 
@@ -13,8 +13,9 @@
  * blocks of attention. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
 
-/* What a factor is made of: GROUP numbers that are neighbours along the depth. Floats, or pairs of bf16 where there are
- * instructions for these; pairs lie where the floats were, so that a group is as wide as a float. */
+/* The unit of a factor: GROUP adjacent numbers along the depth, either floats or, with instructions
+ * for them, pairs of bf16. Pairs take the place of the floats, so that a group is as wide as a
+ * float. */
 #ifdef __AVX512BF16__
 enum { GROUP = 2 };
 typedef uint32_t group __attribute__((may_alias));
@@ -60,8 +61,8 @@ INLINE int groups(int depth)
     return (depth + GROUP - 1) / GROUP;
 }
 
-/* The rows of a left factor, ld apart, in groups along them: x itself, or rounded in `to`, which may be x. columns: whole panels.
- */
+/* Packs the rows of a left factor, ld apart, in groups along them: x itself, or rounded into `to`,
+ * which may be x. columns: whole panels. */
 INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int rows, int columns)
 {
 #ifdef __AVX512BF16__
@@ -77,8 +78,8 @@ INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int r
 #endif
 }
 
-/* The same of a right factor, or a transposed left one, whose depth is the rows; row r of groups has rows r GROUP on. columns:
- * whole vectors. */
+/* The same for a right factor, or a transposed left one, whose depth is the rows; row r of groups
+ * starts at row r GROUP. columns: whole vectors. */
 INLINE const group *group_along_columns(float *to, const float *x, size_t ld, int rows, int columns)
 {
 #ifdef __AVX512BF16__
@@ -126,16 +127,17 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
     }
 }
 
-/* Which part of C = A B a causal mask leaves. Entry (r, k) of the masked operand or result is kept where k <= r + diagonal. */
+/* The part of C = A B that a causal mask keeps. Entry (r, k) of the masked operand or result is
+ * kept where k <= r + diagonal. */
 enum product_mask {
     MASK_NONE,
-    MASK_RESULT, /* C(r, c) is not needed for c > r + diagonal (whole panels of a tile are left out) */
+    MASK_RESULT, /* C(r, c) is not needed for c > r + diagonal (skips whole panels of a tile) */
     MASK_LEFT, /* A(r, k) = 0 for k > r + diagonal */
     MASK_LEFT_T /* A(r, k) = 0 for r > k + diagonal: A is the transpose of a masked block */
 };
 
-/* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors, depth to whole groups, behind
- * which A or B is zero. */
+/* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors,
+ * depth to whole groups, beyond which A or B is zero. */
 INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const group *b, size_t panel_stride, size_t ldb, int m,
                     int n, int depth, int accumulate, const int transposed, enum product_mask mask, int diagonal)
 {

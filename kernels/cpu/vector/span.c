@@ -1,5 +1,6 @@
-/* Sums, products and elementary functions over arrays; rotation of one head. Vectors from the start, the rest padded with zeros,
- * so that an element's result depends only on its index and the length. */
+/* Sums, products and elementary functions over arrays; rotation of one head. Whole vectors from the
+ * start, the rest padded with zeros, so that an element's result depends only on its index and the
+ * length. */
 #include "kernels/cpu/vector/functions.h"
 #include "kernels/cpu/vector/kernels.h"
 

@@ -1,8 +1,9 @@
 /* The SIMD vocabulary of this folder: a vector of VECTOR_WIDTH floats and its halves in double.
  *
- * Every file of the folder is compiled once for each instruction set (VECTOR_ISA, VECTOR_WIDTH from the Makefile). Arithmetic
- * uses the compilers' vector extensions; what they lack or get wrong (fused multiply-add, maximum, conversion) is named here once
- * for each set. `generic` multiplies and adds in two roundings. */
+ * Every file of the folder is compiled once for each instruction set (VECTOR_ISA, VECTOR_WIDTH from
+ * the Makefile). Arithmetic uses the compilers' vector extensions; operations these lack or get
+ * wrong (fused multiply-add, maximum, conversion) are defined here once for each set. `generic`
+ * rounds twice to multiply and add. */
 #ifndef REACH_KERNELS_CPU_VECTOR_H
 #define REACH_KERNELS_CPU_VECTOR_H
 
@@ -46,7 +47,7 @@ INLINE void v_store_double(double *p, v_double x)
     *(v_double_unaligned *)p = x;
 }
 
-/* The first `count` < WIDTH elements, zero behind them. */
+/* The first `count` < WIDTH elements, then zeros. */
 INLINE v_float v_load_part(const float *p, size_t count)
 {
     float whole[WIDTH] = {0};
@@ -84,7 +85,7 @@ INLINE v_double v_fma_double(v_double a, v_double b, v_double c)
     return _mm256_fmadd_pd(a, b, c);
 }
 
-/* The larger; y where either is NaN. */
+/* The larger; y if either is NaN. */
 INLINE v_float v_max(v_float x, v_float y)
 {
     return _mm256_max_ps(x, y);
@@ -206,13 +207,14 @@ INLINE v_pairs v_round_pairs(v_float x, v_float y)
     return (v_pairs)_mm512_permutexvar_epi16(order, (__m512i)v_round_neighbours(x, y));
 }
 
-/* c + a0 b0 + a1 b1 of every pair in float, by two fused additions that take denormal factors and results for 0. */
+/* c + a0 b0 + a1 b1 of every pair in float, by two fused additions that treat denormal factors and
+ * results as 0. */
 INLINE v_float v_fma_pairs(v_pairs a, v_pairs b, v_float c)
 {
     return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
 }
 
-/* Lane i is lane index[i] of x, or of y where index[i] has WIDTH added. */
+/* Lane i is lane index[i] of x, or lane index[i] - WIDTH of y. */
 INLINE v_pairs v_choose_pairs(v_pairs x, v_unsigned index, v_pairs y)
 {
     return (v_pairs)_mm512_permutex2var_epi32((__m512i)x, (__m512i)index, (__m512i)y);
@@ -220,7 +222,7 @@ INLINE v_pairs v_choose_pairs(v_pairs x, v_unsigned index, v_pairs y)
 
 #endif
 
-/* x where the mask is set (all bits), y elsewhere. */
+/* x where the mask is set (all bits), else y. */
 INLINE v_float v_select(v_int mask, v_float x, v_float y)
 {
     return (v_float)(((v_int)x & mask) | ((v_int)y & ~mask));
@@ -237,7 +239,7 @@ INLINE v_float v_sign(v_float x, v_float y)
     return (v_float)(((v_int)x & 0x7fffffff) | ((v_int)y & INT32_MIN));
 }
 
-/* Neighbours change places: 1 0 3 2 ... */
+/* Swaps neighbours: 1 0 3 2 ... */
 INLINE v_float v_swap(v_float x)
 {
 #if VECTOR_WIDTH == 8
@@ -251,7 +253,7 @@ INLINE v_float v_swap(v_float x)
 
 typedef float v_four __attribute__((vector_size(16)));
 
-/* The four lanes of a quarter register, after wider ones were folded in halves. */
+/* The four lanes left after a wider vector was folded in halves. */
 #if VECTOR_WIDTH == 8
 #define V_FOLD(x, operation) operation##_four(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
 #elif VECTOR_WIDTH == 16
