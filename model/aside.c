@@ -1,5 +1,6 @@
-/* Inputs of layers between forward and reverse, where they do not stay in their buffers: on disk as they are, or rounded to bf16
- * in memory or on disk. They pass through the host in pieces, by the set's own read and write, which are exact. */
+/* Inputs of layers between forward and reverse, if they do not stay in their buffers: on disk
+ * unchanged, or rounded to bf16 in memory or on disk. They pass through the host in pieces, by the
+ * set's own read and write, which are exact. */
 #include "io/element.h"
 #include "io/system/spill.h"
 #include "model/engine_parts.h"
@@ -46,7 +47,7 @@ int aside_open(struct engine *g, struct error *e)
     aside_bytes(&memory, &disk, &passing, g->k, &g->shape);
     if (disk >= (double)SIZE_MAX || memory >= (double)SIZE_MAX)
         return fail(e, "%s: their size overflows", what);
-    if (folder && !(a->file = spill_open(folder, (size_t)disk, what, e))) /* also where the plan needs none: it was asked for */
+    if (folder && !(a->file = spill_open(folder, (size_t)disk, what, e))) /* also if requested only */
         return -1;
     if (passing == 0)
         return 0;
@@ -63,7 +64,8 @@ void aside_close(struct engine *g)
     spill_close(a->file);
 }
 
-/* out = values [count] as they wait. To bf16 by way of float: to nearest, ties to even; a NaN stays one. */
+/* out = values [count] as stored; to bf16 through float, to nearest, ties to even; NaN stays
+ * NaN. */
 static void pack(unsigned char *out, const double *values, enum element type, size_t count)
 {
     for (size_t i = 0; type == ELEMENT_F64 && i < count; i++)
@@ -82,7 +84,7 @@ static void pack(unsigned char *out, const double *values, enum element type, si
     }
 }
 
-/* Layer l's x to where it waits, or back. */
+/* Stores layer l's x, or restores it. */
 static int pass(struct engine *g, int l, int batch, int back, struct error *e)
 {
     const struct shape *s = &g->shape;

@@ -1,5 +1,5 @@
-/* Attributions: passes with scaled or noisy embedding rows, their gradients summed on the device; the element-wise products on
- * the host, in double. */
+/* Attributions: passes with scaled or noisy embedding rows, whose gradients are summed on the
+ * device; element-wise products on the host, in double. */
 #include "model/attribution.h"
 
 #include "analyze/attribution.h"
@@ -54,7 +54,7 @@ void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
     }
 }
 
-/* Adds what the last pass says of range.c's points to the extent [count] of each segment. */
+/* Adds the last pass's values at range.c's points to the extent [count] of each segment. */
 static int add_points(struct engine *g, struct extent *extent, int count, struct error *e)
 {
     double *peak = calloc((size_t)count, sizeof *peak);
@@ -114,7 +114,7 @@ static int sum_passes(struct engine *g, struct extent *extent, size_t first, int
     return -1;
 }
 
-/* log p of each target where the rows are scaled. */
+/* log p of each target with scaled rows. */
 static int forward_logprob(struct engine *g, double *logprob, double scale, int count, struct error *e)
 {
     int rc;
@@ -156,7 +156,7 @@ static void reduce(struct engine *g, double *norm, double *sum, struct extent *e
     extent_add(extent, peak);
 }
 
-/* The same of one segment, the only one, with seeds that fit its gradients; NaN where none does. */
+/* The same for a single segment, with seeds that fit its gradients; NaN if none does. */
 static int attribute_again(struct engine *g, double *norm, double *sum, struct extent extent, const int32_t *ids, size_t first,
                            struct error *e)
 {
@@ -175,7 +175,7 @@ static int attribute_again(struct engine *g, double *norm, double *sum, struct e
     return 0;
 }
 
-/* Norms [count, n], log p [count] of the last pass, and of integrated gradients their sums. */
+/* Norms [count, n], log p [count] of the last pass, and for integrated gradients their sums. */
 static int measure_all(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
                        size_t first, int count, struct error *e)
 {
@@ -213,7 +213,7 @@ int engine_attribute(struct engine *g, double *norm, double *logprob, struct com
     if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
         measure_all(g, norm, logprob, kind == ATTRIBUTION_INTEGRATED ? completeness : NULL, ids, first, count, e))
         return -1;
-    if (kind == ATTRIBUTION_INPUT) /* its one pass was of the segment as it is */
+    if (kind == ATTRIBUTION_INPUT) /* its only pass was of the unchanged segment */
         return 0;
     if (kind == ATTRIBUTION_INTEGRATED) {
         if (!(baseline = calloc((size_t)count, sizeof *baseline)))

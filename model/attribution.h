@@ -13,19 +13,19 @@ enum { INTEGRATED_STEPS = 50, SMOOTH_SAMPLES = 50 };
 /* SmoothGrad's standard deviation as a part of the root mean square of the embedding table's elements. */
 #define SMOOTH_NOISE 0.1
 
-/* What integrated gradients can be checked by: the sum of all elements of all a_m against log p - baseline, which it equals but
- * for the quadrature (completeness). */
+/* The check of integrated gradients: the sum of all elements of all a_m equals log p - baseline, up
+ * to quadrature error (completeness). */
 struct completeness {
     double sum, baseline; /* baseline: log p where all rows are zero */
 };
 
-/* Attributes `count` segments of ids [count, n + 1], the first of them number `first` of its text (the noise goes by that
- * number): norm [count, n] = ||a_m||_2, logprob [count] of the segment as it is. completeness [count] with
- * ATTRIBUTION_INTEGRATED, else unused. */
+/* Attributes `count` segments of ids [count, n + 1], the first of them number `first` of its text
+ * (the noise depends on that number): norm [count, n] = ||a_m||_2, logprob [count] of the unchanged
+ * segment. completeness [count] with ATTRIBUTION_INTEGRATED, else unused. */
 int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
                      size_t first, int count, struct error *e) MUST_USE;
 
-/* Root mean square of the elements of the embedding table, over its rows that are finite; NaN when memory runs out. */
+/* Root mean square of the embedding table's elements, over its finite rows; NaN: out of memory. */
 double attribution_embedding_size(const struct decoder *d);
 
 #endif

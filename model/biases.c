@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one bias, zeroed; NULL with *e. */
+/* Makes room for one bias, zeroed; NULL with *e. */
 static struct layer_bias *add_bias(struct bias_set *a, struct error *e)
 {
     struct layer_bias *grown = reallocarray(a->biases, (size_t)a->bias_count + 1, sizeof *grown);
@@ -22,7 +22,8 @@ static struct layer_bias *add_bias(struct bias_set *a, struct error *e)
     return &grown[a->bias_count++];
 }
 
-/* A formula of its own with the source and the values of `f`, masked from `window` on (0: no mask); f NULL: 0. NULL with *e. */
+/* A separate formula with the source and the values of `f`, masked from `window` on (0: no mask); f
+ * NULL: 0. NULL with *e. */
 static struct formula *masked_copy(const struct formula *f, int window, const char *path, struct error *e)
 {
     const char *source = f ? f->source : "none";
@@ -86,7 +87,7 @@ static void tell_rotary(char *out, size_t size)
     snprintf(out, size, "rotary positions turn queries and keys: no bias by distance");
 }
 
-/* Why the encoding of a layer has no series; empty when it has one. */
+/* Why a layer's encoding has no series; empty if it has one. */
 static void tell_reason(char *out, size_t size, const struct decoder *d, const struct score *s)
 {
     out[0] = 0;
@@ -111,7 +112,7 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
         snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
 }
 
-/* A copy whose lists are its own. */
+/* A copy with its own lists. */
 static int copy_rotary(struct rotary *out, const struct rotary *r, struct error *e)
 {
     size_t bytes = (size_t)r->size / 2 * sizeof *r->frequency;
@@ -250,7 +251,7 @@ int bias_table(double *table, const struct bias_set *s, const struct layer_bias 
             return fail(e, "%s: %s", label, problem.message);
         return 0;
     }
-    for (size_t t = 0; t < distances; t++) { /* heads that are alike: head 1 stands for all */
+    for (size_t t = 0; t < distances; t++) { /* equal heads: head 1 is used for all */
         struct formula_point at = {
             .t = (double)t, .h = 1, .heads = s->heads, .head_size = s->head_size, .length = (double)distances};
 

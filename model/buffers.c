@@ -1,22 +1,22 @@
-/* The table of the engine's buffers: where each hangs, what it is for, when there is one and how large it is. The memory plan
- * sums the table, the engine is created from it and closed by it; nothing else lists them. A new buffer is a member in
- * engine_parts.h and a row here. */
+/* The table of the engine's buffers: their members, purposes, conditions and sizes. The memory plan
+ * sums the table, and the engine is created from it and closed by it; nothing else lists them. A
+ * new buffer is a member in engine_parts.h and a row here. */
 #include "model/engine_parts.h"
 
 #include <string.h>
 
-/* Which layers have the same buffer. */
+/* The layers that share a buffer. */
 enum sharing {
     OWN, /* none: each has its own */
-    KEPT, /* those that are not stored; as large as the largest of them needs */
+    KEPT, /* those not stored; as large as the largest of them needs */
     TURNS, /* every second one */
-    ASIDE /* every second one of those whose input waits elsewhere */
+    ASIDE /* every second one of those with input stored elsewhere */
 };
 
 struct row {
     size_t place; /* in struct engine, or in struct layer */
     enum buffer_role role; /* the kernel set has an element type for each */
-    size_t rows, width; /* elements of a segment; no rows: no buffer */
+    size_t rows, width; /* elements for a segment; no rows: no buffer */
     enum sharing sharing; /* by layers */
 };
 
@@ -30,7 +30,7 @@ static void most(size_t *of, size_t count)
     *of = count > *of ? count : *of;
 }
 
-/* Fills the rows of buffers that there is one of; returns their number. */
+/* Fills the rows of buffers that exist once; returns their number. */
 static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
 {
     const struct decoder *d = s->d;
@@ -40,8 +40,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
-    size_t queries = 0, pruned = 0; /* the most that any block writes, any parallel one of fewer rows */
-    size_t inner_size = 0, gated = 0; /* the most elements of any MLP, of any that needs two of them in reverse */
+    size_t queries = 0, pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
+    size_t inner_size = 0, gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, logits = 0, weights = 0; /* of experts */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
@@ -97,8 +97,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     return sizeof all / sizeof *all;
 }
 
-/* The same of those that there is one of in each layer, of layer l. After the last one there is one more, which has an input
- * alone. */
+/* The same for those that exist in each layer, for layer l. After the last one there is one more,
+ * which has only an input. */
 static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
 {
     const struct decoder *d = s->d;
@@ -115,7 +115,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const int heads_normed = b->query_norm.present, clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
-        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? ASIDE : TURNS}, /* only reverse wants them all */
+        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? ASIDE : TURNS}, /* only reverse needs all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
@@ -153,7 +153,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     return sizeof all / sizeof *all;
 }
 
-/* The first layer that has the same buffer as layer l: the stored layers are the last ones. */
+/* The first layer that shares layer l's buffer: the stored layers are the last ones. */
 static int owner(enum sharing sharing, const struct shape *s, int l)
 {
     switch (sharing) {
@@ -167,16 +167,16 @@ static int owner(enum sharing sharing, const struct shape *s, int l)
 
 typedef int visitor(void *context, const struct row *row, int l);
 
-/* Visits each buffer that there is, once: with the layer that owns it, or -1. Ends when a visit returns other than 0. */
+/* Visits each existing buffer once, with its owner layer or -1. Stops when a visit is nonzero. */
 static int walk(const struct shape *s, visitor *visit, void *context)
 {
     struct row rows[ROWS_MOST];
-    size_t shared[2][ROWS_MOST] = {{0}}; /* the most elements that those who share with layer 0 or 1 want */
+    size_t shared[2][ROWS_MOST] = {{0}}; /* the most elements for those that share with layer 0 or 1 */
     int rc = 0;
     for (int i = 0, count = engine_rows(rows, s); i < count && rc == 0; i++)
         if (rows[i].rows)
             rc = visit(context, &rows[i], -1);
-    for (int l = s->d->layers; l >= 0; l--) /* from the last one: an owner comes behind those who share with it */
+    for (int l = s->d->layers; l >= 0; l--) /* from the last one: an owner comes after those that share with it */
         for (int i = 0, count = layer_rows(rows, s, l); i < count && rc == 0; i++) {
             int of = owner(rows[i].sharing, s, l);
             if (of < 2) {

@@ -1,4 +1,4 @@
-/* What is read, and what is not and why: for people. */
+/* What reach reads, and what it does not and why: for people. */
 #include "model/catalogue.h"
 
 #include "model/layout.h"
@@ -215,7 +215,7 @@ const char *refusal_of(const char *type)
     return NULL;
 }
 
-/* Adds a text, ", " between two. */
+/* Adds a text, separated by ", ". */
 static void add(char *out, size_t size, const char *text)
 {
     size_t at = strlen(out);

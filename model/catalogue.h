@@ -1,4 +1,4 @@
-/* What is read, and what is not and why: for people. */
+/* What reach reads, and what it does not and why: for people. */
 #ifndef REACH_MODEL_CATALOGUE_H
 #define REACH_MODEL_CATALOGUE_H
 
@@ -9,12 +9,12 @@ struct refusal {
     const char *type, *why;
 };
 
-/* Counted from 0; NULL behind the last. */
+/* Counted from 0; NULL after the last. */
 const struct refusal *refusal_at(int i);
-/* Why a model_type is not read; NULL: it is read, or not known. */
+/* Why a model_type is not read; NULL: it is read, or unknown. */
 const char *refusal_of(const char *type);
 
-/* A family's positions and what else is particular about it. */
+/* A family's positions and other particular features. */
 struct family_facts {
     char positions[96], notes[200];
 };

@@ -9,9 +9,9 @@
 
 enum { KEY_SHOWN = 64 };
 
-/* Keys of every configuration class that change no number of a causal language model: about files, training, other tasks and
- * generation. Their complete list is tests/goldens/config_keys.csv; those below that are not in it stand in files of older
- * versions. */
+/* Keys of every configuration class that change no number of a causal language model: about files,
+ * training, other tasks and generation. Their complete list is tests/goldens/config_keys.csv; those
+ * below that are not in it are from files of older versions. */
 static const char *const harmless[] = {
     /* files and types */
     "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "name_or_path", "tokenizer_class", "torch_dtype",
@@ -25,7 +25,7 @@ static const char *const harmless[] = {
     "hidden_dropout", "id2label", "initializer_range", "is_decoder", "label2id", "num_labels", "problem_type", "resid_pdrop",
     "task_specific_params", "tie_encoder_decoder", "vision_aspect_ratio", "vision_feature_layer",
     "vision_feature_select_strategy",
-    /* what only other kinds of layers and of position scalings read, and caches of keys */
+    /* read only by other kinds of layers and position scalings, and keys of caches */
     "attention_chunk_size", "kv_sharing_modes", "layer_types", "mlp_layer_types", "mtp_layer_types", "num_heads",
     "original_max_position_embeddings", "sliding_window",
     /* tokens that no layer reads */
@@ -38,8 +38,8 @@ static const char *const harmless[] = {
     "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate",
     "suppress_tokens", "target_lookbehind", "temperature", "tf_legacy_loss", "top_k", "top_p", "typical_p", NULL};
 
-/* The members of rope_parameters and rope_scaling. Those of another scaling than the one named mean nothing, nor do those of the
- * object not taken. */
+/* The members of rope_parameters and rope_scaling. Those of a scaling other than the named one are
+ * ignored, and so are those of the unused object. */
 static const char *const rope[] = {"alpha",
                                    "attention_factor",
                                    "beta_fast",
@@ -62,8 +62,8 @@ static const char *const rope[] = {"alpha",
                                    "type",
                                    NULL};
 
-/* The members of quantization_config: what is stored in which form the tensors say, and the rest is about how such a model is
- * made or run. */
+/* The members of quantization_config: the tensors show how they are stored, and the rest is about
+ * making or running such a model. */
 static const char *const quantisation[] = {"_load_in_4bit",
                                            "_load_in_8bit",
                                            "activation_scheme",
@@ -86,7 +86,7 @@ static const char *const quantisation[] = {"_load_in_4bit",
                                            NULL};
 static const char quantisation_root[] = "quantization_config", quantisation_member[] = "quantization_config.";
 
-/* Keys that make another model of it, with the one value in JSON that does not. */
+/* Keys that make another model, each with its one neutral value in JSON. */
 static const struct {
     const char *key, *only;
 } refused[] = {{"add_cross_attention", "false"},
@@ -103,7 +103,7 @@ static const struct {
                {"transformers_weights", "null"}};
 enum { REFUSED = sizeof refused / sizeof refused[0] };
 
-/* Keys for which null and absence are the same; more in the families' tables. */
+/* Keys for which null means absence; more are in the families' tables. */
 static const char *const nullable[] = {"attn_logit_softcapping",
                                        "bos_token_id",
                                        "final_logit_softcapping",
@@ -128,8 +128,8 @@ static int is_listed(const char *const *list, const char *key)
     return 0;
 }
 
-/* The member's name of a key below rope_parameters or rope_scaling, or below the settings there of a kind of layers; else NULL.
- */
+/* The member's name in a key below rope_parameters or rope_scaling, or below their settings for a
+ * kind of layers; else NULL. */
 static const char *rope_member(const char *key)
 {
     static const char *const roots[] = {"rope_parameters.full_attention.", "rope_parameters.sliding_attention.",
@@ -164,7 +164,7 @@ int config_key_nullable(const struct family *family, const char *key)
     return is_listed(family->nullable, key) || is_listed(member ? nullable_rope : nullable, member ? member : key);
 }
 
-/* The value is the one in JSON, or as good as it: in Python null and {} are false. */
+/* 1 if the value is the one in JSON, or equivalent: in Python null and {} are false. */
 static int is_only(const json_t *value, const char *only)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -204,7 +204,7 @@ int config_keys_refuse(const struct decoder *d, const struct family *family, str
     return there ? -1 : 0;
 }
 
-/* Appends a key as it may be shown and stored: printable ASCII, of bounded length. */
+/* Appends a key in a form to show and store: printable ASCII, of bounded length. */
 static void add_unknown(struct decoder *d, const char *key)
 {
     size_t at = strlen(d->not_understood), room = sizeof d->not_understood;
@@ -227,7 +227,7 @@ static int check_object(struct decoder *d, const struct family *family, json_t *
     {
         char key[2 * KEY_SHOWN];
         int length = snprintf(key, sizeof key, "%s%s%s", above, *above ? "." : "", name);
-        /* a name with a dot in it is no path, and a longer one than any that is known is not known */
+        /* a name with a dot is not a path; one longer than all known names is unknown */
         enum config_key class = strchr(name, '.') || length >= (int)sizeof key ? CONFIG_KEY_UNKNOWN
                                                                                : config_key_class(family, d->config, key);
         if (class == CONFIG_KEY_USED && json_is_null(value) && !config_key_nullable(family, key))

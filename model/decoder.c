@@ -1,4 +1,4 @@
-/* Opening a checkpoint: config.json says the family, the family's reader fills the decoder. */
+/* Opening a checkpoint: config.json names the family, and the family's reader fills the decoder. */
 #include "model/decoder.h"
 
 #include "io/adapters/adapter.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Families with a file of their own; the others are rows of tables. */
+/* Families with their own file; the others are rows of tables. */
 static const struct family *const families[] = {&family_reach,  &family_bloom,    &family_mpt,    &family_opt,
                                                 &family_falcon, &family_megatron, &family_fairseq};
 static const struct family *const tables[] = {families_llama_like, families_mixtures, families_gpt_like};
@@ -30,7 +30,7 @@ const struct family *family_at(int i)
     return NULL;
 }
 
-/* Why a type that no one reads is not read, by its name or by what the configuration says beside it; NULL: nothing says. */
+/* Why an unsupported type is not read, by its name or other settings; NULL: unknown. */
 static const char *reason(const struct decoder *d, const char *type)
 {
     static const struct {
@@ -69,7 +69,7 @@ static const struct family *family_of(struct decoder *d, struct error *e)
     return NULL;
 }
 
-/* Checkpoints of several models, of which the one that text_config describes is read. */
+/* Checkpoints of several models, of which the one described by text_config is read. */
 static const char *const outer_types[] = {"gemma3", NULL};
 
 const char *family_outer_type(int i)
@@ -77,7 +77,7 @@ const char *family_outer_type(int i)
     return outer_types[i];
 }
 
-/* Puts text_config in place of the whole, with what the whole says of it. */
+/* Replaces the configuration by text_config, with settings taken from the outer one. */
 static int enter_text_config(struct decoder *d, struct error *e)
 {
     static const char *const kept[] = {"tie_word_embeddings", "quantization_config"};
@@ -108,7 +108,7 @@ static int enter_text_config(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* 1 if a tensor belongs to a model beside the language model. */
+/* 1 if a tensor belongs to a model other than the language model. */
 static int is_beside(const struct decoder *d, const char *name)
 {
     static const char *const parts[] = {"vision_tower.", "multi_modal_projector."};
@@ -126,7 +126,7 @@ static int ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* A stored parameter that no one asked for would mean a model we misread. */
+/* An unused stored parameter would mean that we misread the model. */
 static int refuse_unused(struct decoder *d, const struct family *family, struct error *e)
 {
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
@@ -141,7 +141,7 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
     return 0;
 }
 
-/* An adapter that something comes of. */
+/* An adapter that has an effect. */
 static int check_merged(const struct decoder *d, struct error *e)
 {
     if (d->tied && family_refuse_tied(d, e))
@@ -154,7 +154,7 @@ static int check_merged(const struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Whoever runs a quantised model may round more than its weights. */
+/* Software that runs a quantised model may round more than its weights. */
 static void note_quantised(struct decoder *d)
 {
     const struct tensor *first = tensors_quantised(d->tensors);
@@ -165,7 +165,7 @@ static void note_quantised(struct decoder *d)
                                                   : "");
 }
 
-/* How many positions the configuration says the model has, whatever its encoding. Reads no key: families do, or need not. */
+/* The configuration's number of positions, whatever its encoding. Marks no key as read. */
 static void find_declared(struct decoder *d)
 {
     static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"};
@@ -258,7 +258,7 @@ void decoder_close(struct decoder *d)
 
 long decoder_cone(const struct decoder *d, long n)
 {
-    long cone = 1, keep = 0; /* first keys see none but those before them */
+    long cone = 1, keep = 0; /* first keys see only those before them */
     for (int l = 0; l < d->layers && cone < n; l++) {
         const struct score *s = &d->blocks[l].score;
         cone = s->window ? cone + s->window - 1 : n;

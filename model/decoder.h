@@ -1,4 +1,4 @@
-/* The canonical decoder: what every family is read into, and all that forward and reverse know.
+/* The canonical decoder: every family is read into it, and forward and reverse know only it.
  *
  * Weights are views of the mapped checkpoint; nothing is copied here. */
 #ifndef REACH_MODEL_DECODER_H
@@ -23,11 +23,11 @@ struct linear {
 struct norm_view {
     enum norm_kind kind;
     double epsilon;
-    int present; /* 0: no norm here; the others below mean nothing then */
+    int present; /* 0: no norm here; the members below are unused */
     view scale, shift; /* [width], or [1] for the same value everywhere; data NULL: 1, 0 */
 };
 
-/* Post norms p1, p2 stand only in the first and the last; any norm may be absent. */
+/* Only the first and the last have post norms p1, p2; any norm may be absent. */
 enum residual_wiring {
     RESIDUAL_SEQUENTIAL, /* m = x + p1(attention(n1(x))); y = m + p2(mlp(n2(m))) */
     RESIDUAL_PARALLEL, /* y = x + attention(n1(x)) + mlp(n2(x)) */
@@ -36,13 +36,14 @@ enum residual_wiring {
 
 enum { ROTARY_NONE = -1, ROTARIES = 2 };
 
-/* Scores of one layer's attention beside q.k. Formulas are owned by the decoder and may be shared by layers. */
+/* Scores of a layer's attention in addition to q.k. The decoder owns formulas; layers share
+ * them. */
 struct score {
     double scale, soft_cap;
     int window; /* 0: none */
-    int keep; /* the first keys of a segment that stay visible beside the window */
-    int rotary; /* which of decoder.rotary turns queries and keys, where it has any; ROTARY_NONE */
-    int log_length; /* queries are scaled by max(1, ln i / ln log_length), i their position from 1; 0: they are not */
+    int keep; /* the first keys of a segment that stay visible despite the window */
+    int rotary; /* the decoder.rotary of its queries and keys, if there is one; ROTARY_NONE */
+    int log_length; /* queries are scaled by max(1, ln i / ln log_length), i from 1; 0: not */
     double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor(i / query_period)), i from 0 */
     const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
     /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct
@@ -57,9 +58,9 @@ struct expert {
                                 NULL: none */
 };
 
-/* A mixture of experts: every row goes through those that it chooses, and what comes of them is added with their weights. */
+/* A mixture of experts: each row goes through its chosen experts; weighted results are added. */
 struct experts {
-    struct routing routing; /* experts 0: there are none, and the others mean nothing */
+    struct routing routing; /* experts 0: none; the other members are unused */
     int width; /* of an expert */
     struct linear router; /* [experts, hidden] */
     view correction; /* [experts] of the choice; data NULL: none */
@@ -71,13 +72,12 @@ struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
-    double clip; /* queries, keys and values are clamped to [-clip, clip], behind their norms and before rotation; 0: not. Not
-                    with query_norm_last */
-    view sinks; /* [heads]: a score of each head that stands beside those of the keys, with a value of zeros; data NULL: none */
+    double clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
+    view sinks; /* [heads]: another score per head, with value zero; data NULL: none */
     struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads, head_size], or, with norms_whole, of
                                               all heads as one, [heads head_size]; before rotation; both or none */
-    int norms_whole, query_norm_last; /* query_norm_last: behind the rotation */
-    struct linear up, gate, down; /* gate.weight.data NULL: not gated; up.weight.data NULL: no MLP beside the experts */
+    int norms_whole, query_norm_last; /* query_norm_last: after the rotation */
+    struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts */
     struct experts experts;
     enum activation activation; /* of MLP and experts */
     enum residual_wiring residual;
@@ -93,21 +93,21 @@ struct decoder {
     char path[4096];
     int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp; /* mlp: of blocks without experts */
     int train_length; /* 0: unknown */
-    int declared_length; /* inputs that the configuration has positions for; 0: it does not say */
-    const char *declared_by; /* the key that says so, as "max_position_embeddings" */
+    int declared_length; /* inputs that the configuration has positions for; 0: not stated */
+    const char *declared_by; /* the key that states it, such as "max_position_embeddings" */
     int tied;
     int bos; /* id of the beginning-of-text token, -1: none */
-    int padding; /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
+    int padding; /* id not counted as a position, so excluded from segments; -1: none */
 
     /* x[0] = embedding_norm(project_in(embedding_scale * row) + position) */
-    int embedding_width; /* E: hidden, unless project_in and project_out stand between */
+    int embedding_width; /* E: hidden, unless there are project_in and project_out */
     view embedding; /* [vocabulary, E] */
     double embedding_scale;
     struct linear project_in; /* [hidden, E]; weight.data NULL: none */
     struct norm_view embedding_norm;
     enum position_kind position;
     view position_rows; /* learned: [length, hidden] */
-    int position_limit; /* learned: the most inputs that have a row; 0: no limit */
+    int position_limit; /* learned: the most inputs with a row; 0: no limit */
     struct sinusoid {
         double *frequency; /* [hidden / 2] radians a position; owned */
         int halves; /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */
@@ -115,66 +115,67 @@ struct decoder {
     } sinusoid;
     struct rotary {
         int size; /* rotated dimensions of a head */
-        int backwards; /* 1: turned by minus the angle */
+        int backwards; /* 1: rotated by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
         double factor, beyond_factor; /* on the rotated dimensions (yarn); with n > limit inputs (longrope) */
-        double divided; /* the factor that is not there, as norms behind the rotation would divide it out; 0: none */
+        double divided; /* omitted factor, which norms after the rotation would cancel; 0: none */
         double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
                                * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
         double *beyond; /* [size / 2] frequencies with n > limit inputs (longrope); NULL: the same; owned */
         int limit;
-        int scaled; /* 1: frequencies are not those of the base alone */
-        int other_fraction; /* 1: the configuration turns a part of a head, and the model's code the whole */
-    } rotary[ROTARIES]; /* the first turns all layers, but where a family has another for those with windows */
+        int scaled; /* 1: frequencies do not follow from the base alone */
+        int other_fraction; /* 1: the configuration rotates part of a head, the model's code all */
+    } rotary[ROTARIES]; /* the first for all layers, or all without windows */
 
     struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
-    struct linear project_out; /* [E, hidden], between final norm and head; weight.data NULL: none */
+    struct linear project_out; /* [E, hidden], after the final norm; weight.data NULL: none */
     struct linear head; /* [vocabulary, E] */
     double head_soft_cap;
 
-    double **vectors; /* parameters that are not the stored ones; owned */
+    double **vectors; /* parameters that are not stored; owned */
     int vector_count;
     struct formula **formulas; /* owned */
     int formula_count;
 
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
-    int nested; /* 1: it is the text_config of a checkpoint that has other models beside the language model */
-    struct config *adapter; /* adapter_config.json of the adapter that is merged onto the tensors; NULL: none; owned */
+    int nested; /* 1: the text_config of a checkpoint that also has other models */
+    struct config *adapter; /* adapter_config.json of the merged adapter; NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
     char notes[2048]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
                         and what was done; "": none */
-    char not_understood[1024]; /* keys of the configuration that no one knows, ", " between them, printable ASCII; "": none */
+    char not_understood[1024]; /* unknown keys, separated by ", ", printable ASCII; "": none */
 };
 
-/* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are
- * named. Caller closes. */
+/* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen
+ * tensor or an unknown option is named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 /* The same with an adapter merged onto it (io/adapters/adapter.h); NULL: none. */
 struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
-/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer,
- * positions_none also takes rotary and absolute positions away, `rope` (model/rope.h) replaces base and scaling of rotary ones,
- * window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
+/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by
+ * key) of every layer, positions_none also removes rotary and absolute positions, `rope`
+ * (model/rope.h) replaces base and scaling of rotary ones, window >= 0 sets the window of every
+ * layer (0: none). Formula is taken over on success. */
 struct rope_spec;
 struct position_override {
     struct formula *bias;
-    const struct rope_spec *rope; /* NULL: as the checkpoint says */
+    const struct rope_spec *rope; /* NULL: as in the checkpoint */
     int positions_none;
-    int window; /* -1: as the checkpoint says */
-    int keep; /* first keys that stay visible in every layer that has a window; 0: none */
+    int window; /* -1: as in the checkpoint */
+    int keep; /* first keys that stay visible in every layer with a window; 0: none */
     int log_length; /* trained length of the log-n scaling of all layers; 0: none */
-    enum element bias_type; /* type that biases of every layer are computed in; ELEMENT_F64: as the checkpoint says */
+    enum element bias_type; /* type for biases of every layer; ELEMENT_F64: the checkpoint's */
 };
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e) MUST_USE;
 
-/* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), and the first keys where they
- * are kept; at most n; n without windows. */
+/* Inputs that can affect the last output through the windows of all layers: 1 + sum (w_l - 1), plus
+ * kept first keys; at most n; n without windows. */
 long decoder_cone(const struct decoder *d, long n);
-/* Radians a position of pair i in a segment of n inputs. */
+/* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of position_rows that the inputs of a segment add, in g->places: its last ones. */
+/* The rows of position_rows added to a segment's inputs, the last ones, in g->places. */
 static int fill_places(struct engine *g, struct error *e)
 {
     size_t rows = (size_t)g->shape.keys[0];
@@ -130,7 +130,7 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
         memcpy(inputs + b * rows, ids + b * (n + 1) + (n - rows), rows * sizeof *inputs);
         targets[b] = ids[b * (n + 1) + n];
     }
-    k->write_index(k, g->tokens, 0, inputs, (size_t)count * rows); /* at once: on a device each write waits */
+    k->write_index(k, g->tokens, 0, inputs, (size_t)count * rows); /* at once: each device write waits */
     k->write_index(k, g->targets, 0, targets, (size_t)count);
     for (int b = 0; g->against && b < count; b++)
         targets[b] = g->request.gradient.against;

@@ -10,40 +10,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an engine is made for. Each has its own functions, which refuse an engine that was made for another. */
+/* The purpose of an engine. Each has its own functions, which refuse other engines. */
 enum request_kind {
-    REQUEST_GRADIENT, /* forward and in reverse: engine_measure, and model/attribution.h */
+    REQUEST_GRADIENT, /* forward and reverse: engine_measure, and model/attribution.h */
     REQUEST_SCORE, /* forward alone, log p of many targets: model/score.h */
-    REQUEST_ATTENTION /* forward alone, where the heads look: model/mass.h */
+    REQUEST_ATTENTION /* forward alone, attention by distance: model/mass.h */
 };
 
-/* Parameters that the kernel set does not use where they lie. */
+/* Parameters that the kernel set does not use in place. */
 enum weights_mode {
     WEIGHTS_AUTO, /* chosen by the plan */
     WEIGHTS_RESIDENT, /* stay in memory */
-    WEIGHTS_BY_LAYER /* come and go with each block */
+    WEIGHTS_BY_LAYER /* loaded and freed with each block */
 };
 
 enum keep_mode {
     KEEP_AUTO, /* chosen by the plan */
     KEEP_STORE, /* activations of every layer are kept from forward to reverse */
-    KEEP_RECOMPUTE, /* only each layer's input is kept; the rest is computed again in reverse */
+    KEEP_RECOMPUTE, /* only each layer's input is kept; the rest is recomputed in reverse */
     KEEP_BF16 /* the same, and these inputs rounded to bf16: half their size, and what is computed again is that of the rounded
                  ones; log p is not touched */
 };
 
-/* What the norms are taken of: model/attribution.h for all but the first. */
+/* The quantity for the norms: see model/attribution.h for all but the first. */
 enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, ATTRIBUTION_SMOOTH };
 
 struct gradient_request {
     enum keep_mode keep;
-    const char *scratch; /* a folder where inputs of layers may wait that do not fit into memory; borrowed. NULL: none */
+    const char *scratch; /* a folder for inputs that do not fit into memory; borrowed. NULL: none */
     double seed; /* factor on the gradient of log p; 0 and in all measurements: 1 */
-    int by_layer; /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
+    int by_layer; /* engine_measure: norms at the input of every block, in the same reverse pass */
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
-    double noise; /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
+    double noise; /* ATTRIBUTION_SMOOTH: standard deviation of the noise on embedding elements */
     uint64_t noise_seed;
-    int contrast; /* 1: of log p of the target less that of `against`, in place of log p of the target */
+    int contrast; /* 1: for log p of the target minus that of `against` */
     int32_t against;
 };
 
@@ -53,50 +53,50 @@ struct score_request {
                 * from earlier calls. 0: engine_score */
 };
 
-/* What is asked of an engine: what all kinds have, and what one has. Zeros stand for what is usual. Where and in which type it is
- * computed, the kernel set says. */
+/* A request to an engine: members of all kinds, and of one kind. Zeros are the defaults. The kernel
+ * set determines device and type. */
 struct engine_request {
     enum request_kind kind;
-    int positions; /* n = L-1 inputs of a segment; with score.carry the engine finds them itself */
+    int positions; /* n = L-1 inputs of a segment; with score.carry the engine sets it */
     size_t memory; /* budget in bytes; 0: most of what is free */
     int batch; /* segments at once; 0: chosen by the plan */
-    size_t segments; /* segments there are: the plan takes no more at once; 0: unknown */
+    size_t segments; /* number of segments, the most to plan at once; 0: unknown */
     enum weights_mode weights;
-    union { /* REQUEST_ATTENTION has nothing of its own */
+    union { /* REQUEST_ATTENTION has no members of its own */
         struct gradient_request gradient;
         struct score_request score;
     };
 };
 
-/* The memory plan: what a run will take, before it takes it. Bytes. */
+/* The memory plan: what a run will take, determined in advance. Bytes. */
 struct memory_plan {
     int batch, positions;
     int stored_layers; /* of `layers` */
     int layers;
     int resident;
-    int in_place; /* the set reads all matrices where they lie; `weights` are norms and biases */
+    int in_place; /* the set reads all matrices in place; `weights` are norms and biases */
     int forward; /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
     int short_inputs; /* with KEEP_BF16 */
-    int disk_layers; /* the first ones, whose inputs wait in gradient.scratch; the fewest that make it fit */
-    double disk; /* what they take there */
-    double buffers; /* what of activations and scratch is the engine's buffers, as it creates them */
+    int disk_layers; /* the first layers, with inputs in gradient.scratch; as few as possible */
+    double disk; /* their bytes there */
+    double buffers; /* the part of activations and scratch in the engine's buffers, as created */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
     double attention_flops; /* those of attention among them, without pairs that a window or a bias takes out; a bias with the
                              * distance is taken to end where equal scores would underflow, so that there are no fewer */
 };
 
-/* Operations a second that a set reaches now, each the best of several trials, some half a second in all. */
+/* Operations a second that a set reaches now, each the best of several trials (half a second). */
 struct engine_rates {
     double products; /* of a product of the model's size */
-    double attention; /* of attention, forward and in reverse */
+    double attention; /* of attention, forward and reverse */
 };
 int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d, int positions, struct error *e) MUST_USE;
 
 struct engine;
 
-/* Plans and allocates. A run that cannot fit is refused with a message that says what would. The decoder and kernels must outlive
- * the engine. */
+/* Plans and allocates. A run that cannot fit is refused with a message that says what would fit.
+ * The decoder and kernels must outlive the engine. */
 struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_request *request,
                              struct error *e) MUST_USE;
 void engine_close(struct engine *g);
@@ -108,35 +108,38 @@ char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
                     struct error *e) MUST_USE;
 
-/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count].
- * With gradient.by_layer norm is [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the
- * input of block l, x[l]. */
+/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p
+ * / d e_m||_2, logprob [count]. With gradient.by_layer norm is [count, layers, n]: from layer 1 on
+ * the norms of the gradient with respect to the input of block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
-/* The same in two steps, so that a device can be given more before it is done: engine_begin enqueues a batch (where the kernel
- * set computes at once, it does so here), and engine_end waits for the oldest that is begun. At most engine_ahead may be begun at
- * a time, 1 or ENGINE_AHEAD, and none when another function of the engine is called. After a failure only engine_close is left.
- */
+/* The same in two steps, so that a device can be given more work before it is done: engine_begin
+ * enqueues a batch (or computes it, if the kernel set is synchronous), and engine_end waits for
+ * the oldest batch begun. At most engine_ahead batches may be begun at a time, 1 or
+ * ENGINE_AHEAD, and none when another function of the engine is called. After a failure only
+ * engine_close is allowed. */
 enum { ENGINE_AHEAD = 2 };
 int engine_ahead(const struct engine *g);
 int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
 
-/* Of a segment of the batch that engine_end or engine_measure gave last: the choices of experts, each of one token in one layer,
- * that hang on what rounding moves (near_ties.c). Valid until the next batch is begun. */
+/* For a segment of the batch last returned by engine_end or engine_measure: expert choices, of one
+ * token in one layer, within rounding error of a tie (near_ties.c). Valid until the next batch is
+ * begun. */
 size_t engine_near_ties(const struct engine *g, int segment);
 
-/* Another token than request.gradient.against, for the segments to come (gradient.contrast). */
+/* Replaces request.gradient.against for later segments (gradient.contrast). */
 int engine_contrast(struct engine *g, int32_t against, struct error *e) MUST_USE;
 
-/* The inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last id is not looked at, but must be one. */
+/* Inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last must be valid. */
 int engine_forward(struct engine *g, const int32_t *ids, struct error *e) MUST_USE;
-/* logprob [vocabulary]: log p of every token behind the inputs of the only segment of the last pass, in double from what the head
- * was given. */
+/* logprob [vocabulary]: log p of every token after the inputs of the only segment of the last pass,
+ * in double from the head's input. */
 int engine_predict(struct engine *g, double *logprob, struct error *e) MUST_USE;
 
-/* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer whose output is not finite: -1 the embedding,
- * 0..layers-1 a block, layers the head; layers + 1 if all are finite. */
+/* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer with output that is
+ * not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all are
+ * finite. */
 int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;
 
 #endif

@@ -1,9 +1,10 @@
-/* The engine's inside, shared by plan, weights, forward and reverse. Not for other folders.
+/* The engine's internals, shared by plan, weights, forward and reverse. Not for other folders.
  *
- * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes
- * one, a windowed block reads queries + window - 1, any other, or one that keeps first keys, all n; queries[l] = keys[l + 1].
- * Forward alone the last block may write more (score.outputs); with score.carry every block reads and writes those, and finds
- * what it attends to before them in the layer's `carry`. */
+ * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes
+ * `queries[l]`: the last block writes one, a windowed block reads queries + window - 1, any other,
+ * or one that keeps first keys, all n; queries[l] = keys[l + 1]. For forward alone the last block
+ * may write more (score.outputs); with score.carry every block reads and writes these, and finds
+ * earlier keys and values in the layer's `carry`. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -31,37 +32,37 @@ struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm, key_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct weight *sinks, *correction;
-    struct expert_weights *experts; /* [experts]; those that are not loaded are empty. NULL: none */
-    int loaded; /* all, of experts where weights are resident */
+    struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
+    int loaded; /* all; of experts if weights are resident */
 };
 
-/* What the sizes of everything follow from. */
+/* The values that determine all sizes. */
 struct shape {
     const struct decoder *d;
     enum request_kind kind;
     int n; /* inputs of a segment */
-    int outputs; /* of a segment, but for attention, where n says it */
+    int outputs; /* of a segment, except for attention, which uses n */
     int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */
-    int rounds; /* products read activations of a shorter type than the residual stream's */
+    int rounds; /* products read activations in a shorter type than the residual stream's */
     int batch, stored_layers;
-    int short_inputs; /* the inputs of layers wait for reverse in bf16 */
+    int short_inputs; /* inputs of layers are kept for reverse in bf16 */
     int disk_layers; /* those of the first ones on disk */
     int *keys, *queries; /* [layers + 1], the last of them the rows of the head; [layers] */
 };
 
-/* A block's activations. B segments. Where and when they exist is in the table of buffers.c. */
+/* A block's activations. B segments. The table in buffers.c says where and when they exist. */
 struct layer {
     struct buffer *x; /* [B keys, d] the block's input. One more layer has the last block's output */
     struct buffer *norms; /* with by_layer, but for layer 0, which has engine.norms: [B keys] */
-    struct buffer *peak; /* where range.c looks at it: the norm of the last row of the gradient of x [B] */
+    struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
     struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet rotated, and values of the positions
                              before x's */
     /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
-    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated; behind those that are carried */
+    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated; after the carried ones */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H hd] */
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
@@ -74,7 +75,7 @@ struct layer {
     /* with post norms: their inputs, and their statistics */
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
-    /* with experts, S = queries chosen: the slots of a segment's rows, by expert, segment and row */
+    /* with experts, S = queries chosen: slots for a segment's rows, by expert, segment and row */
     struct buffer *logits, *weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the place in choice of a slot */
     struct buffer *expert_up, *expert_gate; /* [B S, m of an expert] before the activation */
@@ -82,19 +83,19 @@ struct layer {
     int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each segment */
 };
 
-/* Inputs of blocks that wait for reverse elsewhere than in their buffers, which are two in turn then: aside.c. */
+/* Inputs of blocks stored for reverse outside their buffers (then two in turn): aside.c. */
 struct aside {
-    double *values; /* [ASIDE_PIECE] on their way, as the set gives them; and as they wait */
+    double *values; /* [ASIDE_PIECE] in transfer, as in the set; as stored */
     unsigned char *piece;
     unsigned char *memory; /* those of layers from disk_layers on, one after the other */
     struct spill *file; /* the others */
 };
 
-/* A batch that is enqueued. */
+/* An enqueued batch. */
 struct begun {
     int count; /* segments */
     int32_t *ids; /* [B, n + 1] of them */
-    struct reading **readings; /* norms of each layer measured, log p, points of range.c; NULL where the set computes at once */
+    struct reading **readings; /* norms of each layer, log p, points of range.c; NULL if synchronous */
 };
 
 struct engine {
@@ -112,7 +113,7 @@ struct engine {
     struct block_weights *blocks; /* [layers] */
     struct attention **attention; /* [layers]; layers with equal scores share one */
 
-    /* activations: where and when they exist is in the table of buffers.c */
+    /* activations: the table in buffers.c says where and when they exist */
     struct layer *layers; /* [layers + 1] */
     struct buffer *tokens, *targets;
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
@@ -123,11 +124,10 @@ struct engine {
     struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
-    struct buffer *rounded; /* one of them as products read it, where that is a shorter type */
+    struct buffer *rounded; /* one of them as read by products, if that type is shorter */
     const struct buffer *rounded_of; /* which */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms, *head_peak; /* head_peak [B]: norms of d_last */
-    struct buffer *against, *d_against,
-        *logprob_against; /* with contrast: of the other token, as targets, d_last and logprob are */
+    struct buffer *against, *d_against, *logprob_against; /* with contrast: the other token's targets, d_last and logprob */
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     struct buffer *mass; /* for attention by distance: [B, H, n] */
     struct buffer *slots, *expert_a, *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
@@ -142,13 +142,13 @@ struct engine {
     int32_t *expert_host; /* with experts: [3 B S] choice, places and order of a block */
     double *tie_logits; /* with experts: [TIE_ROWS, experts] */
     size_t *tie_counts; /* with experts: [ENGINE_AHEAD, B] */
-    size_t *ties; /* [B] of them, of the batch that is enqueued; NULL: nobody counts */
-    const size_t *ties_measured; /* of the batch that was ended last */
+    size_t *ties; /* [B], of the enqueued batch; NULL: not counted */
+    const size_t *ties_measured; /* of the batch last ended */
     struct run *runs; /* with experts: [experts B] */
     double *host; /* of attributions: [n, E] of one segment, and one more row */
     double seed; /* factor on the gradient of log p */
-    double input_scale; /* factor on embedding rows: 1, but on the way of integrated gradients */
-    int noisy; /* 1: forward_embed adds noise, of this sample and from this segment on */
+    double input_scale; /* factor on embedding rows: 1 except for integrated gradients */
+    int noisy; /* 1: forward_embed adds noise, for this sample and from this segment on */
     uint64_t sample, first_segment;
     long carried; /* positions before x[0]'s so far */
 };
@@ -163,7 +163,7 @@ void shape_rows(struct shape *s, int n);
 /* The most positions before layer l's that its `carry` holds. */
 int shape_carry(const struct shape *s, int l);
 
-/* 1 if layer l turns queries and keys. */
+/* 1 if layer l rotates queries and keys. */
 int shape_rotates(const struct decoder *d, int l);
 
 /* -- buffers.c -- */
@@ -179,7 +179,7 @@ int aside_layers(const struct shape *s);
 void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k, const struct shape *s);
 int aside_open(struct engine *g, struct error *e) MUST_USE;
 void aside_close(struct engine *g);
-/* Layer l's x goes there, where it is one of them, and comes back. */
+/* Stores layer l's x there, if it is one of them, and restores it. */
 int aside_put(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 int aside_take(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 
@@ -196,13 +196,14 @@ double work_attention(const struct shape *s);
  * - 1.
  */
 double work_pairs_between(double first, double end, double queries, double n, double seen);
-/* Pairs of a query and a key, of all heads together, that attention of layer l looks at for the last `queries` of n positions. */
+/* Query-key pairs, over all heads, in attention of layer l for the last `queries` of n
+ * positions. */
 double work_pairs(const struct decoder *d, int l, int queries, int n);
 
 /* -- attribution.c -- */
 /* Adds the noise of g->sample, times the embedding's scale, to rows x [B rows, E]. */
 void attribution_noise(struct engine *g, struct buffer *x, struct rows rows);
-/* Forward and reverse passes that a segment takes. */
+/* Forward and reverse passes for a segment. */
 int attribution_passes(enum attribution a);
 /* Doubles of engine.host. */
 size_t attribution_host(const struct shape *s);
@@ -213,34 +214,35 @@ struct extent {
     double least, most;
 };
 #define EXTENT_NONE ((struct extent){INFINITY, 0})
-/* 1 if the block's input reaches its output by a sum alone, so that a gradient does not get smaller on its way back. */
+/* 1 if the block's input reaches its output through a sum alone, so gradients do not shrink. */
 int range_passes(const struct block *b);
-/* dx is the gradient of layer l's x; kept where it is one of the points. */
+/* dx is the gradient of layer l's x; kept if it is one of the points. */
 void range_peak(struct engine *g, int l, const struct buffer *dx, int batch);
-/* The points of a pass beside the norms of the embeddings, and one of them: [B]. */
+/* The points of a pass in addition to the norms of the embeddings, and one of them: [B]. */
 int range_points(const struct engine *g);
 const struct buffer *range_point(const struct engine *g, int point);
 void extent_add(struct extent *x, double peak);
 void extent_add_rows(struct extent *x, const double *norm, size_t n);
-/* 1 if the set's numbers hold them, and what is small beside them. */
+/* 1 if they, and much smaller numbers, are within the set's range. */
 int extent_fits(const struct engine *g, const struct extent *x);
-/* 1 if another seed is to be tried, 2^exponent: by what was found with the one before, which did not fit. Both numbers begin
- * with 0. */
+/* 1 if another seed, 2^exponent, should be tried, from the results of the one before, which did not
+ * fit. Both numbers start at 0. */
 int range_next(int *exponent, int *tries, const struct engine *g, const struct extent *found);
-/* Norms [n] measured with the seed 2^exponent -> those of the seed 1; NaN where that seed did not fit either. */
+/* Norms [n] measured with the seed 2^exponent -> those of the seed 1; NaN if that seed did not fit
+ * either. */
 void range_end(double *norm, size_t n, int exponent, const struct engine *g, const struct extent *found);
 
 /* -- engine.c -- */
 /* An error unless the engine was made for this. */
 int engine_expects(const struct engine *g, enum request_kind kind, struct error *e) MUST_USE;
-/* The inputs that matter and the target of each segment go to g->tokens and g->targets, checked against the vocabulary. */
+/* Puts each segment's inputs that matter and target into g->tokens and g->targets, checked. */
 int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
-/* Every id is in the vocabulary and none is padding; else an error that names it. */
+/* Fails, naming the id, unless every id is in the vocabulary and none is padding. */
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e) MUST_USE;
 
 /* -- measure.c -- */
 int measure_open(struct engine *g, struct error *e) MUST_USE;
-/* Waits for what is begun and gives it up. */
+/* Waits for the batches begun and discards them. */
 void measure_close(struct engine *g);
 
 /* -- scores.c -- */
@@ -258,10 +260,10 @@ void weights_free_all(struct engine *g);
 /* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions first .. first + n - 1, in
  * place of those before. */
 int weights_load_positions(struct engine *g, long first, struct error *e) MUST_USE;
-/* Makes block l's parameters ready; weights_done gives them back unless they are resident. */
+/* Makes block l's parameters ready; weights_done frees them unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
-/* Before a pass: of the blocks that the last one left loaded, only the first stays. */
+/* Before a pass: of the blocks left loaded by the last pass, keeps only the first. */
 void weights_begin(struct engine *g);
 /* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the
  * set prefetches, next is on its way before and nothing waits, else what is enqueued ends first. */
@@ -271,22 +273,22 @@ int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
 enum expert_part { EXPERT_IN, EXPERT_OUT };
 int weights_need_expert(struct engine *g, int l, int i, enum expert_part part, struct error *e) MUST_USE;
 void weights_done_expert(struct engine *g, int l, int i, enum expert_part part);
-/* Bytes of the set's memory for block l without its experts, and for all that is not a block. */
+/* Bytes of the set's memory for block l without its experts, and for all that is not in blocks. */
 struct weight_bytes {
     size_t matrices; /* and tables */
     size_t vectors; /* norms and biases */
 };
 struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
-/* The same of all experts of block l; *largest: of the largest part of one. */
+/* The same for all experts of block l; *largest: the largest part of one. */
 struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, const struct decoder *d, int l);
 
 /* -- forward.c -- */
 /* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and noise. */
 void forward_embed(struct engine *g, int batch);
-/* Block l: its x -> what is kept, and the next layer's x unless `only_kept`. */
+/* Block l: its x -> kept activations, and the next layer's x unless `only_kept`. */
 int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e) MUST_USE;
-/* From g->tokens to the last layer's x: embeddings and all blocks, weights made ready for each. */
+/* From g->tokens to the last layer's x: embeddings and all blocks, with their weights. */
 int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 
 /* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's input. */
@@ -296,24 +298,24 @@ void forward_last(struct engine *g, struct rows rows);
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */
 /* The width of the block's own MLP; 0: it has none. */
 int mlp_width(const struct block *b);
-/* Rows that the block's experts get of each segment in all. */
+/* Total rows of each segment for the block's experts. */
 size_t expert_slots(const struct shape *s, int l);
-/* Bytes that the host holds for experts. */
+/* Bytes on the host for experts. */
 double experts_host(const struct shape *s);
 int experts_open(struct engine *g, struct error *e) MUST_USE;
 void experts_close(struct engine *g);
 /* Of g->y [B queries, d]: choice, weights and what goes into the activation; and of the shared expert's gate. */
 int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
-/* What the experts give, (+)= into `to` [B queries, d]. */
+/* Output of the experts, (+)= into `to` [B queries, d]. */
 int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e) MUST_USE;
 /* dy = gradient of the block's output -> gradient of the experts' input, (+)= into g->y. */
 int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e) MUST_USE;
 
 /* -- near_ties.c -- */
 enum { TIE_ROWS = 64 };
-/* 1 if the choice of one row, ascending, hangs on what rounding moves; `unit` is a rounding of 1. */
+/* 1 if the choice of one row, ascending, is within rounding error (`unit` for 1) of a tie. */
 int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit);
-/* Adds those of block l, whose choice the host has just been given, to g->ties. */
+/* Adds those of block l, whose choice was just copied to the host, to g->ties. */
 void near_ties_count(struct engine *g, int l, int batch);
 
 /* -- score.c -- */
@@ -324,7 +326,7 @@ int score_join(struct engine *g, int l, int batch);
 /* -- reverse.c -- */
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
-/* Block l: gradient of its output `*dy` (destroyed) -> gradient of its input `*dx`; the two may change places. */
+/* Block l: gradient of its output `*dy` (destroyed) -> of its input `*dx`; may swap them. */
 int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch, struct error *e) MUST_USE;
 /* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);

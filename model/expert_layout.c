@@ -58,7 +58,7 @@ static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The number of experts; two names of the key may not say two things. */
+/* The number of experts; the key's two names may not disagree. */
 static int read_count(long *count, const struct expert_layout *o, struct decoder *d, struct error *e)
 {
     long other;
@@ -85,7 +85,7 @@ static int read_alike(long *value, const char *key, long most, struct decoder *d
     return *value < 1 || *value > most ? fail(e, "%s: %s is %ld (expected 1 to %ld)", config_path(c), key, *value, most) : 0;
 }
 
-/* How many each token chooses; two names of the key may not say two things. */
+/* How many each token chooses; the key's two names may not disagree. */
 static int read_chosen(long *chosen, const struct expert_layout *o, long count, struct decoder *d, struct error *e)
 {
     const char *key = o->chosen ? o->chosen : "num_experts_per_tok";
@@ -114,7 +114,7 @@ static int read_shared_size(struct mixture *m, struct decoder *d, struct error *
     return 0;
 }
 
-/* The noise of training is half of what is near without it. */
+/* The tolerance without noise is twice the noise of training. */
 static int read_sparsemixer(struct mixture *m, struct decoder *d, struct error *e)
 {
     double noise;
@@ -198,12 +198,12 @@ struct stacks {
     const struct mixture *m;
     const struct decoder *d;
     const char *stem;
-    const char *weight, *bias; /* what names end in */
+    const char *weight, *bias; /* endings of names */
     int turned;
     struct error *e;
 };
 
-/* Expert i of those that NAME stacks, and its bias where experts have one. */
+/* Expert i of those stacked in NAME, and its bias if experts have one. */
 static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t rows, size_t columns, const char *name)
 {
     size_t count = (size_t)s->m->routing.experts;
@@ -250,7 +250,8 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
     return 0;
 }
 
-/* Files of GGUF have one tensor each for the gates, the ups and the downs of all experts of a layer (io/gguf/names.c). */
+/* GGUF files have one tensor each for the gates, the ups and the downs of all experts of a layer
+ * (io/gguf/names.c). */
 static const char gguf_gate[] = "mlp.experts.gate_exps", gguf_up[] = "mlp.experts.up_exps", gguf_down[] = "mlp.experts.down_exps";
 
 static int read_gguf(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)

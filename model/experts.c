@@ -1,8 +1,9 @@
 /* Mixtures of experts, forward and in reverse.
  *
- * Each row chooses its experts; the rows of an expert are gathered behind each other in `slots`, by expert, then segment, then
- * row, so that each expert is one product for each segment, and what comes of a segment does not depend on its neighbours. The
- * derivative goes through the weights of the chosen and through the experts; the choice is held constant. */
+ * Each row chooses its experts; the rows of an expert are gathered in consecutive `slots`, by
+ * expert, then segment, then row, so that each expert is one product per segment, and a segment's
+ * results do not depend on its neighbours. The derivative goes through the weights of the chosen
+ * and through the experts; the choice is held constant. */
 #include "model/engine_parts.h"
 
 #include <stdlib.h>
@@ -73,7 +74,7 @@ void experts_close(struct engine *g)
     free(g->expert_host), free(g->runs), free(g->tie_logits), free(g->tie_counts);
 }
 
-/* The slots of a block's choice: s->starts, s->place and s->order. */
+/* The slots for a block's choice: s->starts, s->place and s->order. */
 static void sort_rows(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
@@ -82,12 +83,12 @@ static void sort_rows(struct engine *g, int l, int batch)
     size_t each = expert_slots(&g->shape, l), total = (size_t)batch * each, segments = (size_t)batch,
            runs = (size_t)routing->experts * segments;
     int32_t *choice = g->expert_host, *place = choice + total, *order = place + total, *next = s->starts + 1;
-    memset(choice, 0, total * sizeof *choice); /* where reading fails, which the set keeps */
+    memset(choice, 0, total * sizeof *choice); /* if reading fails, since the set keeps errors */
     k->read_index(k, choice, s->choice, 0, total);
     memset(s->starts, 0, (runs + 1) * sizeof *s->starts);
     for (size_t i = 0; i < total; i++)
         next[(size_t)choice[i] * segments + i / each]++;
-    for (size_t i = 0, at = 0; i < runs; i++) { /* next[i]: where its rows begin, and with them all where they end */
+    for (size_t i = 0, at = 0; i < runs; i++) { /* next[i]: where its rows begin, and at the end where they end */
         size_t count = (size_t)next[i];
         next[i] = (int32_t)at;
         at += count;
@@ -135,7 +136,7 @@ static void multiply(struct engine *g, int l, int batch, const struct product *p
     (p->reverse ? k->linear_runs_reverse : k->linear_runs)(k, p->to, p->from, g->runs, count, typical, p->accumulate);
 }
 
-/* The next expert from i on that has rows; the number of experts behind the last. */
+/* The next expert from i on with rows; the number of experts after the last. */
 static int next_expert(const struct engine *g, int l, int i, int batch)
 {
     int experts = g->d->blocks[l].experts.routing.experts;
@@ -144,7 +145,7 @@ static int next_expert(const struct engine *g, int l, int i, int batch)
     return i;
 }
 
-/* Products of one part of the experts: of all at once where their weights are resident, else of one after the other. */
+/* Products of one part of the experts: all at once if weights are resident, else in turn. */
 static int multiply_part(struct engine *g, int l, int batch, enum expert_part part, const struct product *products, int count,
                          struct error *e)
 {
@@ -211,7 +212,7 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
     struct rows rows = {batch, g->shape.queries[l]}, slot_rows = {batch, (int)expert_slots(&g->shape, l)};
     size_t slots = (size_t)batch * (size_t)slot_rows.count;
     const int biased = b->experts.expert[0].down_bias.weight.data != NULL;
-    struct buffer *dots = g->d_logits; /* of dy and the experts' biases, until the derivative of the logits takes its place */
+    struct buffer *dots = g->d_logits; /* of dy and the experts' biases, later replaced by the derivative of the logits */
     const struct product out[] = {{OF(down), g->expert_a, g->slots, 1, 0}, {OF(down_bias), dots, g->slots, 0, 0}},
                          in[] = {{OF(up), g->slots, g->expert_a, 1, 0}, {OF(gate), g->slots, g->expert_b, 1, 1}};
     k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);

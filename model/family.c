@@ -1,4 +1,4 @@
-/* Helpers that family files share: views of stored tensors, activations, formulas. */
+/* Helpers shared by family files: views of stored tensors, activations, formulas. */
 #include "model/family.h"
 
 #include "kernels/shared.h"
@@ -13,7 +13,7 @@ enum { NAME_MAX_LENGTH = 256 };
 
 const char *family_either(const struct decoder *d, const char *key, const char *older)
 {
-    (void)config_get(d->config, older); /* asked for, so that it counts as understood */
+    (void)config_get(d->config, older); /* read, so that it counts as understood */
     return config_get(d->config, key) ? key : older;
 }
 
@@ -30,7 +30,7 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
         (keys->head_size && config_int_or(c, keys->head_size, 1, 256, keys->head_size_default, &head_size, e)))
         return -1;
-    if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only where it says what is so anyway */
+    if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only with the default value */
         return -1;
     if (!keys->head_size && head_size && (hidden % heads || head_size != hidden / heads))
         return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)", config_path(c), head_size, keys->hidden,
@@ -65,7 +65,7 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
                 only ? "true" : "false");
 }
 
-/* Adds to a text of `size` bytes what still fits, a separator first where something is there. */
+/* Appends as much as fits to a text of `size` bytes, with a separator unless it is empty. */
 static void append(char *text, size_t size, const char *separator, const char *format, va_list arguments)
 {
     size_t at = strlen(text);
@@ -248,7 +248,7 @@ int family_linear(struct linear *out, const struct decoder *d, size_t rows, size
     return vector_named(&out->bias, d, rows, name, e);
 }
 
-/* STEM.PART as a vector of `width`; nothing where PART is NULL. */
+/* STEM.PART as a vector of `width`; nothing if PART is NULL. */
 static int part_of(view *out, const struct decoder *d, size_t width, const char *stem, const char *part, struct error *e)
 {
     char name[2 * NAME_MAX_LENGTH];
@@ -301,7 +301,7 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
     return 0;
 }
 
-/* The same numbers, in whatever types; rows of the same bytes are not looked at twice. */
+/* Compares numbers of any types; rows with equal bytes are not compared again. */
 static int is_same_matrix(const view *a, const view *b)
 {
     int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1 && !element_is_scaled(a->type);
@@ -401,7 +401,7 @@ view family_own_view(const double *vector, size_t count)
         view){.data = vector, .type = ELEMENT_F64, .groups = 1, .rows = count, .columns = 1, .row_stride = 1, .column_stride = 1};
 }
 
-/* *v times a factor; of no data: the factor, where absence means 1, else nothing. */
+/* *v times a factor; without data: the factor, if absence means 1, else nothing. */
 static int scale_vector(view *v, struct decoder *d, double factor, int absent, struct error *e)
 {
     size_t count = v->data ? v->rows : 1;
@@ -431,7 +431,7 @@ void family_ignore(const struct decoder *d, const char *format, ...)
         t->used = 1;
 }
 
-/* `elements` further into the view's data. */
+/* A view that starts `elements` later in the data. */
 static view view_shift(view v, size_t elements)
 {
     if (element_is_scaled(v.type))
@@ -441,7 +441,7 @@ static view view_shift(view v, size_t elements)
     return v;
 }
 
-/* Matrix `index` of a stack, whose rows go along that axis of the tensor. */
+/* Matrix `index` of a stack along that axis of the tensor. */
 static view stacked_view(const struct tensor *t, size_t index, int rows)
 {
     int columns = 3 - rows;
@@ -527,7 +527,7 @@ view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t 
 
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e)
 {
-    /* gelu_fast is gelu_new with sqrt(2/pi) in ten digits, which is 4e-12 of it less. */
+    /* gelu_fast is gelu_new with sqrt(2/pi) to ten digits, a relative difference of 4e-12. */
     static const struct {
         const char *name;
         enum activation kind;

@@ -1,5 +1,5 @@
-/* What a family is made of: a name, the `model_type`s it answers to, and a reader or a layout that turns names and config into
- * a decoder. */
+/* A family: a name, its `model_type`s, and a reader or a layout that turns names and config into a
+ * decoder. */
 #ifndef REACH_MODEL_FAMILY_H
 #define REACH_MODEL_FAMILY_H
 
@@ -9,15 +9,17 @@ struct layout;
 
 struct family {
     const char *name;
-    const char *model_types[4]; /* config.json `model_type`, NULL-terminated; none for our own layout (told by `format`) */
+    const char *model_types[4]; /* NULL-terminated; none for our own layout (see `format`) */
     int (*read)(struct decoder *d, struct error *e);
-    const struct layout *layout; /* in place of `read` (layout.h) */
-    /* Stored tensors that carry no parameter (masks, caches), by the end of their names; NULL-terminated. */
+    const struct layout *layout; /* instead of `read` (layout.h) */
+    /* Endings of names of stored tensors without parameters (masks, caches); ended by NULL. */
     const char *ignored_suffixes[8];
-    /* The last parts of names of modules whose matrices are stored as [in, out]; NULL-terminated, or NULL: none. */
+    /* Last parts of names of modules with matrices stored as [in, out]; ended by NULL; NULL:
+     * none. */
     const char *const *transposed;
-    /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is
-     * absence; NULL-terminated. harmless NULL: keys are not looked at. */
+    /* Keys of config.json, in addition to those of every family (config_keys.c): those that change
+     * no number, and those whose null means absence; NULL-terminated. harmless NULL: keys are not
+     * checked. */
     const char *const *harmless, *const *nullable;
     const char *positions, *about; /* of a family with a reader, for people (catalogue.h) */
 };
@@ -25,31 +27,32 @@ struct family {
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon, family_megatron, family_fairseq;
 extern const struct family families_llama_like[], families_mixtures[], families_gpt_like[]; /* to a name that is NULL */
 
-/* All families, counted from 0; NULL behind the last. */
+/* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
 
-/* The types of checkpoints whose text_config is read as one of them, counted from 0; NULL behind the last. */
+/* Types of checkpoints whose text_config is read as one of them, from 0; NULL after the last. */
 const char *family_outer_type(int i);
 
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden
  * / heads. */
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
-    long head_size_default; /* where the configuration does not have it; 0: hidden / heads */
+    long head_size_default; /* if the configuration does not have it; 0: hidden / heads */
 };
-/* The first key if config.json has it, else the second: families whose keys have two names. The other one is understood too. */
+/* The first key if config.json has it, else the second: for families with two names for a key. Both
+ * count as understood. */
 const char *family_either(const struct decoder *d, const char *key, const char *older);
 /* Reads the sizes and allocates d->blocks, zeroed, with scores scaled by head_size^-1/2. */
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e) MUST_USE;
-/* An option that we do not do: refuses true (1) where `only` is 0, and the reverse; `absent` is the family's default. */
+/* An unsupported option: refuses true (1) if `only` is 0, and the reverse; default `absent`. */
 int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e) MUST_USE;
 /* Adds ", ..." to d->position_text. */
 void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Adds a line to d->notes. */
 void family_note(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* `prefix` if a tensor named prefix + name is stored, or none named `name` but some that begins with the prefix; else "":
- * published files come with and without "transformer." or "model.". */
+/* `prefix` if a tensor prefix + name is stored, or if none is named `name` but some begin with the
+ * prefix; else "": published files come with and without "transformer." or "model.". */
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name);
 /* Rows and columns of the stored matrix of that name; 0 if there is none. */
 size_t family_rows(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -63,10 +66,10 @@ int family_matrix(view *out, const struct decoder *d, size_t rows, size_t column
 /* A matrix [rows, columns] stored transposed, as [columns, rows] (Conv1D). */
 int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
                       ...) MUST_USE PRINTF_LIKE(6, 7);
-/* Matrix `index` of `count` that are stacked in one tensor [count, rows, columns]. */
+/* Matrix `index` of `count` stacked in one tensor [count, rows, columns]. */
 int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
                    const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
-/* The same of matrices that are stored transposed, in one tensor [count, columns, rows]. */
+/* The same for matrices stored transposed, in one tensor [count, columns, rows]. */
 int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns,
                           struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE
@@ -83,25 +86,27 @@ int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE
     PRINTF_LIKE(5, 6);
-/* d->embedding: the tensor of that name, [vocabulary, width]. Where the configuration ties the two and only the head's matrix,
- * HEAD.weight, is stored, that is the embedding. */
+/* d->embedding: the tensor of that name, [vocabulary, width]. If the configuration ties the two and
+ * only the head's matrix, HEAD.weight, is stored, that is the embedding. */
 int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head, const char *format, ...) MUST_USE
     PRINTF_LIKE(5, 6);
-/* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. Where the configuration ties the head to the embedding
- * (d->tied) the weight may be missing; one that is stored and differs is used all the same, as the library does whose format this
- * is, and d->tied and a note say so. After the embedding. */
+/* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. If the configuration ties
+ * the head to the embedding (d->tied), the weight may be missing; one that is stored and differs is
+ * still used, as in the library that defines the format, and d->tied and a note say so. Call it
+ * after the embedding. */
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem) MUST_USE;
-/* Rows of the head of length 1, whatever they are stored as; a row of zeros stays. For an untied head, after family_head. */
+/* Normalises rows of the head to length 1, except zeros. For an untied head, after family_head. */
 int family_normalise_head(struct decoder *d, struct error *e) MUST_USE;
-/* Refuses an adapter that changes embedding or head of a model that ties them: PEFT changes both when it merges it, and one of
- * them when it does not. */
+/* Refuses an adapter that changes embedding or head of a model that ties them: PEFT changes both
+ * when it merges, and only one otherwise. */
 int family_refuse_tied(const struct decoder *d, struct error *e) MUST_USE;
-/* A vector that the decoder owns, to be filled; NULL on failure. family_own_view: as a view [count]. */
+/* A vector owned by the decoder, to fill; NULL on failure. family_own_view: as a view [count]. */
 double *family_own(struct decoder *d, size_t count, struct error *e) MUST_USE;
 view family_own_view(const double *vector, size_t count);
-/* Multiplies the logits, before a soft cap, by a factor: through the last norm's parameters. For heads without a bias. */
+/* Multiplies logits by a factor before a soft cap, through the last norm. For heads without
+ * bias. */
 int family_scale_logits(struct decoder *d, double factor, struct error *e) MUST_USE;
-/* Counts a stored tensor that the model does not use, if it is there, as asked for. */
+/* Marks a stored tensor that the model does not use, if present, as used. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Rows first .. first+count of a view with one group. */
@@ -119,39 +124,40 @@ view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t 
 /* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused projections, head-major). */
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
-/* Activation by its Hugging Face name, the fallback's where key is NULL; an unknown one is an error naming the key and what is
- * supported. */
+/* Activation by its Hugging Face name, or the fallback's if key is NULL; an unknown one is an error
+ * naming the key and what is supported. */
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback,
                       struct error *e) MUST_USE;
 
-/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on, or with `but` all
- * layers but every `but`-th; layers so named get `window`, the others none. window 0: there is none to give. */
+/* Windows by layer: from config.json's layer_types if present, else every `step`-th layer from
+ * `first` on, or with `but` all layers except every `but`-th. These layers get `window`, the others
+ * none. window 0: there is none. */
 struct window_rule {
     long window, first, step, but;
     int but_first; /* 1: the first of every `but`, not the last */
 };
 int family_windows(struct decoder *d, struct window_rule rule, struct error *e) MUST_USE;
 
-/* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets
- * d->position and d->rotary. Types default, linear, dynamic, llama3, yarn and longrope are done, others refused by name
- * (model/rope.h). */
+/* Rotary positions of Hugging Face configs, in old (`rope_theta`, `rope_scaling`) and new
+ * (`rope_parameters`) style: sets d->position and d->rotary. Supports types default, linear,
+ * dynamic, llama3, yarn and longrope; others are refused by name (model/rope.h). */
 struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;
-    const char *rotated; /* key of the number of dimensions that are turned, where no fraction says; NULL: none */
-    int whole_heads; /* 1: the model's code turns whole heads, whatever the fraction */
+    const char *rotated; /* key of the number of rotated dimensions; NULL: none */
+    int whole_heads; /* 1: the model's code rotates whole heads, whatever the fraction */
     double theta_default; /* 0: 10000 */
     enum rotary_pairing pairing;
-    int backwards; /* 1: turned by minus the angle */
+    int backwards; /* 1: rotated by minus the angle */
     int only_longrope; /* 1: the library takes no other scaling, and this by two more names */
-    int mscales; /* 1: no other scaling than longrope, whose factors on cosine and sine are two members of their own */
-    int required; /* 1: rope_parameters or rope_scaling must be there: the library's default is a published model's */
-    int alpha; /* 1: dynamic scaling with a member alpha is another base */
-    int by_kind; /* 1: settings for layers without windows and for those with, whose base has names of its own */
+    int mscales; /* 1: only longrope, whose factors on cosine and sine are two members */
+    int required; /* 1: rope_parameters or rope_scaling is required, without a default */
+    int alpha; /* 1: dynamic scaling with a member alpha changes the base */
+    int by_kind; /* 1: separate settings, and names of the base, for layers with windows */
     const char *local_theta;
-    const char *bases; /* key of a list of bases by layer; NULL: there is none */
+    const char *bases; /* key of a list of bases by layer; NULL: none */
     double local_theta_default;
-    double original_default; /* original_max_position_embeddings, whatever the settings say; 0: as they say */
+    double original_default; /* overrides original_max_position_embeddings; 0: no */
 };
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */
@@ -160,16 +166,16 @@ int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pa
  */
 int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e) MUST_USE;
 
-/* Sets d->bos to the beginning-of-text token of a config key; -1 when it is absent, or outside the vocabulary: small models are
- * often made with a large model's default there. */
+/* Sets d->bos to the beginning-of-text token of a config key; -1 if it is absent or outside the
+ * vocabulary (small models often keep a large model's default). */
 int family_bos(struct decoder *d, const char *key, struct error *e) MUST_USE;
 
-/* Parses a formula the decoder will own; NULL on failure. */
+/* Parses a formula that the decoder will own; NULL on failure. */
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e) MUST_USE;
-/* Gives a parameter of it one value for each head. */
+/* Gives one of its parameters one value for each head. */
 int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e) MUST_USE;
-/* A formula whose parameter k is each head's slope of ALiBi in released code, rounded to `type`: 2^-(most h / c) for the nearest
- * power of two c not above H, then those of odd h of 2c. */
+/* A formula whose parameter k is each head's ALiBi slope in released code, rounded to `type`:
+ * 2^-(most h / c) for the nearest power of two c not above H, then those of odd h of 2c. */
 struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type,
                                      struct error *e) MUST_USE;
 

@@ -1,7 +1,7 @@
-/* Forward: embeddings, blocks. Only the rows that the last output depends on are computed (see engine_parts.h). */
+/* Forward: embeddings, blocks. Computes only rows needed for the last output (engine_parts.h). */
 #include "model/engine_parts.h"
 
-/* y = norm(x), or x where there is no norm; rows of width hidden, y of either role. */
+/* y = norm(x), or x if there is no norm; rows of width hidden, y of either role. */
 static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x, const struct norm_weights *w,
                    struct rows rows)
 {
@@ -36,8 +36,8 @@ void forward_embed(struct engine *g, int batch)
         k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
 }
 
-/* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as attention reads them: s->q, s->kv. Returns the rows
- * of kv a segment. */
+/* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as read by attention:
+ * s->q, s->kv. Returns the rows of kv per segment. */
 static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int batch)
 {
     struct kernels *k = g->k;
@@ -50,7 +50,7 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads, q_size = q_width / q_heads,
               k_size = kv_width / 2 / k_heads;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
-    struct buffer *kv = g->shape.carry ? g->fresh : s->kv; /* each buffer below is the next one where its step is not there */
+    struct buffer *kv = g->shape.carry ? g->fresh : s->kv; /* each buffer below is the next one if its step is absent */
     int clipped = b->clip > 0 && rotated;
     struct buffer *flat_q = clipped ? s->clipped_q : s->q, *flat_kv = clipped ? s->clipped_kv : kv;
     struct buffer *raw_q = heads ? s->raw_q : flat_q, *raw_kv = heads ? s->raw_kv : flat_kv;
@@ -97,7 +97,8 @@ static void branch_joins(struct engine *g, int l, struct buffer *to, struct buff
     k->linear(k, to, g->layers[l].o, w->output.weight, w->output.bias, rows, 1);
 }
 
-/* The attention branch of s->o joins the residual stream, whose part of this block begins at `from` [B from_rows, d]: s->mid. */
+/* Adds the attention branch of s->o to the residual stream, whose part for this block begins at
+ * `from` [B from_rows, d]: s->mid. */
 static void forward_mid(struct engine *g, int l, struct buffer *from, int from_rows, int batch)
 {
     struct kernels *k = g->k;
@@ -120,7 +121,7 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     k->add(k, s->mid, g->t, rows, hidden);
 }
 
-/* to[B queries, d] = `onto`, which may be `to`, or nothing where it is NULL, and what the MLP and the experts give. */
+/* to[B queries, d] = `onto`, which may be `to`, or NULL for nothing, plus MLP and experts. */
 static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer *onto, int batch, struct error *e)
 {
     struct kernels *k = g->k;
@@ -144,8 +145,8 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
     return b->experts.routing.experts ? experts_join(g, l, to, batch, onto || w->up.weight, e) : 0;
 }
 
-/* The end of a block with a norm behind its MLP: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
- * 1]. The residual stream stands in `from` [B queries, d]. */
+/* The end of a block with a norm after its MLP: s->mlp_sum, its statistics and, unless `only_kept`,
+ * x[l + 1]. The residual stream is in `from` [B queries, d]. */
 static int forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept, struct error *e)
 {
     struct kernels *k = g->k;
@@ -226,7 +227,7 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
         if (weights_need(g, l, e) || aside_put(g, l, batch, e))
             return -1;
         if (forward_block(g, l, batch, 0, e) ||
-            weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse begins with the last one */
+            weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse starts with the last one */
             return -1;
     }
     return 0;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A layout, and what a configuration says of its settings. */
+/* A layout, and a configuration's settings for it. */
 struct reading {
     struct decoder *d;
     const struct layout *layout;
@@ -15,7 +15,7 @@ struct reading {
     int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled, single;
     enum fused fused;
     struct mixture mixture; /* of layouts with experts */
-    int block; /* whose tensors are read */
+    int block; /* the names of its tensors */
     struct error *e;
 };
 
@@ -121,13 +121,13 @@ static int read_sinusoidal(struct decoder *d, enum sinusoidal kind, int first, s
     return family_sinusoidal(d, 10000, kind == SINUSOIDAL_OPEN ? half : half - 1, 1, first, e);
 }
 
-/* All layers but every so-manieth have windows. */
+/* All layers except every n-th have windows. */
 static int read_pattern(long *but, struct reading *r, long window)
 {
     const struct layout *o = r->layout;
     struct config *c = r->d->config;
     *but = o->pattern_absent;
-    if (!o->pattern || config_get(c, "layer_types")) { /* which leave the key without effect */
+    if (!o->pattern || config_get(c, "layer_types")) { /* they leave the key without effect */
         if (o->pattern)
             (void)config_get(c, o->pattern);
         return 0;
@@ -137,7 +137,7 @@ static int read_pattern(long *but, struct reading *r, long window)
     return window ? config_int_or(c, o->pattern, 1, 10000, o->pattern_absent, but, r->e) : 0;
 }
 
-/* Windows of layers that are not turned: `otherwise` by that rule, `listed` where layer_types names them. */
+/* Windows of unrotated layers: `otherwise` by that rule, `listed` if layer_types names them. */
 static int read_unturned(struct reading *r, long otherwise, long listed)
 {
     struct decoder *d = r->d;
@@ -150,7 +150,7 @@ static int read_unturned(struct reading *r, long otherwise, long listed)
     return 0;
 }
 
-/* sliding_window: what its absence means is the library's default, null means none. */
+/* sliding_window: if absent the library's default, if null none. */
 static int read_windows(struct reading *r)
 {
     const struct layout *o = r->layout;
@@ -187,7 +187,7 @@ static int read_windows(struct reading *r)
     return 0;
 }
 
-/* Which layers are turned, by a list of ones and zeros or but every so-manieth. */
+/* Which layers are rotated, from a list of ones and zeros or all except every n-th. */
 static int read_listed(struct reading *r)
 {
     struct decoder *d = r->d;
@@ -302,7 +302,7 @@ static view fused_part(view fused, const struct reading *r, size_t which)
                       : view_rows(fused, (heads + (which - 1) * kv_heads) * size, kv_heads * size);
 }
 
-/* The weights of each head by itself, one behind the other. */
+/* The weights of each head separately, one after the other. */
 static int read_named_heads(view *out, const struct reading *r, size_t heads, const char *name)
 {
     size_t size = (size_t)r->d->head_size;
@@ -340,8 +340,9 @@ static int read_head_norm(struct norm_view *out, const struct reading *r, size_t
     return 0;
 }
 
-/* Norms behind the rotation, which changes no length: those of keys without their weights commute with it, and their weights may
- * as well stand on the queries, so that keys need no other order. */
+/* Norms after the rotation, which changes no length: those of keys without their weights commute
+ * with it, and their weights can be applied to the queries instead, so that keys need no other
+ * order. */
 static int put_query_norm_last(struct block *b, const struct reading *r)
 {
     struct decoder *d = r->d;
@@ -434,7 +435,7 @@ static int read_block(struct block *b, const struct reading *r)
     return 0;
 }
 
-/* Where the tensors are: in checkpoints of several models at one of two places. */
+/* The place of the tensors: in checkpoints of several models one of two. */
 static const char *find_prefix(const struct decoder *d, const struct names *names, const char *embedding)
 {
     static const char *const nested[] = {"language_model.model.", "model.language_model."};
@@ -453,7 +454,7 @@ static int set_defaults(struct decoder *d, const char *defaults, struct error *e
     return bad ? fail_memory(e, 1024, "a configuration") : 0;
 }
 
-/* The keys as their aliases have them. */
+/* Renames keys by their aliases. */
 static int take_aliases(struct decoder *d, const struct alias *aliases, struct error *e)
 {
     for (; aliases && aliases->alias; aliases++) {
@@ -494,7 +495,7 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
     if (read_positions(&r) || family_bos(d, "bos_token_id", e) ||
         family_embedding(d, (size_t)d->hidden, e, head, "%s%s", r.prefix, embedding))
         return -1;
-    if (r.scaled) { /* some models round the factor to their own type, if that is a short one */
+    if (r.scaled) { /* some models round the factor to their own type, if that is short */
         int rounds = layout->scale_rounded && (d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16);
         d->embedding_scale = element_round(sqrt(d->hidden), rounds ? d->embedding.type : ELEMENT_F64);
     }

@@ -1,11 +1,12 @@
-/* A layout: the usual decoder with the names, settings and defaults of one family as a row of a table (families/llama_like.c,
- * families/gpt_like.c), and the reader of all such rows. Families that need more have a file of their own. */
+/* A layout: the usual decoder with the names, settings and defaults of one family as a row of a
+ * table (families/llama_like.c, families/gpt_like.c), and the reader of all such rows. Families
+ * that need more have their own file. */
 #ifndef REACH_MODEL_LAYOUT_H
 #define REACH_MODEL_LAYOUT_H
 
 #include "model/expert_layout.h"
 
-/* A yes or no: `key` of config.json, and what its absence means. key NULL: `absent` in every model. */
+/* A boolean: `key` of config.json, and its default. key NULL: `absent` in every model. */
 struct setting {
     const char *key;
     int absent;
@@ -33,8 +34,8 @@ struct setting {
         .key = name, .absent = 1 \
     }
 
-/* Names of tensors without .weight and .bias: of the model below `prefix`, of block l below PREFIX LAYERS.l. A name that is NULL
- * is not there. */
+/* Names of tensors without .weight and .bias: of the model below `prefix`, of block l below PREFIX
+ * LAYERS.l. A NULL name is absent. */
 struct names {
     const char *prefix, *embedding, *positions, *layers, *final_norm;
     const char *head, *older_head; /* not below the prefix */
@@ -42,7 +43,7 @@ struct names {
     const char *query, *key, *value; /* or all three in one */
     const char *fused;
     const char *query_norm, *key_norm, *output;
-    const char *sinks, *other_sinks; /* the whole names: a score of each head beside those of the keys */
+    const char *sinks, *other_sinks; /* the whole names: another score per head */
     const char *gate, *up, *down;
     const char *gate_up; /* both in one, gate first */
 };
@@ -59,29 +60,29 @@ enum windows {
     WINDOWS_NONE,
     WINDOWS_FULL, /* none, and layer_types may name none */
     WINDOWS_ALL, /* sliding_window in every layer */
-    WINDOWS_NAMED, /* in the layers that layer_types says; without it in none */
-    WINDOWS_FROM, /* from max_window_layers on, or as layer_types says */
-    WINDOWS_LISTED, /* in every layer, or as layer_types says */
-    WINDOWS_ALTERNATE, /* in every other layer from the first on, or as layer_types says */
-    WINDOWS_BUT_EVERY, /* in all layers but every sliding_window_pattern-th, or as layer_types says */
-    WINDOWS_UNTURNED, /* in layers that are not turned, with use_sliding_window, or as layer_types says */
+    WINDOWS_NAMED, /* in the layers named by layer_types; without it in none */
+    WINDOWS_FROM, /* from max_window_layers on, or by layer_types */
+    WINDOWS_LISTED, /* in every layer, or by layer_types */
+    WINDOWS_ALTERNATE, /* in every other layer from the first on, or by layer_types */
+    WINDOWS_BUT_EVERY, /* in all layers except every sliding_window_pattern-th, or by layer_types */
+    WINDOWS_UNTURNED, /* in unrotated layers, with use_sliding_window, or by layer_types */
     WINDOWS_ALL_SWITCHED, /* with use_sliding_window, in every layer */
-    WINDOWS_SWITCHED /* with use_sliding_window, from max_window_layers on, or as layer_types says */
+    WINDOWS_SWITCHED /* with use_sliding_window, from max_window_layers on, or by layer_types */
 };
 
-/* Layers whose queries and keys are turned, where there are rotary positions. */
+/* Layers with rotated queries and keys, if there are rotary positions. */
 enum turned {
     TURNED_ALL,
-    TURNED_LISTED, /* as no_rope_layers says, or all but every no_rope_layer_interval-th */
+    TURNED_LISTED, /* by no_rope_layers, or all except every no_rope_layer_interval-th */
     TURNED_WINDOWS, /* those with a window */
     TURNED_WINDOWS_OR_ALL, /* the same; all without a sliding_window */
-    TURNED_BY_KIND /* all, those with a window by settings of their own (rope.by_kind) */
+    TURNED_BY_KIND /* all, those with a window by separate settings (rope.by_kind) */
 };
 
-/* What a norm of queries and keys is of. */
+/* The extent of a norm of queries and keys. */
 enum head_norms {
-    HEADS_ALIKE, /* each head by itself, with the same weights */
-    HEADS_EACH, /* each head by itself, with weights of its own, [heads, head_size] */
+    HEADS_ALIKE, /* each head separately, with the same weights */
+    HEADS_EACH, /* each head separately, with its own weights, [heads, head_size] */
     HEADS_EACH_NAMED, /* the same; NAME.norms.h of head h */
     HEADS_WHOLE /* all heads as one */
 };
@@ -95,18 +96,17 @@ enum sinusoidal {
 
 struct layout {
     /* keys of config.json */
-    const char *hidden, *layers, *heads; /* the family's own names of hidden_size, num_hidden_layers, num_attention_heads */
+    const char *hidden, *layers, *heads; /* names of hidden_size, num_hidden_layers, num_attention_heads */
     const char *inner; /* NULL: intermediate_size */
-    int inner_times; /* without it the MLP is so many times as wide as the model; 0: it must be there */
-    const char
-        *inner_factor; /* key of how many times as wide, inner_times by default, in place of `inner`; NULL: there is none */
+    int inner_times; /* default width of the MLP in multiples of the model's; 0: required */
+    const char *inner_factor; /* key of that multiple, else inner_times, instead of `inner` */
     const char *activation, *activation_absent; /* activation NULL: the other in every model */
     int grouped; /* 1: num_key_value_heads, or kv_heads */
     const char *kv_heads;
-    int sized; /* 1: head_dim, and what its absence means; 0: hidden / heads */
+    int sized; /* 1: head_dim, and its default; 0: hidden / heads */
     long head_size_absent;
     struct setting qkv_bias, output_bias, mlp_bias, head_bias;
-    int tied; /* what the absence of tie_word_embeddings means */
+    int tied; /* default of tie_word_embeddings */
 
     /* norms */
     enum norm_kind norm;
@@ -116,17 +116,16 @@ struct layout {
     int norm_offset; /* added to the stored weights */
     struct setting head_norms;
     enum head_norms head_norms_of;
-    int head_norms_last; /* 1: behind the rotation */
-    const char
-        *post_norms; /* key that says whether norms behind the branches are there, by default; NULL: those with a name are */
+    int head_norms_last; /* 1: after the rotation */
+    const char *post_norms; /* key for norms after the branches, with default; NULL: those with a name */
 
     /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned ones; sinusoidal ones */
     struct rope_keys rope;
-    long rotary_dim; /* what the absence of that key means */
+    long rotary_dim; /* default of that key */
     const char *learned, *older_learned; /* key of the number of positions */
     int alibi; /* 1: the slopes of released code */
     enum sinusoidal sinusoidal;
-    int first_row; /* of either: rows before belong to padding */
+    int first_row; /* of either: earlier rows belong to padding */
     enum windows windows;
     long window_absent, window_first_absent; /* the latter of max_window_layers */
     const char *pattern; /* key of WINDOWS_BUT_EVERY; NULL: none */
@@ -137,22 +136,22 @@ struct layout {
     struct setting scale_embedding; /* times sqrt(hidden) */
     int scale_rounded; /* to the type of the stored embedding */
     struct setting parallel;
-    int head_normalised; /* 1: logits are made by the head's rows of length 1 */
-    int norms_after; /* 1: the norms behind the branches are those of the sums (RESIDUAL_POST) */
-    int one_norm; /* where the residual is parallel both branches have the attention's */
+    int head_normalised; /* 1: logits use the head's rows normalised to length 1 */
+    int norms_after; /* 1: the norms after the branches are those of the sums (RESIDUAL_POST) */
+    int one_norm; /* with parallel residual: both branches use the attention's */
     struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
-    const struct expert_layout *experts; /* in place of the MLP, in all layers or some; NULL: none */
+    const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
 
     struct names names;
-    const struct names *other_names; /* in their place where no tensor has names[prefix] and some have these; NULL: none */
+    const struct names *other_names; /* if no tensor has names[prefix], but some these; NULL: none */
     const struct alias {
         const char *alias, *key;
-    } * aliases; /* other names of keys, which win where both are there; ends with NULL; NULL: none */
-    const char *defaults; /* keys in JSON that configurations of the family may lack, where the library has a value; NULL: none */
+    } * aliases; /* other names of keys, which win if both exist; ends with NULL; NULL: none */
+    const char *defaults; /* default values of absent keys, in JSON; NULL: none */
 
-    /* What is peculiar to the family, once all else is read; NULL: nothing. */
+    /* The family's own additions, after everything else is read; NULL: none. */
     int (*finish)(struct decoder *d, struct error *e);
 };
 

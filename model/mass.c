@@ -1,11 +1,11 @@
-/* The mass of attention by distance: forward alone, each layer read as the pass goes by. */
+/* The mass of attention by distance: forward alone, reading each layer during the pass. */
 #include "model/mass.h"
 
 #include "model/engine_parts.h"
 
 #include <string.h>
 
-/* One layer's mass of all heads of all segments, of g->mass, into mass [count, layers, heads, n]. */
+/* Copies one layer's mass (all heads, segments) of g->mass to mass [count, layers, heads, n]. */
 static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int counted, int count)
 {
     size_t n = (size_t)g->shape.n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers, keys = (size_t)kv_rows;

@@ -4,9 +4,9 @@
 
 #include "model/engine.h"
 
-/* With a REQUEST_ATTENTION: mass [count, layers, heads, n] of `count` segments (at most plan.batch) of ids [count, n + 1]: the
- * mean, over the queries of the second half of the n inputs, the middle one included, of the attention they pay at distance t.
- * Each head's sums to 1. */
+/* With a REQUEST_ATTENTION: mass [count, layers, heads, n] of `count` segments (at most plan.batch)
+ * of ids [count, n + 1]: the mean attention at distance t over the queries of the second half of
+ * the n inputs, including the middle one. Each head's values sum to 1. */
 int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e) MUST_USE;
 
 #endif

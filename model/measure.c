@@ -1,25 +1,25 @@
-/* Measuring batches of segments, one or, where the kernel set computes behind the host's back, two at a time: then the second is
- * enqueued while the first is computed, and the device has no pause between them. One set of buffers serves both, since the
- * device does all in order. */
+/* Measuring batches of segments, one or, if the kernel set is asynchronous, two at a time: then the
+ * second is enqueued while the first is computed, so the device never pauses between them. One set
+ * of buffers serves both, since the device works in order. */
 #include "model/engine_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Layers whose norms a segment has. */
+/* Number of layers with norms for a segment. */
 static int layers_measured(const struct engine *g)
 {
     return g->shape.by_layer ? g->d->layers : 1;
 }
 
-/* What is read of a batch, `count` in all: norms of each layer measured, log p, points of range.c. */
+/* The values read from a batch, `count` in all: norms of each layer, log p, range.c's points. */
 static int readings_count(const struct engine *g)
 {
     return layers_measured(g) + 1 + range_points(g);
 }
 
-/* The i-th of them, and its values a segment. */
+/* The i-th of them, and its values per segment. */
 static const struct buffer *reading_of(const struct engine *g, int i, size_t *each)
 {
     int layers = layers_measured(g);
@@ -44,13 +44,13 @@ int measure_open(struct engine *g, struct error *e)
     return 0;
 }
 
-/* Ends what is left of a batch's readings; nobody wants the values. */
+/* Ends the remaining readings of a batch, and discards their values. */
 static void drop(struct engine *g, struct begun *b)
 {
     struct error unused;
     for (int i = 0; b->readings && i < readings_count(g); i++)
         if (b->readings[i]) {
-            g->k->read_end(g->k, NULL, b->readings[i], &unused); /* only after a failure, which has been told */
+            g->k->read_end(g->k, NULL, b->readings[i], &unused); /* only after a failure already reported */
             b->readings[i] = NULL;
         }
 }
@@ -100,7 +100,7 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     return 0;
 }
 
-/* Reading i of the batch, from its buffer where the set computes at once. */
+/* Reading i of the batch, from its buffer if the set is synchronous. */
 static int take(struct engine *g, double *values, struct begun *b, int i, struct error *e)
 {
     size_t each;
@@ -131,7 +131,8 @@ static int take_norms(struct engine *g, double *norm, struct begun *b, int l, st
     return rc;
 }
 
-/* All that is read of a batch: norm [count, layers, n], logprob [count], and the extent [count] of its gradients. */
+/* Everything read from a batch: norm [count, layers, n], logprob [count], and the extent [count] of
+ * its gradients. */
 static int take_all(struct engine *g, double *norm, double *logprob, struct extent *extent, struct begun *b, struct error *e)
 {
     size_t n = (size_t)g->shape.n, count = (size_t)b->count, layers = (size_t)layers_measured(g);
@@ -156,8 +157,9 @@ static int take_all(struct engine *g, double *norm, double *logprob, struct exte
     return rc;
 }
 
-/* Norms [layers, n] of one segment whose gradients have that extent, measured with seeds that fit them; NaN where none does. A
- * batch that is begun keeps its numbers: its readings are on their way. */
+/* Norms [layers, n] of one segment with gradients of that extent, measured with seeds that fit
+ * them; NaN if none does. A batch in progress keeps its numbers, whose readings are already
+ * enqueued. */
 static int measure_again(struct engine *g, double *norm, const int32_t *ids, struct extent extent, struct error *e)
 {
     struct begun one = {.count = 1};

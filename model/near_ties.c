@@ -1,11 +1,12 @@
-/* Choices of experts that rounding decides: where the last that a row chose and the first that it did not have scores so near to
- * each other that another order of the same sums may swap them. The choice is then as good as any, and so is what follows of it.
+/* Expert choices decided by rounding: the last chosen expert and the first not chosen have scores
+ * so close that another order of the same sums may swap them. Either choice, and what follows from
+ * it, is equally valid.
  *
- * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type that products are made in (of sigma,
- * and of softmax where it is corrected, by what that moves them, and roundings of the largest score). The sums of two groups, of
- * which one is kept and one is not, by twice as much. Where only the experts near a chosen one count (SCORING_SPARSEMIXER), which
- * of the two chosen is the first and which are near are choices too. A row with a logit that is not finite has no choice to speak
- * of. */
+ * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type of the
+ * products (for sigma, and for corrected softmax, by the effect of that on them, and roundings of
+ * the largest score). The sums of two groups, one kept and one not, by twice as much. If only the
+ * experts near a chosen one count (SCORING_SPARSEMIXER), which of the two chosen is the first and
+ * which are near are choices too. A row with a logit that is not finite is not counted. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 enum { NEAR = 64 };
 
-/* A rounding of 1. */
+/* The rounding error of 1. */
 static double rounding(const char *dtype)
 {
     return strcmp(dtype, "f64") == 0    ? 0x1p-53
@@ -22,7 +23,7 @@ static double rounding(const char *dtype)
                                         : 0x1p-8;
 }
 
-/* The two largest of a group's scores together. */
+/* The sum of a group's two largest scores. */
 static double group_sum(const double *scores, int size)
 {
     double most = -INFINITY, second = -INFINITY;
@@ -33,7 +34,7 @@ static double group_sum(const double *scores, int size)
     return most + second;
 }
 
-/* Which groups are kept; returns how far the last of them is above the first that is not, infinite where all are. */
+/* Which groups are kept; returns how far the last is above the next one, infinite if all are. */
 static double keep_groups(char *kept, const double *scores, const struct routing *g)
 {
     double sums[EXPERTS_MOST], low = INFINITY, high = -INFINITY;
@@ -53,7 +54,7 @@ static double keep_groups(char *kept, const double *scores, const struct routing
     return low - high;
 }
 
-/* How far the nearest of a sparsemixer's other choices is from being another one: the order of the two, and who is near them. */
+/* How close a sparsemixer's other choices are: the order of the two, and who is near them. */
 static double sparsemixer_gap(const double *logits, const int32_t *choice, const struct routing *g)
 {
     double gap = fabs(logits[choice[0]] - logits[choice[1]]);
@@ -117,7 +118,7 @@ void near_ties_count(struct engine *g, int l, int batch)
         correction[e] = element_read(x->correction.data, x->correction.type, x->correction.first + e * x->correction.row_stride);
     for (size_t first = 0; first < total; first += TIE_ROWS) {
         size_t rows = total - first < TIE_ROWS ? total - first : TIE_ROWS;
-        memset(g->tie_logits, 0, rows * experts * sizeof *g->tie_logits); /* where reading fails, which the set keeps */
+        memset(g->tie_logits, 0, rows * experts * sizeof *g->tie_logits); /* if reading fails (the set keeps errors) */
         g->k->read(g->k, g->tie_logits, g->layers[l].logits, first * experts, rows * experts);
         for (size_t r = 0; r < rows; r++)
             g->ties[(first + r) / queries] += (size_t)near_tie(g->tie_logits + r * experts,

@@ -1,4 +1,4 @@
-/* Another position encoding than the checkpoint's own. */
+/* Position encodings that replace the checkpoint's. */
 #include "model/rope.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was changed, each with ", " behind it. */
+/* What was changed, each followed by ", ". */
 struct changes {
     char text[sizeof((struct decoder *)0)->position_text];
     size_t at;
@@ -33,7 +33,7 @@ static int replace_rope(struct changes *c, struct decoder *d, const struct rope_
     return 0;
 }
 
-/* First keys beside the windows, of which there must be one. */
+/* First keys kept with windows, at least one of which must exist. */
 static int keep_first(struct decoder *d, int keep, struct error *e)
 {
     int windows = 0;
@@ -55,7 +55,7 @@ static int scale_by_log(struct decoder *d, int length, struct error *e)
     return 0;
 }
 
-/* Of position biases and of multipliers, which are computed in it as well. */
+/* Of position biases and of multipliers, which are computed in that type too. */
 static int narrow_biases(struct decoder *d, enum element type, int has_bias, struct error *e)
 {
     for (int l = 0; l < d->layers; l++) {
@@ -88,7 +88,7 @@ static int replace_bias(struct decoder *d, struct formula *bias, struct error *e
 
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e)
 {
-    struct changes c = {.at = 0}; /* come first: tables cut long texts at their end */
+    struct changes c = {.at = 0}; /* first in the text, because tables truncate long texts */
     if (o->bias)
         say(&c, "--bias %s, ", o->bias->source);
     if (o->rope && replace_rope(&c, d, o->rope, e))
@@ -114,9 +114,9 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
         d->position_limit = 0;
         say(&c, "--positions none, ");
     }
-    if (o->bias && replace_bias(d, o->bias, e)) /* the last that can fail: what it takes over is the caller's until then */
+    if (o->bias && replace_bias(d, o->bias, e)) /* last, since nothing fails after it: until then the caller owns it */
         return -1;
-    say(&c, "on %.240s", d->position_text); /* cut, if need be, on purpose */
+    say(&c, "on %.240s", d->position_text); /* truncated on purpose if too long */
     o->bias = NULL;
     memcpy(d->position_text, c.text, sizeof c.text);
     return 0;

@@ -1,4 +1,4 @@
-/* The memory plan: sizes of everything before anything is allocated, and the choice between storing and recomputing. */
+/* The memory plan: all sizes before allocation, and the choice of storing or recomputing. */
 #include "model/engine_parts.h"
 
 #include "io/system/memory.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bytes that may be used when the user names no budget: nine tenths of a device's free memory, four fifths of what the system
- * says is available. */
+/* Bytes to use if the user gives no budget: nine tenths of a device's free memory, four fifths of
+ * the memory that the system reports as available. */
 static double default_budget(struct kernels *k)
 {
     if (k->memory_free)
@@ -18,18 +18,17 @@ static double default_budget(struct kernels *k)
     return available == SIZE_MAX ? INFINITY : 0.8 * (double)available;
 }
 
-/* What a plan is chosen from. */
+/* The inputs of a plan. */
 struct choice {
     struct kernels *k;
     const struct engine_request *request;
     struct shape *shape; /* of the trial */
-    int copied; /* blocks whose matrices the set does not read where they lie */
+    int copied; /* blocks whose matrices the set does not read in place */
     enum keep_mode keep;
-    double shared, blocks, at_once; /* bytes of weights: of all but blocks, of all blocks, of those in memory at a time where they
-                                       are not resident */
+    double shared, blocks, at_once; /* of weights: all except blocks, all blocks, those in memory at a time */
 };
 
-/* What the run takes beside weights and buffers: the set's scratch, tables of positions, and what the host holds. */
+/* Memory other than weights and buffers: the set's scratch, tables of positions, and the host's. */
 static double beside_bytes(const struct choice *c)
 {
     const struct shape *s = c->shape;
@@ -38,7 +37,7 @@ static double beside_bytes(const struct choice *c)
     double scratch = 0, passing;
     double tables = scores_bytes(&passing, s->d, s->n);
     for (int l = 0; l < s->d->layers; l++) {
-        /* what is carried comes before the rows, of which a window's cone has a few alone */
+        /* carried rows precede the others, of which a window's cone has only a few */
         struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : s->keys[l]);
         scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape, (struct rows){s->batch, s->keys[l]}, head));
     }
@@ -46,7 +45,7 @@ static double beside_bytes(const struct choice *c)
     return fmax(scratch, passing) + tables + 8.0 * (double)attribution_host(s) + experts_host(s);
 }
 
-/* Adds up what the shape takes; `beside`: bytes that go by n and batch alone. */
+/* Adds up the memory of the shape; `beside`: bytes that depend only on n and batch. */
 static void add_up(struct memory_plan *p, const struct choice *c, double beside)
 {
     const struct shape *s = c->shape;
@@ -62,8 +61,9 @@ static void add_up(struct memory_plan *p, const struct choice *c, double beside)
     p->total = p->scratch + p->weights + p->activations;
 }
 
-/* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as
- * possible, and with a folder for it as few inputs on disk as possible. Returns 0, or -1 when even that does not fit. */
+/* Fills the plan for this n and batch with the first that fits: resident and stored, stored, as
+ * many stored as possible, and with a folder as few inputs on disk as possible. Returns 0, or -1 if
+ * none fits. */
 static int plan_for(struct memory_plan *p, const struct choice *c, int n, int batch)
 {
     struct shape *s = c->shape;
@@ -82,7 +82,7 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
         add_up(p, c, beside);
     }
     while (s->disk_layers < on_disk && p->total > p->budget) {
-        s->disk_layers++; /* and here they wait longest */
+        s->disk_layers++; /* and are stored here longest */
         add_up(p, c, beside);
     }
     return p->total <= p->budget ? 0 : -1;
@@ -103,9 +103,9 @@ static int longest_fit(const struct memory_plan *p, const struct choice *c)
     return low;
 }
 
-/* The same for a set whose tasks are tiles: attention and the narrowest product have tasks for so many turns of all workers. A
- * worker has two tiles of attention at a time, and one of a product. A last turn that is nearly empty then costs a seventh at
- * most. */
+/* The same for a set with tiles as tasks: attention and the narrowest product have enough tasks for
+ * several rounds of all workers. A worker has two tiles of attention at a time, and one of a
+ * product. A nearly empty last round then costs at most a seventh. */
 static double batch_by_tiles(const struct choice *c, int workers)
 {
     const double turns = 5.5, tile = c->k->tile;
@@ -115,8 +115,9 @@ static double batch_by_tiles(const struct choice *c, int workers)
     return fmax(ceil(2 * turns * workers / attention), ceil(turns * workers / product));
 }
 
-/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a
- * million, or 2^15 for each worker) that starting the workers does not show: a small model, or a narrow cone, takes many. */
+/* Segments at once if there is room: enough (segment, head) pairs for every worker, and enough
+ * numbers in an operation (half a million, or 2^15 for each worker) that the overhead of starting
+ * workers does not matter: a small model, or a narrow cone, takes many. */
 static int wanted_batch(const struct choice *c)
 {
     const struct decoder *d = c->shape->d;
@@ -130,9 +131,9 @@ static int wanted_batch(const struct choice *c)
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
-/* The largest batch of at most `batch` that fits with every layer stored and nothing on disk: recomputing costs a third of the
- * time, so a smaller batch comes before it. And where a quarter of `batch` fits beside resident weights, those come before a
- * larger batch. 1 when none fits. */
+/* The largest batch of at most `batch` that fits with every layer stored and nothing on disk:
+ * recomputing costs a third of the time, so a smaller batch is better. If a quarter of `batch` fits
+ * with resident weights, these are better than a larger batch. 1 if none fits. */
 static int largest_batch(struct memory_plan *p, const struct choice *c, int batch)
 {
     int found = 0;
@@ -146,19 +147,19 @@ static int largest_batch(struct memory_plan *p, const struct choice *c, int batc
     return found ? found : 1;
 }
 
-/* Fills the plan for the batch that was asked for, or else for the one that serves best. */
+/* Fills the plan for the requested batch, or else for the best one. */
 static void choose_batch(struct memory_plan *p, const struct choice *c)
 {
     const struct engine_request *r = c->request;
     int n = p->positions, batch = r->batch ? r->batch : wanted_batch(c);
     if (!r->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->copied > 0)
-        batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
+        batch = batch > 4 ? batch : 4; /* if weights are reloaded for each pass, a few segments share it */
     if (r->segments && (size_t)batch > r->segments)
         batch = (int)r->segments;
     if (!r->batch)
         batch = largest_batch(p, c, batch);
     if (!r->batch && r->segments > (size_t)batch) {
-        /* as many passes, and about the same in each: 5 and 5 segments rather than 8 and 2 */
+        /* the same number of passes, of about equal size: 5 and 5 segments rather than 8 and 2 */
         size_t passes = (r->segments + (size_t)batch - 1) / (size_t)batch;
         batch = (int)((r->segments + passes - 1) / passes);
     }
@@ -177,7 +178,7 @@ static char *bytes_text(char out[16], double bytes)
     return out;
 }
 
-/* Says that the plan is over its budget, and what would fit. Always -1. */
+/* Reports that the plan exceeds its budget, and what would fit. Always -1. */
 static int refuse(const struct memory_plan *p, const struct choice *c, struct error *e)
 {
     const char *path = c->shape->d->path;
@@ -196,7 +197,7 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
         path, p->positions + 1, needs, may, longest + 1);
 }
 
-/* What a request asks for that the set or the model cannot give. */
+/* Refuses requests that the set or the model cannot satisfy. */
 static int check_keep(const struct kernels *k, const struct decoder *d, const struct gradient_request *g, struct error *e)
 {
     const int is_short = g->keep == KEEP_BF16;
@@ -213,7 +214,7 @@ static int check_keep(const struct kernels *k, const struct decoder *d, const st
 int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, const struct decoder *d,
               const struct engine_request *request, struct error *e)
 {
-    struct choice c = {.k = k, .request = request, .shape = shape, .keep = KEEP_RECOMPUTE}; /* forward alone nothing is kept */
+    struct choice c = {.k = k, .request = request, .shape = shape, .keep = KEEP_RECOMPUTE}; /* forward alone keeps nothing */
     double largest = 0, largest_expert = 0;
     int passes = 1;
     if (shape_open(shape, d, request, e))

@@ -1,5 +1,5 @@
-/* What a model says of all tokens at one place. The head is applied on the host, in double: no kernel set has all logits of a
- * row, and it is done once a run. */
+/* A model's prediction of all tokens at one place. The head is applied on the host, in double: no
+ * kernel set has all logits of a row, and it is done once per run. */
 #include "model/engine_parts.h"
 
 #include "kernels/shared.h"
@@ -15,7 +15,7 @@ int engine_forward(struct engine *g, const int32_t *ids, struct error *e)
     return g->k->synchronize(g->k, e);
 }
 
-/* logit [vocabulary] of the head's input x [E]. -1 when memory runs out. */
+/* logit [vocabulary] from the head's input x [E]. -1: out of memory. */
 static int apply_head(double *logit, const double *x, const struct decoder *d)
 {
     const view *head = d->tied ? &d->embedding : &d->head.weight, *bias = &d->head.bias;

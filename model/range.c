@@ -1,21 +1,23 @@
 /* Gradients near the ends of a float's range.
  *
- * Reverse is linear in its seed, and a seed that is a power of two changes no digit of a float, but where one underflows or
- * overflows. So a segment whose gradients come near either end is measured once more with a seed that takes them to the middle,
- * and its norms are divided by that seed in double: they are what a set with a wider range would have given. Whether and by how
- * much follows from the gradients of the segment alone, and so from nothing that the batch, the shard or the plan decide. */
+ * Reverse is linear in its seed, and a power of two as seed changes no digit of a float, unless one
+ * underflows or overflows. So a segment with gradients near either end is measured again with a
+ * seed that moves them to the middle, and its norms are divided by that seed in double: they are
+ * what a set with a wider range would have given. Whether and by how much depends only on the
+ * segment's own gradients, and so not on batch, shard or plan. */
 #include "model/engine_parts.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { TRIES = 3 }; /* seeds beside the first */
+enum { TRIES = 3 }; /* seeds after the first */
 
-/* Powers of two. Gradients are looked at where they are large: the largest row of the embeddings, and the last row elsewhere. The
- * room below is for those that are small beside them, down to a share of 2^-40 of the norms, and their elements' digits. */
+/* Powers of two. Gradients are checked where they are large: the largest row of the embeddings, and
+ * the last row elsewhere. The margin below is for smaller ones, down to a share of 2^-40 of the
+ * norms, and their elements' digits. */
 struct range {
-    int least, most; /* of the gradients that are looked at */
-    int step; /* of the seed, where nothing is known of them */
+    int least, most; /* of the gradients checked */
+    int step; /* of the seed, if nothing is known about them */
     int seed; /* the largest seed, and one by the smallest */
 };
 
@@ -61,7 +63,7 @@ const struct buffer *range_point(const struct engine *g, int point)
 
 void extent_add(struct extent *x, double peak)
 {
-    if (!(peak <= DBL_MAX)) /* a NaN is of infinities */
+    if (!(peak <= DBL_MAX)) /* a NaN comes from infinities */
         peak = INFINITY;
     x->least = peak < x->least ? peak : x->least;
     x->most = peak > x->most ? peak : x->most;

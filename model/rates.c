@@ -1,4 +1,4 @@
-/* What a kernel set reaches now on a model's own product and attention, for estimates of time. */
+/* A kernel set's current rates for a model's own product and attention, for estimates of time. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 
 enum { PRODUCT_ROWS = 256, ATTENTION_QUERIES = 192, ATTENTION_KEYS = 768 };
-#define SECONDS 0.25 /* that a trial is repeated for, and at least thrice */
+#define SECONDS 0.25 /* how long a trial is repeated, at least three times */
 
 static double now(void)
 {
@@ -15,8 +15,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Repeats what `step` enqueues: operations a second in the best of the times, which on a busy machine is the one that nothing
- * interrupted. 0 with *e on failure. */
+/* Repeats the operations of `step`: operations a second in the fastest repetition, which on a busy
+ * machine is one without interruption. 0 with *e on failure. */
 static double best_rate(struct kernels *k, void (*step)(void *), void *of, double operations, struct error *e)
 {
     double best = 0, started = now();
@@ -124,8 +124,9 @@ static void attention_close(struct attention_trial *t)
         t->k->destroy(t->k, buffers[i]);
 }
 
-/* Of the layer that has most to do, without formulas: a bias adds little but the reading of a table. Few queries, and where a
- * head is a task no more heads than there are workers, so that a trial ends before a busy machine interrupts it. */
+/* For the layer with the most work, without formulas: a bias adds little more than reading a table.
+ * Few queries, and if a head is a task no more heads than workers, so that a trial ends before a
+ * busy machine interrupts it. */
 static double attention_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
 {
     struct attention_trial t = {.k = k,

@@ -4,10 +4,10 @@
  */
 #include "model/engine_parts.h"
 
-/* What the gradient of the residual stream dx is followed by. */
-enum next { PASS, PRODUCT }; /* a product reads it, which may want it rounded */
+/* The step after the gradient of the residual stream dx. */
+enum next { PASS, PRODUCT }; /* a product reads it, and may want it rounded */
 
-/* dx was written, by another operation than norm_reverse, or without a rounding. */
+/* dx was written by an operation other than norm_reverse, or without rounding. */
 static void no_rounding(struct engine *g, const struct buffer *dx)
 {
     if (g->rounded_of == dx)
@@ -25,13 +25,13 @@ static void norm_reverse(struct engine *g, struct buffer *dx, const struct buffe
         g->rounded_of = dx;
 }
 
-/* What a product reads in place of dy, a gradient of the residual stream. */
+/* What a product reads for dy, a gradient of the residual stream. */
 static const struct buffer *as_operand(const struct engine *g, const struct buffer *dy)
 {
     return g->rounded && g->rounded_of == dy ? g->rounded : dy;
 }
 
-/* dx (+)= the reverse of `normed`: of a norm of x, or of a copy where there is none. */
+/* dx (+)= the reverse of `normed`: of a norm of x, or of a copy if there is none. */
 static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
                            const struct buffer *statistics, const struct norm_weights *w, struct rows rows, int accumulate,
                            enum next next)
@@ -48,8 +48,9 @@ static void normed_reverse(struct engine *g, struct buffer *dx, const struct buf
         k->copy(k, dx, dy, rows, g->d->hidden);
 }
 
-/* The reverse of a block's input x[l], which its attention reads through a norm and the last queries' rows of which its residual
- * stream goes on with: from g->y and *dy into *dx. Where these are all of its rows they change places, and one pass adds. */
+/* The reverse of a block's input x[l], which attention reads through a norm, and whose rows of the
+ * last queries continue in the residual stream: from g->y and *dy into *dx. If these are all of its
+ * rows the two are swapped, and one pass adds. */
 static void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch)
 {
     const struct norm_weights *norm = &g->blocks[l].attention_norm;
@@ -75,7 +76,7 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     forward_last(g, rows);
     k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap, g->seed, batch,
             d->embedding_width);
-    if (g->against) { /* the gradient of a difference is that of its two parts, the second with its sign turned */
+    if (g->against) { /* the gradient of a difference is that of its two parts, the second negated */
         k->head(k, g->d_against, g->logprob_against, g->last, g->against, g->head, g->head_bias, d->head_soft_cap, -g->seed,
                 batch, d->embedding_width);
         k->add(k, g->d_last, g->d_against, rows, d->embedding_width);
@@ -118,7 +119,7 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
     return b->experts.routing.experts ? experts_reverse(g, l, dy, rows.segments, own, e) : 0;
 }
 
-/* g->dq behind the norm of queries -> before it. */
+/* g->dq after the norm of queries -> before it. */
 static void reverse_query_norm(struct engine *g, int l, struct rows rows)
 {
     const struct decoder *d = g->d;
@@ -207,7 +208,7 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     return 0;
 }
 
-/* Blocks whose norms stand behind the sums. */
+/* Blocks with norms after the sums. */
 static int reverse_post(struct engine *g, int l, struct buffer **to, struct buffer **from, int batch, struct error *e)
 {
     const struct block_weights *w = &g->blocks[l];
@@ -295,7 +296,7 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         if (g->shape.by_layer && l > 0)
             k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);
         range_peak(g, l, dx, batch);
-        if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass begins with the first one */
+        if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass starts with the first one */
             return -1;
         struct buffer *swap = dx;
         dx = dy, dy = swap;

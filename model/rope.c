@@ -64,13 +64,13 @@ static const char *rope_root(struct config *c)
     return json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
 }
 
-/* Says what the scaling lacks; always -1. */
+/* Reports what the scaling lacks; always -1. */
 static int missing(const struct rope_spec *s, const char *needs, const char *where, struct error *e)
 {
     return fail(e, "%s of type %s needs %s", where, rope_kind_name(s->kind), needs);
 }
 
-/* Positions count for 1 / factor. */
+/* Positions are multiplied by 1 / factor. */
 static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     (void)d;
@@ -81,7 +81,7 @@ static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s
     return 0;
 }
 
-/* A longer base beyond the trained length, by the length of the segment. */
+/* A larger base beyond the trained length, depending on the segment's length. */
 static int scale_dynamic(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     if (isnan(s->original) && d->declared_length)
@@ -92,7 +92,7 @@ static int scale_dynamic(struct decoder *d, struct rotary *r, struct rope_spec *
     return 0;
 }
 
-/* s->original where it is not said: the configuration's own, else all positions that it declares. */
+/* s->original if not given: the configuration's own, else all positions that it declares. */
 static int find_original(struct decoder *d, struct rope_spec *s, struct error *e)
 {
     double fallback = d->declared_length ? d->declared_length : NAN;
@@ -152,7 +152,7 @@ static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, 
     return 0;
 }
 
-/* Each frequency over a number that is stored: GGUF's form of Llama 3's scaling. */
+/* Divides each frequency by a stored number: GGUF's form of Llama 3's scaling. */
 static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     double divisor[128];
@@ -186,8 +186,8 @@ static int read_divisors(double *out, const struct rotary *r, struct config *c, 
     return 0;
 }
 
-/* LongRoPE (Ding et al. 2024): each frequency over a number of its own, with segments beyond the original length over another; a
- * factor on cosine and sine. */
+/* LongRoPE (Ding et al. 2024): divides each frequency by its own number, with other numbers for
+ * segments beyond the original length; a factor on cosine and sine. */
 static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     const char *root = rope_root(d->config);
@@ -217,8 +217,8 @@ static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec 
     return 0;
 }
 
-/* Scales r, whose frequencies are those of s->base without scaling, and fills in the numbers of *s that were not said. `where`
- * begins messages: "PATH/config.json: rope_scaling". */
+/* Scales r, which has the unscaled frequencies of s->base, and fills in the missing numbers of *s.
+ * `where` begins messages: "PATH/config.json: rope_scaling". */
 static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     static int (*const scalings[])(struct decoder *, struct rotary *, struct rope_spec *, const char *, struct error *) = {
@@ -262,13 +262,13 @@ int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_sp
         if (d->blocks[0].query_norm_last)
             rope_divide_out(d);
         rope_text(text, &s);
-        if (i == 0 || asked->base != s.base) /* the same for all layers is said once */
+        if (i == 0 || asked->base != s.base) /* the same for all layers is stated once */
             snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text, i ? " in windows" : "");
     }
     return 0;
 }
 
-/* A whole even number from 2 to 1024 at *text, which moves behind it; 0: there is none. */
+/* A whole even number from 2 to 1024 at *text, which moves past it; 0: none. */
 static int read_size(const char **text)
 {
     char *end;
@@ -309,7 +309,7 @@ int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, co
     return rc;
 }
 
-/* The scaling that an object names, in either of two ways. */
+/* The scaling named by an object, in either of two ways. */
 static int read_type(const char **type, struct config *c, const char *root, struct error *e)
 {
     char key[64], older[64];
@@ -318,7 +318,7 @@ static int read_type(const char **type, struct config *c, const char *root, stru
     return config_string_or(c, older, "default", type, e) || config_string_or(c, key, *type, type, e);
 }
 
-/* Which object holds the settings (*root), and which scaling it names. */
+/* Finds the object with the settings (*root), and the scaling that it names. */
 static int find_rope(const char **root, const char **type, struct config *c, int required, struct error *e)
 {
     static const char *const roots[] = {"rope_parameters", "rope_scaling"};
@@ -360,7 +360,7 @@ static int find_rope_of_kind(const char **root, const char **type, struct config
     return read_type(type, c, *root, e);
 }
 
-/* The factors on cosine and sine that stand beside the lists of longrope: of short segments, and of those beyond the limit. */
+/* The factors on cosine and sine with longrope's lists: for short and for longer segments. */
 static int read_mscales(struct rotary *r, struct config *c, const char *root, const char *where, struct error *e)
 {
     static const char *const names[] = {"short_mscale", "long_mscale"};
@@ -376,7 +376,7 @@ static int read_mscales(struct rotary *r, struct config *c, const char *root, co
     return 0;
 }
 
-/* d->rotary[which] by the settings of `root`, but for a base that stands elsewhere (0: none). */
+/* d->rotary[which] from the settings of `root`, except for a separate base (0: none). */
 static int read_rotary(struct decoder *d, const struct rope_keys *keys, int which, const char *root, const char *type,
                        double other_base, struct error *e)
 {
@@ -429,8 +429,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
                     keys->fraction, fraction, size, d->head_size);
     if (rope_read(&s, c, root, e))
         return -1;
-    /* of the two that a file may have, the one at the top wins, but for settings by kind of layer and those with factors of their
-     * own, which are complete */
+    /* if a file has two, the top-level one wins, except for settings by kind of layer and those
+     * with their own factors, which are complete */
     double original = keys->original_default != 0 ? keys->original_default : s.original;
     int complete = keys->by_kind || keys->mscales;
     if (complete && isnan(original) && d->declared_length)

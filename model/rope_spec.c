@@ -1,4 +1,4 @@
-/* The numbers of a rotary scaling, from a configuration and from the text of --rope, by one table. */
+/* The numbers of a rotary scaling, from a configuration and from --rope, in one table. */
 #include "model/rope.h"
 
 #include <ctype.h>
@@ -14,19 +14,19 @@ static const char *const kind_names[] = {
 #define KIND(name) (1 << ROPE_##name)
 #define AT(member) offsetof(struct rope_spec, member)
 
-/* `name` in --rope, `key` in a configuration (NULL: it is not read from there). */
+/* `name` in --rope, `key` in a configuration (NULL: not read from there). */
 static const struct number {
     const char *name, *key;
     size_t at;
-    double low, high, standard; /* standard: where it is not said */
-    int kinds, needed; /* scalings that have it; that cannot do without, where --rope names them */
+    double low, high, standard; /* standard: the default */
+    int kinds, needed; /* scalings that have it; those that require it in --rope */
 } numbers[] = {
     {"factor", "factor", AT(factor), 1e-6, 1e6, NAN, KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE),
      KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3)},
     {"low_freq_factor", "low_freq_factor", AT(low), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
     {"high_freq_factor", "high_freq_factor", AT(high), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
     {"original", "original_max_position_embeddings", AT(original), 1, 1e9, NAN, KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE), 0},
-    {"original", NULL, AT(original), 1, 1e9, NAN, KIND(DYNAMIC), 0}, /* a configuration has max_position_embeddings for it */
+    {"original", NULL, AT(original), 1, 1e9, NAN, KIND(DYNAMIC), 0}, /* else max_position_embeddings */
     {"attention_factor", "attention_factor", AT(attention), 1e-6, 1e6, NAN, KIND(YARN) | KIND(LONGROPE), 0},
     {"beta_fast", "beta_fast", AT(fast), 1e-6, 1e6, 32, KIND(YARN), 0},
     {"beta_slow", "beta_slow", AT(slow), 1e-6, 1e6, 1, KIND(YARN), 0},
@@ -54,7 +54,7 @@ const char *rope_kind_name(enum rope_kind kind)
     return kind_names[kind];
 }
 
-/* Every number that is not said. */
+/* Every number not given. */
 static void fill_standards(struct rope_spec *s, enum rope_kind kind)
 {
     *s = (struct rope_spec){kind, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
@@ -103,7 +103,7 @@ static int read_number(double *out, const char *text, size_t length, const struc
     return 0;
 }
 
-/* The row of a name that the kind has, or NULL. */
+/* The row of a name for this kind, or NULL. */
 static const struct number *find_number(const char *name, size_t length, enum rope_kind kind)
 {
     for (int i = 0; i < NUMBERS; i++)

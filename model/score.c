@@ -1,4 +1,5 @@
-/* Forward-only runs: many outputs a segment, or one stream in pieces with keys and values carried from piece to piece. */
+/* Forward-only runs: many outputs per segment, or one stream in pieces with carried keys and
+ * values. */
 #include "model/score.h"
 
 #include "model/engine_parts.h"
@@ -17,7 +18,7 @@ static int run(struct engine *g, int batch, struct error *e)
     return 0;
 }
 
-/* An error unless the engine was made for this, with or without keys and values carried. */
+/* Fails unless the engine was made for this, with or without carried keys and values. */
 static int expects(const struct engine *g, int carry, struct error *e)
 {
     if (engine_expects(g, REQUEST_SCORE, e))
@@ -120,7 +121,7 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
         return -1;
     k->write_index(k, g->tokens, 0, ids, (size_t)count);
     k->write_index(k, g->targets, 0, ids + 1, (size_t)count);
-    for (int i = count; i < outputs; i++) { /* the end of the stream: what comes after a token does not change it */
+    for (int i = count; i < outputs; i++) { /* the end of the stream: what follows a token does not change it */
         k->write_index(k, g->tokens, (size_t)i, ids + count, 1);
         k->write_index(k, g->targets, (size_t)i, ids + count, 1);
     }

@@ -1,8 +1,8 @@
-/* Forward-only runs: log-probabilities of the tokens that follow the last positions of a segment, for perplexity ([A] section 3.4
- * and appendix B).
+/* Forward-only runs: log-probabilities of the tokens that follow the last positions of a segment,
+ * for perplexity ([A] section 3.4 and appendix B).
  *
- * An engine for them is made by a REQUEST_SCORE (model/engine.h) and closed as any other. Only the rows that those outputs depend
- * on are computed, and one layer's activations are held at a time. */
+ * Their engine is made by a REQUEST_SCORE (model/engine.h) and closed like any other. Only the rows
+ * needed for the outputs are computed, and one layer's activations are held at a time. */
 #ifndef REACH_MODEL_SCORE_H
 #define REACH_MODEL_SCORE_H
 
@@ -12,14 +12,14 @@
  * `outputs` tokens, each given all tokens of the segment before it. */
 int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
-/* What score.carry needs of a model: a window in every layer and nothing that depends on absolute positions beyond what can be
- * made anew for each call. 0, or -1 with the reason. */
+/* The requirements of score.carry: a window in every layer, and nothing that depends on absolute
+ * positions unless it can be recomputed for each call. 0, or -1 with the reason. */
 int score_carry_check(const struct decoder *d, struct error *e) MUST_USE;
 
-/* With score.carry: one pass over a stream of any length in pieces. ids [count + 1] are the next `count` inputs (1 to outputs;
- * fewer than outputs only at the end of the stream) and the token behind them; logprob [count]. Keys and values of the positions
- * before are carried, so the result is that of one long pass in which every layer attends to its last `window` keys ([A] appendix
- * B). */
+/* With score.carry: one pass over a stream of any length in pieces. ids [count + 1] are the next
+ * `count` inputs (1 to outputs; fewer than outputs only at the end of the stream) and the token
+ * after them; logprob [count]. Keys and values of earlier positions are carried, so the result is
+ * that of one long pass in which every layer attends to its last `window` keys ([A] appendix B). */
 int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* The next call begins a new stream. */
 void engine_score_restart(struct engine *g);

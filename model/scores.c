@@ -1,5 +1,5 @@
-/* Position tables of attention: formulas evaluated by distance, rotary angles by position; made in double, rounded once by the
- * kernel set. */
+/* Position tables of attention: formulas evaluated by distance, rotary angles by position; computed
+ * in double, rounded once by the kernel set. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
     return 0;
 }
 
-/* Every query must see a key: its softmax has no value otherwise. Tables [heads, n] or NULL. */
+/* Every query must see a key: otherwise its softmax has no value. Tables [heads, n] or NULL. */
 static int check_seen(const struct engine *g, const struct score *s, const double *bias, const double *key_bias, struct error *e)
 {
     if (!bias && !key_bias)
@@ -98,7 +98,7 @@ static int same_score(const struct score *a, const struct score *b)
            a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
 }
 
-/* cosine and sine [n, size / 2] of what turns a layer; freed by the caller, also after a failure. */
+/* cosine and sine [n, size / 2] of a layer's rotation; caller frees, also on failure. */
 static int evaluate_angles(double **cosine, double **sine, const struct rotary *r, int n, struct error *e)
 {
     size_t pairs = (size_t)r->size / 2, bytes;

@@ -1,10 +1,10 @@
-/* What the sizes of a request follow from: which rows of a segment each block reads and writes (see engine_parts.h). */
+/* The shape of a request: the rows that each block reads and writes (see engine_parts.h). */
 #include "model/engine_parts.h"
 #include "model/score.h"
 
 #include <stdlib.h>
 
-/* Inputs that one call of a stream sees: its own, and those before them that any block attends to. */
+/* Inputs visible to one call of a stream: its own, and earlier ones that any block attends to. */
 static int stream_inputs(const struct shape *s)
 {
     int most = 0;
@@ -67,13 +67,13 @@ void shape_rows(struct shape *s, int n)
 {
     int layers = s->d->layers, rows = s->outputs < n ? s->outputs : n;
     if (s->kind == REQUEST_ATTENTION)
-        rows = n - n / 2; /* the second half, the middle one included */
+        rows = n - n / 2; /* the second half, including the middle one */
     s->n = n;
     s->keys[layers] = rows;
     for (int l = layers - 1; l >= 0; l--) {
         const struct score *score = &s->d->blocks[l].score;
         s->queries[l] = rows;
-        if (!s->carry) /* the first keys are among the last n alone */
+        if (!s->carry) /* only the last n include the first keys */
             rows = score->window && !score->keep && score->window - 1 < n - rows ? rows + score->window - 1 : n;
         s->keys[l] = rows;
     }

@@ -4,15 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The table of parameters: where each hangs, and the views of the checkpoint that it is of. They are loaded, counted and given
- * back by it. */
+/* The table of parameters: their members, and their views of the checkpoint. Parameters are loaded,
+ * counted and freed by it. */
 enum kind { LINEAR, NORM, TABLE, VECTOR };
 
 struct row {
     enum kind kind;
     size_t place; /* in struct block_weights or struct engine */
     size_t view; /* in struct block or struct decoder: a struct linear, a struct norm_view, a view */
-    size_t second; /* a struct linear that is stacked behind the first; 0: none */
+    size_t second; /* a struct linear stacked after the first; 0: none */
 };
 
 #define BLOCK(place, view) offsetof(struct block_weights, place), offsetof(struct block, view)
@@ -44,9 +44,9 @@ static const struct row of_expert[] = {{LINEAR, EXPERT(up), 0},
                                        {LINEAR, EXPERT(gate), 0},
                                        {LINEAR, EXPERT(down), 0},
                                        {LINEAR, EXPERT(down_bias), 0}};
-enum { OF_EXPERT = sizeof of_expert / sizeof *of_expert, EXPERT_OUT_ROW = 2 /* the first of the part that goes out */ };
+enum { OF_EXPERT = sizeof of_expert / sizeof *of_expert, EXPERT_OUT_ROW = 2 /* the first output part */ };
 
-/* What all layers share, but for the rows of positions. The head is the embedding's table where they are tied. */
+/* What all layers share, except rows of positions. A tied head is the embedding's table. */
 static const struct row of_all[] = {
     {TABLE, SHARED(embedding, embedding), 0},      {TABLE, SHARED(head, head.weight), 0},
     {VECTOR, SHARED(head_bias, head.bias), 0},     {NORM, SHARED(embedding_norm, embedding_norm), 0},
@@ -65,7 +65,7 @@ static const void *at_const(const void *base, size_t offset)
     return (const char *)base + offset;
 }
 
-/* 1 for the head's table where the embedding's stands for it. */
+/* 1 for the head's table if the embedding's is used for it. */
 static int is_tied(const struct decoder *d, const struct row *r)
 {
     return d->tied && r->kind == TABLE && r->place == offsetof(struct engine, head);
@@ -185,7 +185,7 @@ static void unload_block(struct engine *g, int l)
     w->loaded = 0;
 }
 
-/* Lets go of the file's pages behind a view: they are read again when touched. */
+/* Releases the file's pages of a view: they are read again when accessed. */
 static void release_pages(const view *v)
 {
     if (!v->data)

@@ -1,14 +1,14 @@
-/* The arithmetic of a segment: multiplications and additions of products and of attention, which leaves out what is proved to be
- * zero; softmax, norms and activations are not counted. */
+/* The arithmetic of a segment: multiplications and additions of products and of attention, except
+ * those proved to be zero; softmax, norms and activations are not counted. */
 #include "model/engine_parts.h"
 
 #include <math.h>
 
-/* A probability e^z is 0 in float below about this z, and what is that far below the largest score of its row is left out
- * (kernels/cpu/vector/functions.h). */
+/* A probability e^z is 0 in float below about this z, and scores that far below the largest in
+ * their row are skipped (kernels/cpu/vector/functions.h). */
 enum { ZERO_BELOW = -87 };
 
-/* Columns of all matrices of MLP and experts that one row is multiplied with. */
+/* Columns of all matrices of MLP and experts multiplied with one row. */
 static double mlp_columns(const struct block *b)
 {
     const struct experts *x = &b->experts;
@@ -18,13 +18,14 @@ static double mlp_columns(const struct block *b)
     return columns;
 }
 
-/* The next distance that is looked at: each of the first 64, then 32 in an octave. */
+/* The next distance to check: each of the first 64, then 32 per octave. */
 static int next_distance(int t)
 {
     return t < 64 ? t + 1 : t + t / 32;
 }
 
-/* What formulas add to the score of the last query at distance t; a bias by key position is one by distance to that query. */
+/* The formulas' addition to the score of the last query at distance t; a bias by key position is
+ * one by distance to that query. */
 static double bias_at(const struct decoder *d, const struct score *s, int n, int h, int t)
 {
     struct formula_point at = {.t = t, .h = h, .heads = d->heads, .head_size = d->head_size, .length = (double)n + 1};
@@ -47,8 +48,8 @@ double work_pairs_between(double first, double end, double queries, double n, do
     return all + (end - first) * (n - (first + end - 1) / 2);
 }
 
-/* Pairs of head h: a bias that falls ends them where even equal products of queries and keys give nothing, so that there are no
- * fewer. NaN counts as seen. */
+/* Pairs of head h: a decreasing bias ends them where even equal products of queries and keys give
+ * nothing, so that there are no fewer. NaN counts as seen. */
 static double head_pairs(const struct decoder *d, const struct score *s, int h, int queries, int n)
 {
     double seen = s->window ? (double)s->window + s->keep : n, largest = -INFINITY, pairs = 0;

@@ -1,5 +1,6 @@
-/* fairseq's transformer_rpe_lm: separate projections with biases, norms before the branches, and a bias on the scores that only
- * the arguments name. Source: OpenNLPLab/fairseq-evo, models/transformer.py, models/lm_x_attention/transformer_rpe_lm.py,
+/* fairseq's transformer_rpe_lm: separate projections with biases, norms before the branches, and a
+ * bias on the scores named only in the arguments. Source: OpenNLPLab/fairseq-evo,
+ * models/transformer.py, models/lm_x_attention/transformer_rpe_lm.py,
  * models/xformer/x_attention/transformer_rpe.py. */
 #include "model/family.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PADDING = 1 }; /* id of <pad> in every fairseq dictionary; positions begin behind it */
+enum { PADDING = 1 }; /* id of <pad> in every fairseq dictionary; positions start after it */
 
 /* rpe_type n, with k the head's slope of ALiBi; the first two by the key's position, the others by distance. */
 static const char *const rpe_types[] = {
@@ -43,7 +44,7 @@ static int stored_parameter(struct decoder *d, struct formula *f, const char *na
     return result ? -1 : 0;
 }
 
-/* KERPLE's kernels; their weighting of the scores is not in this code. */
+/* KERPLE's kernels; this code does not have their weighting of the scores. */
 static const struct formula *kerple(struct decoder *d, const char *preset, double p_most, struct error *e)
 {
     struct formula *f = family_formula(d, preset, e);
@@ -77,7 +78,7 @@ end:
     return f;
 }
 
-/* The encodings that the arguments can name: 0 where the key is absent or not above 0. */
+/* The encodings that the arguments can name: 0 if the key is absent or not above 0. */
 struct encodings {
     long rpe_type, kerple_log, kerple_power, sandwich;
     int alibi;
@@ -172,7 +173,7 @@ static int read_positions(struct decoder *d, struct error *e)
     return family_sinusoidal(d, 10000, d->hidden / 2 - 1, 1, PADDING + 1, e);
 }
 
-/* The norm that a key names: LayerNorm, or "simplermsnorm", x / (rms + 1e-8) without parameters. */
+/* The norm named by a key: LayerNorm, or "simplermsnorm", x / (rms + 1e-8) without parameters. */
 static int read_norm(struct norm_view *out, struct decoder *d, const char *key, const char *stem, struct error *e)
 {
     static const char *const kinds[] = {"layernorm", "simplermsnorm", NULL};
@@ -183,7 +184,7 @@ static int read_norm(struct norm_view *out, struct decoder *d, const char *key, 
                 : family_norm(out, d, NORM_LAYER, 1e-5, 1, e, "%s", stem);
 }
 
-/* Files of versions up to 2 had no norm behind the last block. */
+/* Files of versions up to 2 had no norm after the last block. */
 static int wants_final_norm(int *wanted, struct decoder *d, struct error *e)
 {
     double version;
@@ -199,7 +200,7 @@ static int wants_final_norm(int *wanted, struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Options that change the model and are not done. */
+/* Options that change the model and are not supported. */
 static int refuse_options(struct decoder *d, struct error *e)
 {
     static const char *const absent[] = {"adaptive_softmax_cutoff", "decoder_layers_to_keep"};

@@ -60,7 +60,7 @@ static int read_falcon(struct decoder *d, struct error *e)
     if (config_bool_or(c, "new_decoder_architecture", 0, &grouped, e) || config_bool_or(c, "multi_query", 1, &single, e) ||
         config_bool_or(c, "parallel_attn", 1, &parallel, e) || config_bool_or(c, "bias", 0, &biased, e) ||
         config_bool_or(c, "alibi", 0, &alibi, e) || family_only(d, "apply_residual_connection_post_layernorm", 0, 0, e) ||
-        family_only(d, "output_attentions", 0, 0, e)) /* the library's code then leaves out the causal mask */
+        family_only(d, "output_attentions", 0, 0, e)) /* then the library's code omits the causal mask */
         return -1;
     const char *kv_heads = family_either(d, "num_kv_heads", "n_head_kv");
     keys.kv_heads = grouped ? kv_heads : NULL;
@@ -106,7 +106,7 @@ static int read_falcon(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-/* with ALiBi no one asks for rotary settings */
+/* with ALiBi no rotary settings are read */
 static const char *const harmless[] = {
     "max_position_embeddings", "partial_rotary_factor", "rope_parameters", "rope_scaling", "rope_theta", NULL};
 static const char *const nullable[] = {"ffn_hidden_size",       "n_head_kv", "num_kv_heads", "num_ln_in_parallel_attn",

@@ -1,16 +1,16 @@
-/* GPT-2 and its relatives: layer norms, an MLP that is mostly not gated, learned or rotary positions. They differ in names,
- * biases, fused projections and where the residual branches start. Defaults are the library's: huggingface/transformers,
- * models/FAMILY. */
+/* GPT-2 and its relatives: layer norms, an MLP that is usually not gated, learned or rotary
+ * positions. They differ in names, biases, fused projections and the start of the residual
+ * branches. Defaults are the library's: huggingface/transformers, models/FAMILY. */
 #include "model/layout.h"
 
 #include <math.h>
 #include <string.h>
 
-/* names of GPT-2's publishers, and of later ones */
+/* names used by GPT-2's publishers, and later ones */
 #define GPT2_FRAME \
     .prefix = "transformer.", .embedding = "wte", .layers = "h", .final_norm = "ln_f", .head = "lm_head", .attention_norm = "ln_1"
 #define GPT2_SIZES .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .inner = "n_inner", .inner_times = 4
-/* names of models that come from fairseq */
+/* names of models from fairseq */
 #define FAIRSEQ_NAMES \
     .embedding = "embed_tokens", .layers = "layers", .final_norm = "layer_norm", .attention_norm = "self_attn_layer_norm", \
     SPLIT, .output = "self_attn.out_proj", .mlp_norm = "final_layer_norm", .up = "fc1", .down = "fc2"
@@ -27,7 +27,7 @@ static int finish_gpt2(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Scores without a factor, and windows in the layers that attention_types, or what was made of it, calls local. */
+/* Scores without a factor, and windows in the layers that attention_types calls local. */
 static int name_layer(struct decoder *d, int l, const json_t *kind, long window, struct error *e)
 {
     const char *text = json_string_value(kind);
@@ -82,14 +82,14 @@ static int finish_gpt_bigcode(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The row of positions that a padding token's id names is zero, so that it may be none that a position has. */
+/* The row of positions at a padding token's id is zero, so no position may use it. */
 static int finish_xglm(struct decoder *d, struct error *e)
 {
     long padding;
     return config_int_or(d->config, "pad_token_id", 0, 1, 1, &padding, e);
 }
 
-/* An activation that is called gelu is its tanh form. */
+/* An activation called gelu is its tanh form. */
 static int finish_openai_gpt(struct decoder *d, struct error *e)
 {
     (void)e;
@@ -99,7 +99,7 @@ static int finish_openai_gpt(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The key of epsilon is the last norm's alone, and there is a table of so many positions. */
+/* The key of epsilon is only for the last norm, and there is a table of this many positions. */
 static int finish_ctrl(struct decoder *d, struct error *e)
 {
     long limit;
@@ -111,7 +111,7 @@ static int finish_ctrl(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The one bias of attention, in the last layer. */
+/* The only bias of attention, in the last layer. */
 static int finish_gpt_neox_japanese(struct decoder *d, struct error *e)
 {
     const char *prefix = family_prefix(d, "gpt_neox_japanese.", "embed_in.weight");
@@ -375,12 +375,12 @@ static const struct layout jais2 = {LAYER_NORM("layer_norm_eps"),
 static const char *const none[] = {NULL}, *const heads[] = {"num_key_value_heads", NULL};
 static const char *const of_gpt2[] = {"n_ctx",   "output_past", "predict_special_tokens", "reorder_and_upcast_attn",
                                       SUMMARIES, NULL};
-/* its class takes the rotary settings by other names and leaves these */
+/* its class reads the rotary settings under other names and ignores these */
 static const char *const of_gpt_neox[] = {"partial_rotary_factor", "rope_theta", NULL};
-/* rotary positions have no limit, and there are no others */
+/* rotary positions have no limit, and there are no other positions */
 static const char *const of_gptj[] = {"max_position_embeddings", "n_ctx",   "n_positions", "rotary",
                                       "scale_attn_weights",      SUMMARIES, NULL};
-/* of published files; its class has them by other names, or leaves them */
+/* in published files; its class uses other names, or ignores them */
 static const char *const of_starcoder2[] = {"activation_function",
                                             "attention_softmax_in_fp32",
                                             "embedding_dropout",

@@ -1,13 +1,14 @@
-/* Llama and its relatives: RMS norms, rotary positions, grouped heads, mostly a gated MLP. They differ in names, biases, norms,
- * windows, pairs of rotated dimensions and defaults, which are the library's: huggingface/transformers, models/FAMILY. */
+/* Llama and its relatives: RMS norms, rotary positions, grouped heads, usually a gated MLP. They
+ * differ in names, biases, norms, windows, pairs of rotated dimensions and defaults, which are the
+ * library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Scores divided by sqrt(query_pre_attn_scalar), and capped, as the logits are. A cap that the configuration does not name is the
- * released models'; null turns it off. */
+/* Scores divided by sqrt(query_pre_attn_scalar), and capped, like the logits. A cap missing from
+ * the configuration is the released models'; null disables it. */
 static int finish_gemma2(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -23,7 +24,7 @@ static int finish_gemma2(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* An activation that is called gelu is its tanh form: what the released configurations mean, and the library does. */
+/* An activation called gelu is its tanh form, as in the released configurations and the library. */
 static int finish_gemma(struct decoder *d, struct error *e)
 {
     for (int l = 0; l < d->layers; l++)
@@ -32,7 +33,7 @@ static int finish_gemma(struct decoder *d, struct error *e)
     return family_only(d, "use_bidirectional_attention", 0, 0, e);
 }
 
-/* The same without caps of scores, which its class takes and its code leaves. */
+/* The same without the score cap, which its code ignores. */
 static int finish_gemma3(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -48,7 +49,7 @@ static int finish_gemma3(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Queries, keys and values may be clamped before rotation, behind their norms where they have some. */
+/* Queries, keys and values may be clamped before rotation, after their norms if any. */
 int finish_olmo(struct decoder *d, struct error *e)
 {
     double clip;
@@ -92,8 +93,8 @@ struct multipliers {
     double embedding, attention, residual, logits; /* logits: a divisor */
 };
 
-/* Branches times r: with the residual stream in units of r the embedding is divided by r, epsilon by r^2, and nothing else is
- * left of it. */
+/* Branches times r: with the residual stream in units of r the embedding is divided by r, epsilon
+ * by r^2, and no other factor remains. */
 static int multiply(struct decoder *d, struct multipliers by, struct error *e)
 {
     double squared = by.residual * by.residual;
@@ -119,8 +120,8 @@ int finish_granite(struct decoder *d, struct error *e)
     return multiply(d, by, e);
 }
 
-/* As granite's multipliers, by other names: of embeddings, of branches over the root of the number of layers, and of the width
- * that logits are made for. */
+/* Like granite's multipliers, under other names: of embeddings, of branches over the root of the
+ * number of layers, and of the width for logits. */
 static int finish_minicpm(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -131,7 +132,7 @@ static int finish_minicpm(struct decoder *d, struct error *e)
     return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
 }
 
-/* As granite's, but for a factor of logits in place of a divisor. */
+/* Like granite's, but with a factor on logits instead of a divisor. */
 static int finish_hyperclovax(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -154,7 +155,7 @@ static int finish_nanochat(struct decoder *d, struct error *e)
     return config_real_or(d->config, "final_logit_softcapping", 0, 1e9, absent, &d->head_soft_cap, e);
 }
 
-/* Two options that its code does not do. */
+/* Two options that its code does not support. */
 static int finish_iquestcoder(struct decoder *d, struct error *e)
 {
     if (config_get(d->config, "clip_qkv"))
@@ -466,7 +467,8 @@ static const struct layout internlm2 = {LLAMA(1e-6),
                                         ACTIVATION("hidden_act", "silu"),
                                         BIASES(KEY_OR_YES("bias"), KEY_OR_YES("bias"), NO),
                                         .rope = {ROTARY_WHOLE}};
-/* As transformers has it since 5.24, which calls the keys of older files aliases, and writes names of either kind. */
+/* As in transformers since 5.24, which treats the keys of older files as aliases, and writes names
+ * of either kind. */
 static const struct alias of_older_exaone[] = {{"num_layers", "num_hidden_layers"},
                                                {"layer_norm_epsilon", "rms_norm_eps"},
                                                {"activation_function", "hidden_act"},
@@ -501,13 +503,13 @@ static const struct layout baichuan = {.norm = NORM_RMS,
                                        ACTIVATION("hidden_act", "silu"),
                                        .rope = {ROTARY_WHOLE}};
 
-/* What a configuration says of a question without meaning to. */
+/* A configuration's indirect answers to a question. */
 struct hint {
     int given, answer;
     const char *text;
 };
 
-/* The answer of the hints that are given; -1 where there are none, or they contradict each other. */
+/* The answer of the hints that are present; -1 if there are none, or they contradict each other. */
 static int follow(const struct hint **taken, const struct hint *hints, int count, const char *question, struct decoder *d,
                   struct error *e)
 {
@@ -521,9 +523,10 @@ static int follow(const struct hint **taken, const struct hint *hints, int count
     return *taken ? 0 : fail(e, "%s: nothing says %s", config_path(d->config), question);
 }
 
-/* A folder has the code of its model beside it, and config.json does not say what that code takes for itself: the smaller models
- * turn heads, and declare max_position_embeddings, the larger ones have ALiBi and declare model_max_length alone; those of the
- * second generation make logits by the head's rows of length 1. */
+/* A folder has the code of its model beside it, and config.json does not state that code's choices:
+ * the smaller models rotate heads, and declare max_position_embeddings, the larger ones have ALiBi
+ * and declare only model_max_length; those of the second generation make logits from the head's
+ * rows normalised to length 1. */
 static int read_baichuan(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -568,15 +571,15 @@ static int read_baichuan(struct decoder *d, struct error *e)
     return layout_read(d, &layout, e);
 }
 
-static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
-/* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
+static const char *const training[] = {"pretraining_tp", NULL}; /* only for matrix products in parts */
+/* of Gemma 1 and 2: each reads its activation from one of two names, and ignores the other */
 static const char *const other_name[] = {"hidden_activation", NULL};
 static const char *const other_activation[] = {"cache_implementation", "hidden_act", NULL};
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* a null fraction is the whole head, absence half of it */
+static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* null means a whole head, absence half */
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
-static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
+static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class ignores it */
 static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_gemma3[] = {"_sliding_window_pattern", "cache_implementation", "hidden_act", NULL};
 static const char *const of_size[] = {"partial_rotary_factor", NULL};

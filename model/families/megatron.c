@@ -1,7 +1,9 @@
-/* GPT-NeoX training checkpoints (Megatron, DeepSpeed), with the position encodings of the KERPLE fork.
+/* GPT-NeoX training checkpoints (Megatron, DeepSpeed), with the position encodings of the KERPLE
+ * fork.
  *
- * Sources: chijames/KERPLE, megatron/model and megatron/mpu/layers.py; EleutherAI/gpt-neox, megatron/model. The two differ in
- * their RMS norm (epsilon outside or inside the root) and in the names of the MLP, by which they are told apart. */
+ * Sources: chijames/KERPLE, megatron/model and megatron/mpu/layers.py; EleutherAI/gpt-neox,
+ * megatron/model. The two differ in their RMS norm (epsilon outside or inside the root), and are
+ * distinguished by the names of the MLP. */
 #include "model/family.h"
 
 #include <math.h>
@@ -11,19 +13,19 @@
 
 enum { BUCKETS = 32, PARAMETERS_MOST = BUCKETS };
 
-/* What the reader carries from place to place. */
+/* The state of the reader. */
 struct reader {
     struct decoder *d;
-    int newer; /* 1: gpt-neox of 2024 and later, whose MLP is linear1 and linear2 */
+    int newer; /* 1: gpt-neox of 2024 and later, with the MLP names linear1 and linear2 */
     enum norm_kind norm;
     double epsilon;
     const char *norm_scale, *norm_shift;
     const char *encoding; /* pos_emb */
     int by_layer; /* apply_query_key_layer_scaling: the bias of layer l counts max(1, l) times */
-    double *values, *before; /* [PARAMETERS_MOST, heads]: stored position parameters of this layer and of the one before */
+    double *values, *before; /* [PARAMETERS_MOST, heads]: position parameters of this layer, the last */
 };
 
-/* Options that change the model and are not done, and the values that are. */
+/* Options that change the model, and their supported values. */
 static int refuse_options(struct decoder *d, struct error *e)
 {
     static const char *const off[] = {"use_qk_layernorm", "use_mup", "onnx_safe", "te_mha", "te_fp8_mha", "te_layernorm_mlp"};
@@ -43,7 +45,8 @@ static int refuse_options(struct decoder *d, struct error *e)
                : 0;
 }
 
-/* attention_config: nested lists with the kind of each layer; the ones we do are different code for the same attention. */
+/* attention_config: nested lists with the kind of each layer; the supported ones are different code
+ * for the same attention. */
 static int check_attention(struct decoder *d, const json_t *value, struct error *e)
 {
     size_t i;
@@ -98,9 +101,9 @@ static int read_activation(enum activation *out, int *gated, struct decoder *d, 
     return 0;
 }
 
-/* values[count] take the numbers of a stored buffer where they differ from those that the formula gives by more than the rounding
- * of float: files in half precision keep their buffers so, and the code uses what it loads. 1 if taken, 0 if not, -1 on failure.
- */
+/* values[count] get the numbers of a stored buffer if they differ from the formula's by more than
+ * the rounding of float: files in half precision keep their buffers in it, and the code uses what
+ * it loads. 1 if taken, 0 if not, -1 on failure. */
 static int take_stored(double *values, struct decoder *d, size_t count, const char *name, struct error *e)
 {
     int differ = 0;
@@ -118,7 +121,7 @@ static int take_stored(double *values, struct decoder *d, size_t count, const ch
     return result ? -1 : differ;
 }
 
-/* Positions that are not on the scores: none of them, rows added to the embeddings, or rotary. */
+/* Positions other than on scores: none, rows added to the embeddings, or rotary. */
 static int read_positions(struct reader *r, struct error *e)
 {
     struct decoder *d = r->d;
@@ -166,8 +169,8 @@ static int read_positions(struct reader *r, struct error *e)
     return 0;
 }
 
-/* Reads row `at` of r->values, [heads], from a tensor of the layer, clamped to [low, high] as the forward pass does; ones where
- * the tensor may be absent and is. */
+/* Reads row `at` of r->values, [heads], from a tensor of the layer, clamped to [low, high] as in
+ * the forward pass; ones if an optional tensor is absent. */
 static int stored_row(struct reader *r, int index, const char *name, int optional, int at, double low, double high,
                       struct error *e)
 {
@@ -181,7 +184,8 @@ static int stored_row(struct reader *r, int index, const char *name, int optiona
     return 0;
 }
 
-/* A formula, times the layer's factor, whose parameters names[count] have the rows of r->values from `at` on. */
+/* A formula, times the layer's factor, with parameters names[count] from r->values from row
+ * `at`. */
 static const struct formula *stored_formula(struct reader *r, int l, const char *text, const char *const *names, int count,
                                             int at, struct error *e)
 {
@@ -271,7 +275,7 @@ static int read_alibi(struct reader *r, int l, int index, struct error *e)
     return d->blocks[l].score.bias ? 0 : -1;
 }
 
-/* What the encoding adds to the scores of layer l. */
+/* The encoding's addition to the scores of layer l. */
 static int read_bias(struct reader *r, int l, int index, struct error *e)
 {
     int result = 0;
@@ -349,7 +353,7 @@ static int read_layer(struct reader *r, int l, int gated, int tied_norms, struct
     if (tied_norms) {
         b->mlp_norm = b->attention_norm;
         const char *const parts[] = {"weight", "bias", "scale", "g"};
-        for (size_t i = 0; i < 4; i++) /* stored, and not used */
+        for (size_t i = 0; i < 4; i++) /* stored, but unused */
             family_ignore(d, "sequential.%d.post_attention_layernorm.%s", index, parts[i]);
     } else if (read_norm(&b->mlp_norm, r, index, "post_attention_layernorm", e)) {
         return -1;

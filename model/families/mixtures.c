@@ -1,11 +1,11 @@
-/* Relatives of Llama (llama_like.c) with experts in place of the MLP, in all layers or some. Defaults are the library's:
- * huggingface/transformers, models/FAMILY. */
+/* Relatives of Llama (llama_like.c) with experts instead of the MLP, in all layers or some.
+ * Defaults are the library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Layers of the next tokens stand behind the model's own in published files, and are not part of it. */
+/* Published files have layers for the next tokens after the model's own; these are skipped. */
 static int finish_glm4_moe(struct decoder *d, struct error *e)
 {
     long count;
@@ -21,7 +21,7 @@ static int finish_glm4_moe(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The library has windows in every other layer where use_sliding_window says so and layer_types does not. */
+/* Windows are in every other layer if use_sliding_window is set and layer_types absent. */
 static int finish_qwen2_moe(struct decoder *d, struct error *e)
 {
     int on;
@@ -33,7 +33,7 @@ static int finish_qwen2_moe(struct decoder *d, struct error *e)
                : 0;
 }
 
-/* Its experts are gated in one way, whatever hidden_act says. */
+/* Its experts have a fixed gating, whatever hidden_act says. */
 static int finish_gpt_oss(struct decoder *d, struct error *e)
 {
     static const struct {
@@ -53,7 +53,7 @@ static int finish_gpt_oss(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Layers of the next tokens by a name of their own, as above. */
+/* Layers for the next tokens under another name, as above. */
 static int finish_next_tokens(struct decoder *d, struct error *e)
 {
     (void)e;
@@ -65,7 +65,7 @@ static int finish_next_tokens(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Sums of the weights of the chosen are those of softmax, far above the least that they are divided by. */
+/* Sums of the chosen weights are from softmax, far above the smallest divisor. */
 static int finish_ernie4_5_moe(struct decoder *d, struct error *e)
 {
     double least;
@@ -74,7 +74,7 @@ static int finish_ernie4_5_moe(struct decoder *d, struct error *e)
                : finish_next_tokens(d, e);
 }
 
-/* Without layer_types the library has another rule than other families do. */
+/* Without layer_types the library's rule differs from other families'. */
 static int finish_flint(struct decoder *d, struct error *e)
 {
     return config_get(d->config, "layer_types")
@@ -83,7 +83,7 @@ static int finish_flint(struct decoder *d, struct error *e)
                       d->layers);
 }
 
-/* Its code makes angles for a part of a head, and turns whole ones. */
+/* Its code makes angles for a part of a head, and rotates whole heads. */
 static int finish_solar_open(struct decoder *d, struct error *e)
 {
     return d->rotary[0].other_fraction
@@ -91,7 +91,7 @@ static int finish_solar_open(struct decoder *d, struct error *e)
                : 0;
 }
 
-/* Its experts are gated in one way, and the shared one as hidden_act says. */
+/* Its experts have a fixed gating, and the shared one that of hidden_act. */
 static int finish_aria_text(struct decoder *d, struct error *e)
 {
     for (int l = 0; l < d->layers; l++)
@@ -102,8 +102,9 @@ static int finish_aria_text(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Weights of the chosen are divided by their sum, or not; the library has other norms of them too. The base of its positions
- * stands in attn_config, where published files and their code have it; the library looks for it elsewhere, and writes both. */
+/* Weights of the chosen are divided by their sum, or not; the library also has other norms of them.
+ * The base of its positions is in attn_config, where published files and their code have it; the
+ * library reads it elsewhere, and writes both. */
 static int finish_dbrx(struct decoder *d, struct error *e)
 {
     static const char weights[] = "ffn_config.moe_normalize_expert_weights";
@@ -545,7 +546,7 @@ static const char *const of_dots1[] = {"n_routed_experts",
                                        NULL};
 static const char *const listed_of_size[] = {"mlp_layer_types", "num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const of_aria_text[] = {"output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
-/* A part of the configuration is one of the library's own kind, with its keys for any model. */
+/* A part of the configuration has the library's general form, with keys for any model. */
 static const char *const of_dbrx[] = {"attn_config.add_cross_attention",
                                       "attn_config.bos_token_id",
                                       "attn_config.cross_attention_hidden_size",
@@ -586,7 +587,7 @@ static const char *const listed[] = {
     "mlp_layer_types", "sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* a null fraction is the whole head, absence half of it */
+static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* null means a whole head, absence half */
 static const char *const clip[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 
 const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers, .nullable = heads},

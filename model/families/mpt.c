@@ -1,12 +1,13 @@
 /* MPT: ALiBi, no biases anywhere, queries, keys and values clamped in some models, tied head.
- * Sources: huggingface/transformers, models/mpt; mosaicml/llm-foundry, which alone applies alibi_bias_max. */
+ * Sources: huggingface/transformers, models/mpt; mosaicml/llm-foundry, the only one to apply
+ * alibi_bias_max. */
 #include "model/family.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* An option with one or two values that we do; `also` may be "". */
+/* An option with one or two supported values; `also` may be "". */
 static int only_text(struct decoder *d, const char *key, const char *expected, const char *also, struct error *e)
 {
     const char *value;

@@ -1,10 +1,11 @@
-/* OPT: learned positions from row 2 on, separate projections with biases; the 350m model has narrower embeddings between two
- * projections, and its norms behind the sums. Source: huggingface/transformers, models/opt. */
+/* OPT: learned positions from row 2 on, separate projections with biases; the 350m model has
+ * narrower embeddings between two projections, and its norms after the sums. Source:
+ * huggingface/transformers, models/opt. */
 #include "model/family.h"
 
 #include <stdio.h>
 
-enum { FIRST_POSITION = 2 }; /* the rows before belong to padding */
+enum { FIRST_POSITION = 2 }; /* earlier rows belong to padding */
 
 static int norm(struct norm_view *out, const struct decoder *d, int affine, struct error *e, const char *prefix, int layer,
                 const char *name)

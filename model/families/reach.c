@@ -1,4 +1,4 @@
-/* Our own layout: doc/checkpoint.md is its specification. Unknown keys and tensors are refused. */
+/* Our own layout, specified in doc/checkpoint.md. Unknown keys and tensors are refused. */
 #include "model/family.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which linear maps and norms carry a bias. */
+/* Which linear maps and norms have a bias. */
 struct biases {
     int norm, qkv, output, mlp, head;
 };
@@ -45,7 +45,7 @@ static int read_biases(struct biases *out, struct config *c, struct error *e)
     return 0;
 }
 
-/* One value of a formula parameter: the number in the file, exactly as the double that stands for it. */
+/* One value of a formula parameter: the number in the file, exactly as its double. */
 static int number_of(double *out, const json_t *value)
 {
     if (!json_is_number(value))
@@ -192,7 +192,7 @@ static int read_windows(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* "alibi(delta=0) + window 32" and the like. */
+/* "alibi(delta=0) + window 32" and similar. */
 static void describe(struct decoder *d, const struct formula *bias, const struct formula *multiplier,
                      const struct formula *key_bias)
 {

@@ -1,4 +1,4 @@
-/* Parts of rows that the tables of Llama's relatives share (llama_like.c, mixtures.c). */
+/* Parts of rows shared by the tables of Llama's relatives (llama_like.c, mixtures.c). */
 #ifndef REACH_MODEL_FAMILIES_ROWS_H
 #define REACH_MODEL_FAMILIES_ROWS_H
 
@@ -11,13 +11,13 @@
 #define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
 #define FRAME_WITHOUT_NORM \
     .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
-/* Windows in all layers but every so-manieth, of that size by default. */
+/* Windows in all layers except every n-th, of that size by default. */
 #define BUT_EVERY(number, size) .windows = WINDOWS_BUT_EVERY, .window_absent = size, .pattern_absent = number
 #define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 
-/* Of olmo: queries, keys and values may be clamped before rotation, behind their norms where they have some. */
+/* Of olmo: queries, keys and values may be clamped before rotation, after their norms if any. */
 int finish_olmo(struct decoder *d, struct error *e) MUST_USE;
 /* Of granite: multipliers of embeddings, scores, branches and logits. */
 int finish_granite(struct decoder *d, struct error *e) MUST_USE;
