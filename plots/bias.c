@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define DEPTH_SHOWN 40.0 /* biases so far below the largest one of all are cut: e^-40 is 4e-18 */
+#define DEPTH_SHOWN 40.0 /* cuts biases this far below the largest of all: e^-40 is 4e-18 */
 
 struct bias_figure {
     const struct matrix_bias *biases;

@@ -11,7 +11,7 @@
 
 enum {
     HEAD = 33, /* the signature and the first chunk, IHDR */
-    PHYS = 21, /* length 9, name, dots a metre both ways, unit, checksum */
+    PHYS = 21, /* length 9, name, dots per metre both ways, unit, checksum */
     PICTURE_MOST = 1 << 28
 };
 

@@ -1,5 +1,5 @@
-/* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the
- * message. */
+/* The gnuplot process: started with an argument vector (no shell), ended when it takes too long,
+ * with its output kept for the message. */
 #include "plots/draw.h"
 
 #include "io/error.h"
@@ -24,8 +24,8 @@ extern char **environ;
 static const char *const known_formats[] = {"png", "svg", "pdf", "tikz"};
 enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0], SECONDS_MAX = 300 };
 
-/* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry
- * is cut, and so not known. */
+/* Copies the next entry of a comma-separated list to `entry`; returns the start of the rest, NULL
+ * at the end. An entry that is too long is cut, and so unknown. */
 static const char *next_format(const char *list, char entry[8])
 {
     size_t length = strcspn(list, ","), kept = length < 7 ? length : 7;
@@ -60,8 +60,8 @@ static time_t seconds(void)
     return t.tv_sec;
 }
 
-/* Keeps the first lines of what the child says on one line in `said`. Returns 0, or -1 when it has not ended after SECONDS_MAX.
- */
+/* Keeps the first lines of the child's output as one line in `said`. Returns 0, or -1 if it has not
+ * ended after SECONDS_MAX. */
 static int collect(int descriptor, char *said, size_t size)
 {
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
@@ -96,8 +96,8 @@ static int collect(int descriptor, char *said, size_t size)
     return in_time ? 0 : -1;
 }
 
-/* 1 for what tells gnuplot to do other things than its script says: another terminal to begin with, files to load, a log of fits.
- */
+/* 1 for variables that make gnuplot do more than its script says: another initial terminal, files
+ * to load, a log of fits. */
 static int is_influence(const char *variable)
 {
     static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=", "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
@@ -108,8 +108,8 @@ static int is_influence(const char *variable)
     return 0;
 }
 
-/* Of PATH the absolute entries other than FOLDER, as "PATH=A:B": nothing that lies in FOLDER is run, by gnuplot either. Caller
- * frees; NULL without memory. */
+/* The absolute entries of PATH other than FOLDER, as "PATH=A:B": nothing in FOLDER is run, not by
+ * gnuplot either. Caller frees; NULL: out of memory. */
 static char *make_path(const char *folder)
 {
     const char *at = getenv("PATH"), *colon;
@@ -137,7 +137,7 @@ static char *make_path(const char *folder)
     return made;
 }
 
-/* 1 if the file that PROGRAM leads to lies in FOLDER. */
+/* 1 if PROGRAM resolves to a file in FOLDER. */
 static int lies_in(const char *program, const char *folder)
 {
     char *file = realpath(program, NULL), *place = realpath(folder, NULL), *slash = file ? strrchr(file, '/') : NULL;
@@ -152,7 +152,7 @@ static int lies_in(const char *program, const char *folder)
     return inside;
 }
 
-/* The first gnuplot of `path`, which make_path has made. Caller frees; NULL: there is none. */
+/* The first gnuplot in `path`, made by make_path. Caller frees; NULL: none. */
 static char *find_gnuplot(const char *path, const char *folder)
 {
     const char *at = path + strlen("PATH="), *colon;
@@ -171,8 +171,8 @@ static char *find_gnuplot(const char *path, const char *folder)
     return NULL;
 }
 
-/* The environment without these, with that PATH, and with no terminal until the script sets one, so that no display is asked for.
- * Caller frees; NULL without memory. */
+/* The environment without these, with that PATH, and without a terminal until the script sets one,
+ * so that no display is used. Caller frees; NULL: out of memory. */
 static char **make_environment(char *path)
 {
     static char no_terminal[] = "GNUTERM=unknown";
@@ -192,7 +192,7 @@ static char **make_environment(char *path)
     return made;
 }
 
-/* posix_spawn, with no signal held back from the child: the threads of a program that computes take none (run/interrupt.h). */
+/* posix_spawn, without blocked signals: threads that compute block them (run/interrupt.h). */
 static int spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions, char *const *argv,
                  char *const *environment)
 {
@@ -221,12 +221,12 @@ static int no_gnuplot(const char *script, struct error *e)
     return FIGURE_NO_GNUPLOT;
 }
 
-/* The gnuplot that draws now, for figure_stop; 0: none, STARTING: its number is not known yet. */
+/* The running gnuplot, for figure_stop; 0: none, STARTING: its process id is not known yet. */
 enum { STARTING = -1 };
 static _Atomic pid_t drawing;
 static atomic_int stopped;
 
-/* Waits until the child has ended, which keeps its number. */
+/* Waits until the child has ended, without releasing its process id. */
 static void wait_ended(pid_t child)
 {
     siginfo_t ended;
@@ -241,14 +241,14 @@ void figure_stop(void)
     pid_t child;
 
     atomic_store(&stopped, 1);
-    while ((child = atomic_load(&drawing)) == STARTING) /* by another thread: this one takes no signals meanwhile */
+    while ((child = atomic_load(&drawing)) == STARTING) /* in another thread, which handles signals */
         nanosleep(&moment, NULL);
     if (child > 0 && kill(child, SIGKILL) == 0)
         waitpid(child, NULL, 0);
 }
 
-/* Waits for the child that draws. Until then its number is nobody else's, and figure_stop may end it: then the program is about
- * to end, and this does not return. */
+/* Waits for the drawing child. Until then its process id is in use, and figure_stop may end it:
+ * then the program is about to end, and this does not return. */
 static int wait_for(pid_t child, int *status)
 {
     wait_ended(child);
@@ -261,13 +261,13 @@ static int wait_for(pid_t child, int *status)
     return 0;
 }
 
-/* What the child has open, and by which names. */
+/* The child's open files, and their names. */
 enum { SCRIPT = 3, PICTURE = 4 };
 #define SCRIPT_NAME "/dev/fd/3"
 #define PICTURE_NAME "/dev/fd/4"
 
-/* Starts PROGRAM with nothing to read, SCRIPT and PICTURE open, and `said` for what it says; not where these lie, for gnuplot
- * runs what it finds there (a gnuplot-tikz.lua). 0 or a number of an error. */
+/* Starts PROGRAM without input, with SCRIPT and PICTURE open, and its output in `said`; in another
+ * folder, since gnuplot runs files that it finds (a gnuplot-tikz.lua). 0 or an error number. */
 static int start(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
                  char *const *environment, int said)
 {
@@ -293,7 +293,7 @@ static int start(pid_t *child, const char *program, const char *script, const ch
     return rc;
 }
 
-/* The same, so that figure_stop can end it from the first moment on. */
+/* The same, so that figure_stop can end it from the start. */
 static int start_watched(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
                          char *const *environment, int said)
 {
@@ -309,7 +309,7 @@ static int start_watched(pid_t *child, const char *program, const char *script, 
     return rc;
 }
 
-/* What gnuplot said, with the script by its own name; the caller frees. NULL when memory runs out. */
+/* gnuplot's output, with the script's own name; the caller frees. NULL: out of memory. */
 static char *name_script(const char *said, const char *script)
 {
     const char *at = strstr(said, SCRIPT_NAME);
@@ -320,7 +320,7 @@ static char *name_script(const char *said, const char *script)
     return asprintf(&told, "%.*s%s%s", (int)(at - said), said, script, at + strlen(SCRIPT_NAME)) < 0 ? NULL : told;
 }
 
-/* FOLDER/NAME; NULL when memory runs out. Caller frees. */
+/* FOLDER/NAME; NULL: out of memory. Caller frees. */
 static char *name_in(const char *folder, const char *name)
 {
     char *path;
@@ -328,7 +328,7 @@ static char *name_in(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-/* Why the gnuplot that ended so drew nothing of PATH. */
+/* Why this gnuplot drew nothing of PATH. */
 static int tell(const char *path, const char *script, const char *said, int status, int late, struct error *e)
 {
     char *told = name_script(said, script);
@@ -343,7 +343,7 @@ static int tell(const char *path, const char *script, const char *said, int stat
     return FIGURE_NOT_DRAWN;
 }
 
-/* Runs `gnuplot -d` on FOLDER/SCRIPT, without the files of its user's own, to write the file PICTURE. 0, or why there is none. */
+/* Runs `gnuplot -d` on FOLDER/SCRIPT to write the file PICTURE. 0, or why there is none. */
 static int run_gnuplot(const char *folder, const char *script, const char *format, const char *picture, struct error *e)
 {
     char assignments[64], said[400], *path = make_path(folder), *whole = name_in(folder, script),
@@ -381,7 +381,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
         fail(e, "gnuplot: lost: %s", strerror(errno));
         rc = FIGURE_NOT_DRAWN;
     } else if (late || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        /* what became of the start may be told by this status alone (POSIX, posix_spawn), as it is under emulators */
+        /* a failed start may show only in this status (POSIX, posix_spawn), as under emulators */
         rc = !late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0] ? no_gnuplot(script, e)
                                                                                   : tell(whole, script, said, status, late, e);
     }
@@ -389,7 +389,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
     return rc;
 }
 
-/* FOLDER/STEM.FORMAT; NULL when memory runs out. Caller frees. */
+/* FOLDER/STEM.FORMAT; NULL: out of memory. Caller frees. */
 static char *picture_name(const char *folder, const char *stem, const char *format)
 {
     char *name;
@@ -397,7 +397,7 @@ static char *picture_name(const char *folder, const char *stem, const char *form
     return asprintf(&name, "%s/%s.%s", folder, stem, format) < 0 ? NULL : name;
 }
 
-/* 1 if the picture's last bytes are those of its format: gnuplot says nothing when a disk is full. */
+/* 1 if the picture ends like its format: gnuplot does not report a full disk. */
 static int is_whole(const char *path, const char *format)
 {
     static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF", "gnuplot variables"}; /* of known_formats */
@@ -415,7 +415,8 @@ static int is_whole(const char *path, const char *format)
     return 0;
 }
 
-/* gnuplot opens its output by name, and would follow a link or wait for a pipe: it gets the name of a file that is made here. */
+/* gnuplot opens its output by name, and would follow a link or wait for a pipe: it gets the name of
+ * a file made here. */
 static char *make_output(const char *picture, struct error *e)
 {
     char *drawn = atomic_temporary_name(picture, e);

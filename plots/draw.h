@@ -4,15 +4,16 @@
 
 #include "io/error.h"
 
-/* What drawing returns beside 0 and -1: the script is written, and there are no pictures, for gnuplot is not there, or has
- * failed; the message says why. */
+/* Results of drawing other than 0 and -1: the script is written, but there are no pictures because
+ * gnuplot is missing, or has failed; the message says why. */
 enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
 
-/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT.
- * The first gnuplot in a folder that PATH names absolutely is run, other than in FOLDER. Same returns. */
+/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the
+ * pictures are FOLDER/STEM.FORMAT. Uses the first gnuplot in an absolute folder of PATH other than
+ * FOLDER. Returns as above. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
 
-/* Ends a gnuplot that is drawing, for a handler of a signal that ends the program. */
+/* Ends a running gnuplot, for a handler of a signal that ends the program. */
 void figure_stop(void);
 
 /* Removes FOLDER/STEM.{png,svg,pdf,tikz}. */

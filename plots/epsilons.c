@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MARKED = 40 /* points of a line that all have marks; of more, those that are apart */ };
-static const double APART = 1.2; /* a factor between their epsilons */
+enum { MARKED = 40 /* lines with at most this many points have all marked; others those far apart */ };
+static const double APART = 1.2; /* minimum ratio of their epsilons */
 
 struct epsilons_figure {
     const struct epsilon_line *lines;
@@ -19,7 +19,7 @@ static void widen(struct axis *a, double low, double high)
     a->high = fmax(a->high, high);
 }
 
-/* The ends of an axis around its values; at is a format of gnuplot's `set`. */
+/* The ends of an axis for its values; at is a format for gnuplot's `set`. */
 static void begin_axis(struct script *s, struct axis *a)
 {
     a->logarithmic = a->high >= 10 * a->low;

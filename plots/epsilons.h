@@ -10,7 +10,7 @@
 /* TRF(epsilon) of one encoding. */
 struct epsilon_point {
     double epsilon;
-    double lo, hi; /* equal where the field is exact */
+    double lo, hi; /* equal if the field is exact */
 };
 
 struct epsilon_line {
@@ -19,8 +19,8 @@ struct epsilon_line {
     size_t count;
 };
 
-/* TRF over epsilon, a line each with a band where the fields are intervals. An axis is logarithmic where it spans a factor of 10.
- * Returns as figure_draw. */
+/* TRF over epsilon, one line per encoding, with a band where the fields are intervals. An axis that
+ * spans a factor of 10 is logarithmic. Returns as figure_draw. */
 int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines, size_t count,
                     const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Theoretical and measured fields beside each other. */
+/* Theoretical and measured fields side by side. */
 #include "plots/trf.h"
 
 #include "plots/layout.h"
@@ -12,7 +12,7 @@ struct fields_figure {
     const char *subtitle;
 };
 
-/* One kind of field: what it is called, and where it is within a row, so that marks do not hide each other. */
+/* One kind of field: its name, and its place within a row, so that marks do not hide each other. */
 static const struct field_kind {
     const char *title;
     double shift;

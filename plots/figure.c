@@ -26,9 +26,9 @@ static int has_mark(const struct figure_curve *c)
     return c->erf > 0 && c->erf <= c->positions;
 }
 
-/* The points that can be seen: one is kept when, since the last one kept, c has moved by 1/2000 of its axis, 1 - c by 1/100 of
- * its own size, or the position by 1/1000 on either x axis; and the point before a jump, so that steps stay steps. `keep`
- * [positions]. */
+/* Selects the visible points: one is kept when, since the last kept one, c has moved by 1/2000 of
+ * its axis, 1 - c by 1/100 of its value, or the position by 1/1000 on either x axis; and the point
+ * before a jump, so that steps stay steps. `keep` [positions]. */
 static void choose_points(unsigned char *keep, const struct figure_curve *u)
 {
     size_t n = u->positions, last = 0;
@@ -73,7 +73,7 @@ static int write_data(struct script *s, const struct erf_figure *u, struct error
     return 0;
 }
 
-/* Labels above a panel: a label goes one line up where it would run into one that is there. */
+/* Labels above a panel: a label moves one line up if it would overlap another. */
 struct labels {
     double at[LABELS_MAX], half[LABELS_MAX]; /* 0..1 of the panel's width, of the labels on the lower line */
     int count;
@@ -100,14 +100,15 @@ static void write_vertical(struct script *s, const struct erf_figure *u, size_t 
             text, at, label_line(labels, at, half));
 }
 
-/* Where position x is in a panel from 1 to n. */
+/* The place of position x in a panel from 1 to n. */
 static double part_of(const struct erf_figure *u, size_t x, int logarithmic)
 {
     return logarithmic ? log((double)x) / log((double)u->n) : (double)(x - 1) / (double)(u->n - 1);
 }
 
-/* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also position L_tr, beyond which no
- * position was seen in training. `from_end`: x counts the most recent tokens. */
+/* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also
+ * position L_tr, beyond which training had no positions. `from_end`: x counts the most recent
+ * tokens. */
 static void write_train_lengths(struct script *s, const struct erf_figure *u, int from_end)
 {
     static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"", weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
@@ -133,7 +134,7 @@ static void write_train_lengths(struct script *s, const struct erf_figure *u, in
     }
 }
 
-/* Horizontal lines at the thresholds, the first (main) one stronger. */
+/* Horizontal lines at the thresholds, the first (main) one thicker. */
 static void write_thresholds(struct script *s, const struct erf_figure *u, int beyond)
 {
     for (size_t i = 0; i < u->threshold_count; i++) {
@@ -144,8 +145,9 @@ static void write_thresholds(struct script *s, const struct erf_figure *u, int b
     }
 }
 
-/* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the logarithmic panel. Curves of
- * other lengths are set at the right end: what counts is the distance from the target. */
+/* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the
+ * logarithmic panel. Curves of other lengths are aligned at the right end, since the distance from
+ * the target matters. */
 static void write_plot(struct script *s, const struct erf_figure *u, int beyond, int with_key)
 {
     const char *joint = "plot";
@@ -182,7 +184,7 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
             fprintf(f, "%s $mark%zu using (%zu-$1):2", joint, i + 1, u->n + 1);
         fprintf(f, " with points ls %zu notitle", i + 1);
     }
-    for (size_t i = 0; with_key && i < u->count; i++) { /* the key belongs to both panels: one entry a curve */
+    for (size_t i = 0; with_key && i < u->count; i++) { /* the key is for both panels: one entry per curve */
         const struct figure_curve *c = &u->curves[i];
 
         fprintf(f, "%s keyentry with %s ls %zu title t(label%zu)", joint, c->erf ? "linespoints" : "lines", i + 1, i + 1);

@@ -1,7 +1,7 @@
 /* Figures: a .gp script and its data, drawn by a gnuplot process.
  *
- * A script stands alone: the data are in it (as $name << EOD blocks), so that it can be redrawn or edited anywhere with `gnuplot
- * erf.gp`. */
+ * A script contains its data (as $name << EOD blocks), so that it can be redrawn or edited anywhere
+ * with `gnuplot erf.gp`. */
 #ifndef REACH_PLOTS_FIGURE_H
 #define REACH_PLOTS_FIGURE_H
 
@@ -18,13 +18,14 @@ struct figure_curve {
     int train_length; /* 0: unmarked */
     size_t erf; /* at the main threshold; marked on the curve when > 0 */
     int saturated;
-    double cone; /* inputs that windows let through; 0: all, or unknown. Not drawn here, but beside theoretical fields */
+    double cone; /* inputs reached through windows; 0: all. Drawn with theoretical fields */
 };
 
-/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band =
- * interval, thresholds and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic
- * axes, where short fields can be told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws
- * the pictures as `style` asks; those of an earlier drawing are removed. Returns 0, one of the two above, or -1. */
+/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one
+ * line per model, band = interval, thresholds and L_tr marked), and the share 1 - c beyond the most
+ * recent tokens, on logarithmic axes that separate short fields. thresholds[0] is the main one.
+ * Writes FOLDER/STEM.gp, removes earlier pictures, then draws those that `style` asks for. Returns
+ * 0, one of the two above, or -1. */
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
                size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -45,8 +45,8 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
         *last = *first + 1;
 }
 
-/* The points with their curves, or what is left of them. A fit alone has points and curve in two colours. `in_lines`: an entry of
- * the key has its curve on a line of its own. */
+/* The points with their curves, or the residuals. A single fit has points and curve in two colours.
+ * `in_lines`: a curve's entry in the key is on a separate line. */
 static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals, int with_key, int in_lines)
 {
     const char *joint = "plot", *x = logarithmic ? "($1+1)" : "1";
@@ -82,7 +82,7 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     int linear = figure_has_panel(s->style->panels, "linear"), logarithmic = figure_has_panel(s->style->panels, "log");
     int points = has_points(u), across = linear + logarithmic;
     const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve", "The same on a logarithmic axis", "", ""};
-    struct key key = {.count = points && u->count == 1}; /* of one fit the points, too */
+    struct key key = {.count = points && u->count == 1}; /* for a single fit also the points */
     double first, last;
     int in_lines;
     struct layout l = {.panels = (size_t)(points ? 2 * across : across),
@@ -97,7 +97,7 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
                        .key = &key};
 
     write_data(s, u, &key, &first, &last);
-    in_lines = key.widest > s->width - 110; /* then there is no room for both */
+    in_lines = key.widest > s->width - 110; /* otherwise there is no room for both */
     if (in_lines)
         key.count += u->count, key.widest = s->width - 110, key.characters = (size_t)(key.widest / 9);
     key.widest = fmax(key.widest, s->width / 2); /* one column */

@@ -1,4 +1,4 @@
-/* For how many targets a context is enough, one line a model. */
+/* For how many targets a context is enough, one line per model. */
 #include "plots/gain.h"
 
 #include "plots/layout.h"
@@ -30,7 +30,7 @@ static void write_data(struct script *s, const struct gain_figure *figure, struc
     }
 }
 
-/* Ticks at the contexts of the first line, and a vertical line for each L_tr in sight; labels take turns in height. */
+/* Ticks at the first line's contexts, and a vertical line per visible L_tr; labels alternate. */
 static void write_contexts(struct script *s, const struct gain_figure *figure, const struct axis *x)
 {
     const struct gain_line *l = &figure->lines[0];

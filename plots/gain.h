@@ -20,8 +20,9 @@ struct gain_line {
     int train_length; /* 0: unmarked */
 };
 
-/* The share of the targets for which a context is enough, over the context on a logarithmic axis, a line each, the models' L_tr
- * marked; `within` nats of the NLL at the longest context are enough. Returns as figure_draw (plots/draw.h) does. */
+/* The share of targets for which a context is enough, over the context on a logarithmic axis, one
+ * line per model, the models' L_tr marked; enough means within `within` nats of the NLL at the
+ * longest context. Returns as figure_draw (plots/draw.h). */
 int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count, double within,
                 const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Attention fields of heads: beside their theoretical ones, and as a map of layers and heads. */
+/* Attention fields of heads: with their theoretical ones, and as a map of layers and heads. */
 #include "plots/result.h"
 
 #include "plots/layout.h"
@@ -11,7 +11,7 @@
 struct heads_figure {
     const struct result *result;
     double low, high; /* fields of all heads, in tokens */
-    int layers; /* of the model that has the most */
+    int layers; /* of the model with the most */
     int is_map;
 };
 
@@ -21,7 +21,7 @@ static const struct attention_row *row_of(const struct result *r, const struct r
     return &m->attention.rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
 }
 
-/* As many panels beside each other as make the picture about as high as it is wide. */
+/* As many panels side by side as make the picture about square. */
 static struct layout lay_out(size_t count, double high)
 {
     size_t columns = count <= 3 ? count : (size_t)ceil(sqrt(1.6 * (double)count));
@@ -42,12 +42,12 @@ static struct layout lay_out(size_t count, double high)
 static int has_bars(const struct result *r, const struct result_model *m)
 {
     for (size_t h = 0; h < m->attention.layers * m->attention.heads; h++)
-        if (row_of(r, m, 0, h)->trf_length) /* heads of all layers lie one after the other */
+        if (row_of(r, m, 0, h)->trf_length) /* heads of all layers are consecutive */
             return 1;
     return 0;
 }
 
-/* Points x, attention ERF, layer: the layers of a head side by side. Bars: one a head and value. */
+/* Points x, attention ERF, layer: a head's layers side by side. Bars: one per head and value. */
 static void write_data(FILE *f, const struct result *r, const struct result_model *m, size_t number)
 {
     size_t layers = m->attention.layers, heads = m->attention.heads;
@@ -73,7 +73,7 @@ static void write_data(FILE *f, const struct result *r, const struct result_mode
     fputs("EOD\n", f);
 }
 
-/* Panel i; colours are those of layers. */
+/* Panel i; colours show layers. */
 static void write_points(struct script *s, const struct layout *l, const struct heads_figure *u, size_t i)
 {
     const struct result_model *m = &u->result->models[i];
@@ -181,7 +181,7 @@ static int draw(const char *folder, const char *stem, const struct result *r, in
 
         figure.layers = (int)a->layers > figure.layers ? (int)a->layers : figure.layers;
         for (size_t h = 0; h < a->layers * a->heads; h++) {
-            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers lie one after the other */
+            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers are consecutive */
             size_t fields[2] = {row->erf, is_map ? 0 : row->trf_length};
 
             for (int k = 0; k < 2; k++)

@@ -27,7 +27,7 @@ static void write_threshold(FILE *f, const struct ladder *u, size_t k)
     fputs("EOD\n", f);
 }
 
-/* A line from the first to the last threshold of each row; an arrow where the length was too short. */
+/* A line from the first to the last threshold of each row; an arrow if the length was too short. */
 static void write_rows(FILE *f, const struct ladder *u)
 {
     for (size_t i = 0; i < u->count; i++) {

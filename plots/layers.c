@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 enum { BINS = 240 }; /* of the heat map */
-#define DECADES_MAX 8 /* the colours end so far below the largest share */
+#define DECADES_MAX 8 /* the colours end this far below the largest share */
 #define BEYOND_FLOOR 1e-4
 
-/* Tokens k = L - m from `first` to `last` that bin i of n positions covers; at least one, so that near ones are as wide as they
- * look. */
+/* Tokens k = L - m from `first` to `last` covered by bin i of n positions; at least one, so that
+ * near ones are drawn at full width. */
 static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
 {
     double step = log((double)n + 1) / BINS;
@@ -24,7 +24,7 @@ static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
     *last = *last < *first ? *first : *last > n ? n : *last;
 }
 
-/* log10 of the mean share in each bin, a row a layer; NaN where no gradient arrives. Returns the range that was seen. */
+/* log10 of the mean share in each bin, a row per layer; NaN without gradient. Returns the range. */
 static void write_map(FILE *f, const struct result_model *m, size_t number, double *low, double *high)
 {
     size_t n = m->fields[0].positions;
@@ -52,7 +52,7 @@ static void write_map(FILE *f, const struct result_model *m, size_t number, doub
     fputs("EOD\n", f);
 }
 
-/* Points k, 1 - c of every layer as one block each, at distances that can be told apart. */
+/* Points k, 1 - c of every layer as one block each, at distinguishable distances. */
 static void write_curves(FILE *f, const struct result_model *m, size_t row, size_t number)
 {
     size_t n = m->fields[0].positions;
@@ -86,10 +86,10 @@ static int is_marked(const struct result_model *m)
     return m->train_length >= 1 && m->train_length < m->fields[0].positions;
 }
 
-/* What the figure draws. */
+/* The contents of the figure. */
 struct layers_figure {
     const struct result *result;
-    double low, high; /* of the maps' colours: one scale, so that models can be compared */
+    double low, high; /* of the maps' colours: one scale for all models, for comparison */
 };
 
 /* Ticks at rows 0, 1, ... of the map, with the numbers of their layers. */
@@ -103,7 +103,7 @@ static void write_rows(struct script *s, const struct layout *l, const struct re
     fputs(")\n", s->plot);
 }
 
-/* The heat map of model i. Its axis of tokens is a plain one of logarithms, for an image has cells of one width. */
+/* The heat map of model i, with an axis linear in log tokens, since image cells have one width. */
 static void write_map_panel(struct script *s, const struct layout *l, size_t panel, const struct layers_figure *u, size_t i)
 {
     const struct result_model *m = &u->result->models[i];

@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-    LINE = 25, /* units of a line of a heading or a title, which are a little larger than other text */
+    LINE = 25, /* units of a line of a heading or a title, slightly larger than other text */
     KEY_ROW = 28,
     KEY_SAMPLE = 64,
     KEY_GAP = 36, /* beside entries */
     LINES_MAX = 4,
-    EDGE = 14, /* kept free at the edges of a picture */
+    EDGE = 14, /* margin of a picture */
     LEAST = 60 /* of a panel, both ways */
 };
 #define LARGER 1.13 /* headings */
@@ -23,7 +23,8 @@ void key_add(struct key *k, const struct script *s, const char *label, const cha
     k->characters = characters > k->characters ? characters : k->characters;
 }
 
-/* Divides a text at blanks into lines of at most `width` units; begin[i] to begin[i + 1] is line i. Returns how many. */
+/* Splits a text at blanks into lines of at most `width` units, begin[i] to begin[i + 1]; how
+ * many. */
 static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
 {
     char line[512];
@@ -49,7 +50,7 @@ static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
     return count;
 }
 
-/* The variable NAMEnumber, with the lines of a heading in it. */
+/* Sets the variable NAMEnumber to the lines of a heading. */
 static void set_lines(struct script *s, const char *name, size_t number, const char *text, double width)
 {
     size_t begin[LINES_MAX + 1];
@@ -96,12 +97,12 @@ static double lay_key(const struct layout *l, const struct script *s)
     return KEY_ROW * (double)l->key->rows + EDGE;
 }
 
-/* Widths, and heights where none is given. */
+/* Widths, and heights if not given. */
 static int lay_panels(struct layout *l, const struct script *s, double head, double foot, struct error *e)
 {
     const struct figure_style *y = s->style;
     size_t rows;
-    /* of a panel: gnuplot gives a key no more rows than its panel has room for */
+    /* of a panel: gnuplot limits a key's rows to its panel's height */
     double least = fmax(l->keeps_height ? 0.5 * l->high : LEAST, is_below(l, s) ? KEY_ROW * (double)l->key->rows : 0);
     double scale = s->width / (y->width > 0 ? y->width : 260), over;
     int lines = 0;
@@ -167,7 +168,7 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     return 0;
 }
 
-/* Of the panel's upper left corner, from that of the picture. */
+/* Relative to the panel's upper left corner, from the picture's. */
 static double left_of(const struct layout *l, size_t i)
 {
     return l->left + (double)(i % l->columns) * (l->left + l->across + l->right);
@@ -186,7 +187,7 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
     if (i)
         fputs("unset label\n", s->plot);
     fputs("unset arrow\nunset object\nunset logscale\nunset key\nunset colorbox\nunset mxtics\nunset mytics\n", s->plot);
-    fputs("set xlabel offset 0,(format eq \"svg\" ? 0.5 : 0)\n", s->plot); /* which puts it half a line lower than others */
+    fputs("set xlabel offset 0,(format eq \"svg\" ? 0.5 : 0)\n", s->plot); /* which puts it half a line lower */
     fprintf(s->plot,
             "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\nset bmargin at screen %.5f\n",
             left / s->width, (left + l->across) / s->width, 1 - top / s->height, 1 - (top + l->down) / s->height);
@@ -234,7 +235,7 @@ void layout_train_length_over(struct script *s, double x, size_t length)
 void layout_key(const struct layout *l, struct script *s)
 {
     const char *place = s->style->legend;
-    /* gnuplot makes columns as wide as so many wide characters, and the text is narrower */
+    /* gnuplot makes columns as wide as this many wide characters, but the text is narrower */
     double width = l->key->widest + KEY_GAP;
 
     if (is_below(l, s))

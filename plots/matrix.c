@@ -1,4 +1,4 @@
-/* Heat maps. A bias matrix is Toeplitz: the script holds one value a distance, and gnuplot looks the cells up. */
+/* Heat maps. A bias matrix is Toeplitz: the script holds one value per distance for all cells. */
 #include "plots/matrix.h"
 
 #include "plots/layout.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum { CELLS_MAX = 256 };
-#define BIAS_DEPTH 12.0 /* the colours of biases end so far below the largest: e^-12 is 6e-6 */
+#define BIAS_DEPTH 12.0 /* the colours of biases end this far below the largest: e^-12 is 6e-6 */
 #define DECADES_MAX 5 /* and those of attention at 1e-5 */
 
 struct matrix_figure {
@@ -42,8 +42,9 @@ static void write_value(FILE *f, double value, size_t i)
         fputs("NaN", f);
 }
 
-/* Arrays of bias number i: BIAS, the mean over the pairs of tokens in a cell (NaN where most are masked), minus the largest bias;
- * WEIGHT, the mean of exp of it; TOTAL, the sum of exp of it over the keys of the row in a cell's middle. All by cell, from 1. */
+/* Arrays for bias number i: BIAS, the mean over the pairs of tokens in a cell (NaN if most are
+ * masked), minus the largest bias; WEIGHT, the mean of its exp; TOTAL, the sum of its exp over the
+ * keys of the row in the middle of a cell. All by cell, from 1. */
 static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct error *e)
 {
     const double *b = u->biases[i].bias, most = largest_of(b, u->length);
@@ -89,7 +90,7 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
     return 0;
 }
 
-/* The bias of number i, or the attention that it makes. */
+/* Bias number i, or the attention from it alone. */
 static void write_panel(struct script *s, const struct layout *l, size_t panel, const struct matrix_figure *u, size_t i,
                         int attention)
 {
@@ -128,7 +129,7 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel, 
     fputs(" with image notitle\n", f);
 }
 
-/* Functions that look the cells up: those of the future are left out; the arrays begin at 1. */
+/* Functions that look up the cells: future ones are omitted; the arrays begin at 1. */
 static void write_functions(FILE *f, const struct matrix_figure *u)
 {
     fputs("cell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n", f);
@@ -140,7 +141,7 @@ static void write_functions(FILE *f, const struct matrix_figure *u)
             u->length);
 }
 
-/* Pairs of panels of up to three biases, with their scales; of more a grid of one kind. */
+/* Pairs of panels for up to three biases, with their scales; for more a grid of one kind. */
 static int write_matrix(struct script *s, const void *figure, struct error *e)
 {
     const struct matrix_figure *u = figure;

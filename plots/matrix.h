@@ -13,26 +13,27 @@ struct matrix_bias {
     const double *bias; /* [length] */
 };
 
-/* A square for each bias, query position down, key position across, at most 256 x 256 cells whatever the length: the bias itself,
- * as far below its largest value as the scale goes, and beside it the attention that it makes alone (the softmax of each row),
- * [A] figures 1, 2 and 8, [B] figure 2. With more than three biases a grid of the biases alone ([B] appendix G). Returns as
+/* A square for each bias, query position down, key position across, at most 256 x 256 cells
+ * whatever the length: the bias itself, down to the end of the scale below its largest value, and
+ * the attention from the bias alone (the softmax of each row), [A] figures 1, 2 and 8, [B] figure
+ * 2. With more than three biases a grid of the biases alone ([B] appendix G). Returns as
  * figure_draw. */
 int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
                   const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
-/* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, a line each ([A] figures 9 and 10).
- * Returns as figure_draw. */
+/* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, one
+ * line per bias ([A] figures 9 and 10). Returns as figure_draw. */
 int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
                 const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
-/* 1 for the points that are drawn of many: all near ones, then every so many. */
+/* 1 for points to draw if there are many: all near ones, then a sample. */
 int matrix_is_drawn(size_t i, size_t count);
 
 /* Points and the least-squares curve through them. */
 struct fit_figure {
     const char *label;
     const char *curve; /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
-    const double *t, *y, *fitted; /* [points], t ascending; y NULL, in all fits or none: not known */
+    const double *t, *y, *fitted; /* [points], t ascending; y NULL, in all fits or none: unknown */
     size_t points;
 };
 /* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as figure_draw. */

@@ -1,4 +1,4 @@
-/* Perplexity over the context, one line a model. */
+/* Perplexity over the context, one line per model. */
 #include "plots/ppl.h"
 
 #include "plots/layout.h"
@@ -8,14 +8,14 @@
 
 enum { TICKS_MAX = 64 };
 
-/* Perplexities beyond are not drawn: they are out of any reader's interest, and of a double's range soon. */
+/* Larger perplexities are not drawn: they are of no interest, and soon beyond a double's range. */
 static const double most_nll = 200;
 
 struct ppl_figure {
     const struct ppl_line *lines;
     size_t count;
     const char *title, *axis;
-    int has_ratio; /* 1: a line knows its changes */
+    int has_ratio; /* 1: a line has changes */
 };
 
 /* Ranges of what is drawn. */
@@ -23,9 +23,9 @@ struct extent {
     double left, right; /* contexts and L_tr */
     double low, high; /* perplexities */
     double least, most; /* ratios with their intervals */
-    double tick[TICKS_MAX]; /* the contexts, ascending; too many are cut */
+    double tick[TICKS_MAX]; /* the contexts, ascending; truncated if too many */
     size_t ticks;
-    double gap; /* the least one between two of them, as the logarithm of their ratio */
+    double gap; /* the smallest gap between two of them, as the logarithm of their ratio */
 };
 
 static int is_drawn(const struct ppl_point *p)
@@ -70,7 +70,7 @@ static struct extent extent_of(const struct ppl_figure *f)
             if (!is_drawn(p))
                 continue;
             u.low = fmin(u.low, exp(p->nll)), u.high = fmax(u.high, exp(p->nll));
-            u.least = fmin(u.least, ratio_of(p, -1.96)), u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN does not count */
+            u.least = fmin(u.least, ratio_of(p, -1.96)), u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN is ignored */
         }
         if (l->train_length > 0)
             u.left = fmin(u.left, l->train_length), u.right = fmax(u.right, l->train_length);
@@ -82,7 +82,7 @@ static struct extent extent_of(const struct ppl_figure *f)
     return u;
 }
 
-/* Points: context, set aside so that lines do not hide each other; perplexity with its bar; ratio with its interval. */
+/* Points: context, offset to keep lines apart; perplexity with bar; ratio with interval. */
 static void write_data(struct script *s, const struct ppl_figure *figure, const struct extent *u, struct key *key)
 {
     double step = figure->count > 1 ? fmin(0.006 * log(u->right / u->left), 0.5 * u->gap / (double)figure->count) : 0;
@@ -112,7 +112,7 @@ static void write_data(struct script *s, const struct ppl_figure *figure, const 
     }
 }
 
-/* A vertical line for each L_tr, once; labels take turns in height. */
+/* A vertical line for each L_tr, once; labels alternate in height. */
 static void write_train_lengths(struct script *s, const struct ppl_figure *figure)
 {
     int drawn = 0;
@@ -127,7 +127,7 @@ static void write_train_lengths(struct script *s, const struct ppl_figure *figur
     }
 }
 
-/* A range with room around it; logarithmic where it spans more than a factor of 4. */
+/* A range with a margin; logarithmic if it spans more than a factor of 4. */
 static void write_range(struct script *s, const struct layout *l, double low, double high)
 {
     int steep = high / low > 4;
@@ -140,7 +140,7 @@ static void write_range(struct script *s, const struct layout *l, double low, do
     ticks_round(s, &y, 0);
 }
 
-/* Thin bars first, then lines: columns `at` and the two behind it. */
+/* Thin bars first, then lines: columns `at` and the next two. */
 static void write_lines(FILE *f, const struct ppl_figure *figure, int at, int with_key)
 {
     const char *joint = "plot";

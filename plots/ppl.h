@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 struct ppl_point {
-    double context; /* inputs, or keys that every layer attends to: what the horizontal axis counts */
+    double context; /* inputs, or keys that every layer attends to: the horizontal axis */
     double nll, std_error; /* nats; std_error NaN: unknown, drawn without a bar */
-    double change, change_error; /* nll minus that at the line's reference, paired over the same targets; NaN: not known */
+    double change, change_error; /* nll minus that at the reference, paired; NaN: unknown */
 };
 
 /* One model. */
@@ -19,17 +19,18 @@ struct ppl_line {
     const struct ppl_point *points; /* [count], contexts ascending */
     size_t count;
     int train_length; /* 0: unmarked */
-    double reference; /* the context that changes are from; 0: none are known */
+    double reference; /* the reference context of changes; 0: no changes */
 };
 
-/* The context of a line that its changes are from: L_tr or the longest one below it, the shortest where none is; 0: no points. */
+/* Reference context of a line's changes: L_tr or the next below, else the shortest; 0: no
+ * points. */
 double ppl_reference(const struct ppl_line *l);
 
-/* exp(NLL) over the context, on a logarithmic axis with the name `axis`; bars of 1.96 standard errors, the models' L_tr marked.
- * Where any line knows
- * its changes, a panel of exp(change), the perplexity over that at the reference, with intervals of pairs. Points are set a
- * little beside each other. The perplexity's axis is logarithmic where its values span more than a factor of 4, as when a model
- * fails beyond its L_tr. Returns as figure_draw (plots/figure.h) does. */
+/* exp(NLL) over the context, on a logarithmic axis named `axis`; bars of 1.96 standard errors, the
+ * models' L_tr marked. If any line has changes, a panel of exp(change), the perplexity relative to
+ * the reference, with paired intervals. Points are slightly offset from each other. The
+ * perplexity's axis is logarithmic if its values span more than a factor of 4, as when a model
+ * fails beyond its L_tr. Returns as figure_draw (plots/figure.h). */
 int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
                const char *axis, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* The lines above a script; both texts are the caller's to free, NULL when memory runs out. */
+/* The comment lines of a script; the caller frees both texts, NULL: out of memory. */
 static void make_comments(char *out[2], const struct result *r)
 {
     if (asprintf(&out[0], "reach %s", r->version) < 0)

@@ -1,5 +1,5 @@
-/* The figures of a result of `reach erf`: FOLDER/STEM.gp, and its pictures as `style` asks. All return as figure_draw
- * (plots/figure.h) does. */
+/* The figures of a result of `reach erf`: FOLDER/STEM.gp, and the pictures that `style` asks for.
+ * All return as figure_draw (plots/figure.h). */
 #ifndef REACH_PLOTS_RESULT_H
 #define REACH_PLOTS_RESULT_H
 
@@ -10,20 +10,22 @@
 int figure_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                   struct error *e) MUST_USE;
 
-/* The field growing layer by layer, a pair of panels a model: a heat map of s over layer and distance, and 1 - c over the most
- * recent tokens; the main ERF marked in both. */
+/* The field by layer, two panels per model: a heat map of s over layer and distance, and 1 - c over
+ * the most recent tokens; the main ERF is marked in both. */
 int figure_layers(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                   struct error *e) MUST_USE;
 
-/* The main ERF over the position of the target, beside the line on which all tokens are needed; saturated points are hollow. */
+/* The main ERF over the target's position, and the line of full use; saturated points are
+ * hollow. */
 int figure_targets(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                    struct error *e) MUST_USE;
 
-/* The attention ERF of every head, a panel a model: by head, coloured by layer, with the heads' TRF as bars. */
+/* The attention ERF of every head, one panel per model: by head, coloured by layer, with the heads'
+ * TRF as bars. */
 int figure_attention(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                      struct error *e) MUST_USE;
 
-/* The attention ERF of every head as a heat map of layers and heads, a panel a model. */
+/* The attention ERF of every head as a heat map of layers and heads, one panel per model. */
 int figure_heads(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                  struct error *e) MUST_USE;
 

@@ -1,4 +1,4 @@
-/* A script: what can be edited first, then the data, then what draws them. */
+/* A script: the editable settings first, then the data, then the plots. */
 #include "plots/script.h"
 
 #include "io/system/atomic.h"
@@ -17,8 +17,8 @@ static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
 enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
 
-/* plasma of matplotlib (CC0) without its light end: as far as its contrast on white is at least 3:1. Heat maps, which are no thin
- * lines, have all of viridis, of matplotlib as well. */
+/* plasma of matplotlib (CC0) without its light end, as far as its contrast on white is at least
+ * 3:1. Heat maps, which are not thin lines, use all of viridis, also from matplotlib. */
 static const unsigned char in_order[][3] = {{0x0D, 0x08, 0x87}, {0x46, 0x03, 0x9F}, {0x72, 0x01, 0xA8}, {0x9C, 0x17, 0x9E},
                                             {0xBD, 0x37, 0x86}, {0xD8, 0x57, 0x6B}, {0xE5, 0x6B, 0x5D}};
 enum { IN_ORDER = sizeof in_order / sizeof *in_order };
@@ -33,7 +33,7 @@ void script_lines(struct script *s, size_t count)
         for (int k = 0; k < 3; k++)
             rgb[k] = (int)(low[k] + (at - floor(at)) * (high[k] - low[k]) + 0.5);
         fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark ", i + 1,
-                points[(i + i / POINTS) % POINTS]); /* beyond the eighth another one for the same colour */
+                points[(i + i / POINTS) % POINTS]); /* after eight, another one per colour */
         if (s->style->sequential)
             fprintf(s->settings, "dt solid lc rgb \"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
         else
@@ -75,7 +75,7 @@ static void write_comment(FILE *f, const char *text)
     fputs(" \n", f);
 }
 
-/* Sizes, as variables. A picture by itself is 260 mm wide, 1600 pixels of png. */
+/* Sizes, as variables. A single picture is 260 mm wide, 1600 pixels for png. */
 static void write_sizes(FILE *f, const struct script *s)
 {
     const struct figure_style *y = s->style;
@@ -87,7 +87,8 @@ static void write_sizes(FILE *f, const struct script *s)
             s->stem, s->stem, s->stem);
     fputs("if (!exists(\"format\")) format = \"png\"\n", f);
     fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", s->stem);
-    /* of "]]>" and "&#x", which gnuplot writes as they are: the one may not be in XML, the other is another character there */
+    /* of "]]>" and "&#x", which gnuplot writes unchanged: the first is not allowed in XML, the
+     * second means another character there */
     fputs("gt = format eq \"svg\" ? \"&#x3e;\" : \">\"\namp = format eq \"svg\" ? \"&#x26;\" : \"&\"\n", f);
     fprintf(f, "width_mm = %.6g\nheight_mm = %.6g\ndpi = %.6g # of png\n", width, y->height > 0 ? y->height : unit * s->height,
             y->dpi > 0 ? y->dpi : 1600 / 260.0 * 25.4);
@@ -100,10 +101,10 @@ static void write_sizes(FILE *f, const struct script *s)
           f);
 }
 
-/* The terminal, and what makes texts safe in it: in TeX its special characters are written as commands. Sizes may be whole
- * numbers, as may be what is edited, and gnuplot divides two of these without a remainder: divisors are not. Of pdf it takes
- * whole points and leaves the rest: half of one, 0.176 mm, makes that the nearest. A svg fills the window it is shown in, unless
- * a size was asked for. */
+/* The terminal, and what makes texts safe for it: TeX's special characters become commands. Sizes
+ * may be whole numbers, also after editing, and gnuplot's division of two of these drops the
+ * remainder: so divisors are not. For pdf gnuplot truncates to whole points: adding half of one,
+ * 0.176 mm, rounds to the nearest. An svg fills its window, unless a size was requested. */
 static void write_terminal(FILE *f, const struct figure_style *y)
 {
     fputs("\n# ---- drawing\nset encoding utf8\n", f);
@@ -156,7 +157,7 @@ static int open_parts(struct parts *p, struct error *e)
     return rc == 0 ? 0 : fail(e, "out of memory for a figure");
 }
 
-/* Closes what is open. */
+/* Closes everything open. */
 static int close_parts(struct parts *p, struct error *e)
 {
     int rc = 0;
@@ -189,7 +190,7 @@ static int write_parts(FILE *f, struct script *s, struct parts *p, int (*write)(
     return 0;
 }
 
-/* Of a size that was asked for. */
+/* For a requested size. */
 static int say_density(const char *folder, const char *stem, double dpi, struct error *e)
 {
     char *picture;
@@ -213,7 +214,7 @@ int script_make(const char *folder, const char *stem, const char *const *comment
 
     if (figure_check_formats(style->formats, e) != 0 || figure_check_style(stem, style, e) != 0)
         goto end;
-    if (style->width > 0) /* of paper: text of 8 points where nothing else is said */
+    if (style->width > 0) /* on paper: text of 8 points by default */
         s.width = style->width / 25.4 * 72 / ((style->font_size > 0 ? style->font_size : 8) / TEXT);
     else if (style->font_size > 0)
         s.width = 260 / 25.4 * 72 / (style->font_size / TEXT);
@@ -227,7 +228,7 @@ int script_make(const char *folder, const char *stem, const char *const *comment
         goto end;
     for (size_t i = 0; comments && comments[i]; i++)
         write_comment(file.stream, comments[i]);
-    /* pictures of other data never lie beside the new script */
+    /* pictures of other data are never left beside the new script */
     if (write_parts(file.stream, &s, &parts, write, figure, e) != 0 || atomic_stage(&file, e) != 0 ||
         figure_remove(folder, stem, e) != 0 || atomic_place(&file, e) != 0)
         goto end;

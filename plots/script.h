@@ -1,4 +1,4 @@
-/* What the gnuplot scripts of all figures share: their parts, colours, and texts made safe. */
+/* Shared by the gnuplot scripts of all figures: their parts, colours, and safe texts. */
 #ifndef REACH_PLOTS_SCRIPT_H
 #define REACH_PLOTS_SCRIPT_H
 
@@ -10,53 +10,56 @@
 
 enum { SCRIPT_LABEL_CHARACTERS = 48 };
 
-/* Lengths in figures are in units: the text is TEXT of them high. A picture by itself is WIDTH wide. */
+/* Lengths in figures are in units: text is TEXT units high. A single picture is WIDTH wide. */
 enum { TEXT = 18, WIDTH = 1600 };
 
-/* The parts of a script, in their order. In strings of `plot`, m("...") is a formula, minus a minus sign, and texts of users
- * stand by the names of variables of `settings`. */
+/* The parts of a script, in order. In strings of `plot`, m("...") is a formula, minus a minus sign,
+ * and user texts are variables of `settings`. */
 struct script {
     FILE *settings, *data, *plot;
     const struct figure_style *style;
     const char *stem;
-    double width, height; /* units; height is the layout's */
-    size_t limit; /* characters of a label, so that it fits into the key */
+    double width, height; /* units; height is set by the layout */
+    size_t limit; /* characters of a label in the key */
 };
 
 /* ---- texts ---- */
 
-/* TEXT for a '...' string of gnuplot: quotes by concatenation with the operator `.`, control characters blanked, what is no UTF-8
- * replaced by U+FFFD, cut after `limit` characters (not bytes) with an ellipsis. Single quotes keep backslashes, backquotes and
- * `@` as they are. Returns the characters written. */
+/* TEXT for a '...' string of gnuplot: quotes by concatenation with the operator `.`, control
+ * characters blanked, invalid UTF-8 replaced by U+FFFD, cut after `limit` characters (not bytes)
+ * with an ellipsis. Single quotes keep backslashes, backquotes and `@` as they are. Returns the
+ * characters written. */
 size_t script_quoted(FILE *f, const char *text, size_t limit);
-/* Sets the variable NAMEnumber to TEXT, cut like a label; script_text_long: 200 characters of it. In a plot it stands as
- * t(NAMEnumber), which is safe in every format, or tick(NAMEnumber), for labels of ticks, which are formats. */
+/* Sets the variable NAMEnumber to TEXT, cut like a label; script_text_long: to 200 characters. A
+ * plot uses it as t(NAMEnumber), which is safe in every format, or tick(NAMEnumber), for tick
+ * labels, which are formats. */
 void script_text(struct script *s, const char *name, size_t number, const char *text);
 void script_text_long(struct script *s, const char *name, size_t number, const char *text);
-/* Characters (not bytes) of a label as it is cut, and the units that they take in the standard font. */
+/* Characters (not bytes) of a cut label, and their width in units in the standard font. */
 size_t script_characters(const struct script *s, const char *label);
 double script_width(const struct script *s, const char *label);
-/* The same of all of a text. */
+/* The same for a whole text. */
 double text_width(const char *text);
 
 /* ---- colours ---- */
 
-/* Line styles 1 to `count`, for `ls`: of those in the palette's order the first 24 differ, also in black and white. */
+/* Line styles 1 to `count`, for `ls`: the first 24 differ in palette order, also in black and
+ * white. */
 void script_lines(struct script *s, size_t count);
-/* For `set palette @map_palette` of heat maps, dark to light and even in lightness; @line_palette of lines and points on white.
- */
+/* For `set palette @map_palette` of heat maps, dark to light with uniform lightness steps;
+ * @line_palette for lines and points on white. */
 void script_palettes(struct script *s);
 
 /* ---- a script ---- */
 
-/* The axes' frame and grid, as all figures have them; multiplot of several panels. */
+/* The frame and grid of the axes in all figures; multiplot of several panels. */
 void script_frame(struct script *s, int grid);
 
-/* Ticks of a vertical axis of rows: label1 at the top, at `count`, and so on down to 1. */
+/* Ticks of a vertical axis of rows: label1 at the top, at `count`, down to 1. */
 void script_row_ticks(struct script *s, size_t count);
 
-/* Writes FOLDER/STEM.gp: the comment lines, then what `write` writes (0, or -1 with *e); then draws the pictures. Returns as
- * figure_draw does. */
+/* Writes FOLDER/STEM.gp: the comment lines, then the output of `write` (0, or -1 with *e); then
+ * draws the pictures. Returns as figure_draw. */
 int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
                 int (*write)(struct script *s, const void *figure, struct error *e), const void *figure,
                 struct error *e) MUST_USE;

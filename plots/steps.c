@@ -13,7 +13,7 @@ struct steps_figure {
     size_t count;
     const double *thresholds;
     size_t threshold_count;
-    size_t recent[SHARES_MAX], recent_count; /* tokens whose share is drawn */
+    size_t recent[SHARES_MAX], recent_count; /* tokens with a drawn share */
 };
 
 /* Step, ERF at every threshold, interval of the first; step, c of the most recent tokens. Returns the largest field. */
@@ -66,7 +66,7 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     ticks_round(s, &x, 0);
 }
 
-/* Entries of the key for lines that are in the other panel. */
+/* Entries of the key for lines in the other panel. */
 static void write_entries(FILE *f, const struct steps_figure *u, int fields, int shares)
 {
     for (size_t k = 0; fields && k < u->threshold_count; k++)

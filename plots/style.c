@@ -8,7 +8,7 @@ const char *const legend_places[] = {"below", "top-left", "top-right", "bottom-l
 
 enum { LEGEND = 1, X_LOG = 2, COLOURS = 4, PANELS_MAX = 3 };
 
-/* What a figure can take beside size, font and title. */
+/* Options of a figure in addition to size, font and title. */
 static const struct figure_kind {
     const char *stem;
     unsigned takes;

@@ -1,4 +1,4 @@
-/* How a figure is drawn, whatever it shows; and which of that each figure can take. */
+/* The style of a figure, and which parts of it each figure can take. */
 #ifndef REACH_PLOTS_STYLE_H
 #define REACH_PLOTS_STYLE_H
 
@@ -6,22 +6,22 @@
 
 #include <stddef.h>
 
-/* Zero and NULL: as the figure is by itself. */
+/* Zero and NULL: the figure's defaults. */
 struct figure_style {
     const char *formats; /* comma-separated; see figure_check_formats */
     double width, height; /* mm */
     double dpi; /* of png */
     const char *font;
     double font_size; /* points */
-    const char *title; /* over the picture; "": none, nor headings over the panels */
-    const char *panels; /* names with commas: those that are drawn */
+    const char *title; /* over the picture; "": no title, and no headings over the panels */
+    const char *panels; /* names with commas: those to draw */
     const char *legend; /* one of legend_places */
     int logarithmic_x, sequential; /* sequential: colours in order, dark to light */
 };
 
 extern const char *const legend_places[]; /* ended by NULL; the first is the default */
 
-/* Refuses what the figure STEM cannot take, with what it can. */
+/* Refuses what the figure STEM cannot take, naming what it can. */
 int figure_check_style(const char *stem, const struct figure_style *s, struct error *e) MUST_USE;
 /* 1 if `panels` (NULL: all) holds NAME. */
 int figure_has_panel(const char *panels, const char *name);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Positions, and fields with their intervals, that are seen. */
+/* Ranges of positions, and of fields with their intervals. */
 struct extent {
     double left, right, low, high;
 };
@@ -62,7 +62,7 @@ static void write_train_lengths(struct script *s, const struct result *r, const 
     }
 }
 
-/* Bars, then lines with their key, then hollow points of what is saturated. */
+/* Bars, then lines with their key, then hollow points for saturated ones. */
 static void write_lines(FILE *f, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* Texts of users in scripts: safe, and how wide they are. */
+/* User texts in scripts: made safe, and measured. */
 #include "plots/script.h"
 
 #include "io/glyph.h"
@@ -7,7 +7,7 @@
 
 enum { LONG_CHARACTERS = 200 };
 
-/* In place of a character that is none, or has no picture: some of these are in no SVG, others turn the text around them. */
+/* Replaces invalid or unprintable characters, which SVG forbids or which reverse text. */
 #define NO_PICTURE "\xef\xbf\xbd"
 
 size_t script_quoted(FILE *f, const char *text, size_t limit)
@@ -22,7 +22,7 @@ size_t script_quoted(FILE *f, const char *text, size_t limit)
             fputs("\xe2\x80\xa6", f);
             break;
         }
-        if (*p == '\'') /* of two of them, and of one at the beginning, gnuplot 5.4 does not read the doubled form */
+        if (*p == '\'') /* gnuplot 5.4 does not read the doubled form of two of them, or of one at the start */
             fputs("'.\"'\".'", f);
         else if (*p == '>' && p - text >= 2 && p[-1] == ']' && p[-2] == ']')
             fputs("'.gt.'", f);
@@ -92,5 +92,5 @@ double text_width(const char *text)
 
 double script_width(const struct script *s, const char *label)
 {
-    return width_of(label, s->limit) + (script_characters(s, label) > s->limit ? TEXT : 0); /* and the ellipsis */
+    return width_of(label, s->limit) + (script_characters(s, label) > s->limit ? TEXT : 0); /* plus ellipsis */
 }

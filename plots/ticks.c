@@ -9,7 +9,7 @@ enum { TICKS_MAX = 96, APART = 6, LINE_HEIGHT = 22, FEW = 3 };
 
 struct ticks {
     const struct axis *axis;
-    double value[TICKS_MAX], at[TICKS_MAX], half[TICKS_MAX]; /* ascending; places and half widths in units */
+    double value[TICKS_MAX], at[TICKS_MAX], half[TICKS_MAX]; /* ascending; places, half widths in units */
     int count;
 };
 
@@ -28,7 +28,7 @@ static int label_of(char *text, size_t size, double value)
     return snprintf(text, size, "%.10g", value);
 }
 
-/* 1 for a label of label_of that is a power. */
+/* 1 for a label from label_of that is a power. */
 static int is_power(const char *text)
 {
     return strncmp(text, "10^", 3) == 0;
@@ -41,12 +41,12 @@ static double half_width(const struct axis *a, double value)
     if (a->name != 'x')
         return LINE_HEIGHT / 2.0;
     label_of(text, sizeof text, value);
-    if (is_power(text)) /* braces are not seen, and the power is smaller */
+    if (is_power(text)) /* braces are invisible, and the power is smaller */
         return (text_width("10") + 0.8 * text_width(text + 4) + APART) / 2;
     return (text_width(text) + APART) / 2;
 }
 
-/* 1 if a label at the value keeps clear of the others. */
+/* 1 if a label at the value does not overlap the others. */
 static int has_room(const struct ticks *t, double value)
 {
     double at = place_of(t->axis, value), half = half_width(t->axis, value);
@@ -70,7 +70,7 @@ static void add(struct ticks *t, double value)
     t->count++;
 }
 
-/* 1 if labels at the powers of ten times each of the leading digits keep clear of each other. */
+/* 1 if labels at the powers of ten times each of the leading digits do not overlap. */
 static int all_have_room(const struct axis *a, const double *leading, int count, double every)
 {
     double before = 0;
@@ -101,7 +101,7 @@ static void add_logarithmic(struct ticks *t)
     while (set == 2 && every < 1e30 && !all_have_room(a, leading[2], 1, every))
         every *= 10;
     if (set == 0 && a->high / a->low > 30)
-        set = 1; /* room alone is no reason for so many */
+        set = 1; /* enough, even with more room */
     for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= every)
         for (int i = 0; i < counts[set]; i++)
             add(t, power * leading[set][i]);
@@ -117,10 +117,10 @@ static void add_linear(struct ticks *t)
     step = pow(10, floor(log10(range / most)));
     while (range / step > most)
         step *= range / (2 * step) <= most ? 2 : range / (5 * step) <= most ? 5 : 10;
-    while (floor(a->high / step) <= ceil(a->low / step)) /* one multiple alone says no scale */
+    while (floor(a->high / step) <= ceil(a->low / step)) /* a single multiple shows no scale */
         step *= step / pow(10, floor(log10(step) + 1e-9)) > 4 ? 0.4 : 0.5;
     for (double k = ceil(a->low / step - 1e-9); k * step <= a->high * (1 + 1e-9); k++)
-        add(t, k * step + 0.0); /* no minus zero */
+        add(t, k * step + 0.0); /* avoids minus zero */
 }
 
 static void write_ticks(struct script *s, const struct ticks *t)
@@ -136,7 +136,7 @@ static void write_ticks(struct script *s, const struct ticks *t)
     fputs(")\n", s->plot);
 }
 
-/* 1 if there are numbers between the ends that can be told apart: of other axes no steps would lead from end to end. */
+/* 1 if there are distinguishable numbers between the ends, for steps from end to end. */
 static int has_numbers(const struct axis *a)
 {
     return isfinite(a->high - a->low) && a->high - a->low > fmax(1e-12 * fmax(fabs(a->low), fabs(a->high)), 1e-300) &&

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What a label on the line of epsilon takes, and half a mark, as shares of the axis. */
+/* Widths of a label on the line of epsilon and of half a mark, as shares of the axis. */
 static const double LABEL_ROOM = 0.2, MARK_ROOM = 0.015;
 
 struct trf_figure {
@@ -15,7 +15,8 @@ struct trf_figure {
     double epsilon;
 };
 
-/* The first point from k on that no line goes to, as the weights beside it are 0; c->points: there is none. */
+/* The first point from k on that no line reaches, since weights beside it are 0; c->points:
+ * none. */
 static size_t first_alone(const struct trf_curve *c, size_t k)
 {
     while (k < c->points &&
@@ -24,7 +25,7 @@ static size_t first_alone(const struct trf_curve *c, size_t k)
     return k;
 }
 
-/* Lines of a panel, and dots where weights stand alone, then the marks; with the key, which belongs to both. */
+/* Lines of a panel, and dots for isolated weights, then the marks; with the key for both panels. */
 static void write_lines(struct script *s, const struct trf_figure *u, int beyond, double most, int with_key)
 {
     const char *joint = "plot";
@@ -99,12 +100,12 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     ticks_round(s, &x, most);
 }
 
-/* Where on the line of epsilon its label stands, as a share of the axis: at the begin of the line if there is room, else behind
- * the mark that is farthest from the next one. */
+/* The place of the label on the line of epsilon, as a share of the axis: at the start of the line
+ * if there is room, else after the mark that is farthest from the next one. */
 static double label_place(const struct trf_figure *u, double most)
 {
     double place = 0, room = 0;
-    for (size_t i = 0; i <= u->count; i++) { /* the begin, then each mark */
+    for (size_t i = 0; i <= u->count; i++) { /* the start, then each mark */
         double from = i ? log(u->curves[i - 1].field) / log(most) : 0, to = 1;
         for (size_t k = 0; k < u->count; k++) {
             double at = log(u->curves[k].field) / log(most);
@@ -127,7 +128,7 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     const char *headings[2] = {"Weight of a token by its distance", marked};
     double least, most = write_data(s, u, &key, &least);
 
-    for (size_t i = 0; i < u->count; i++) /* nothing converges: there is no such panel */
+    for (size_t i = 0; i < u->count; i++) /* nothing converges: no second panel */
         tail |= u->curves[i].beyond != NULL && figure_has_panel(s->style->panels, "tail");
     if (!weight && !tail)
         return fail(e, "--panels tail: no sum converges, so no share lies beyond (expected weight)");

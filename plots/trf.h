@@ -12,9 +12,9 @@ struct trf_curve {
     const char *label, *note; /* both in the key: "alibi, head 8", "TRF 1179" */
     const double *tokens; /* [points] j, ascending */
     const double *weight; /* [points] f(j-1) over its largest value */
-    const double *beyond; /* [points] 1 - (sum of the first j) / B; NULL: there is no B */
+    const double *beyond; /* [points] 1 - (sum of the first j) / B; NULL: no B */
     size_t points;
-    double field; /* TRF(eps), marked where it lies in the picture; 0: none */
+    double field; /* TRF(eps), marked if inside the picture; 0: none */
     double weight_at_field;
 };
 
@@ -23,19 +23,19 @@ struct trf_curve {
 int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon,
                const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
-/* Fields of one encoding or model, to be set beside each other; 0: none, +inf: unbounded or beyond all bounds. */
+/* Fields of one encoding or model, for comparison; 0: none, +inf: unbounded or too large. */
 struct field_row {
     const char *label;
     double trf; /* of one layer, the largest of its layers */
     double trf_depth; /* across all layers */
     double cone; /* the exact cone */
     double erf, erf_lo, erf_hi; /* measured, and its interval; equal ends: none */
-    int saturated; /* 1: the measured field is all of the length */
+    int saturated; /* 1: the measured field is the whole length */
     double train_length;
 };
 
-/* TRF beside measured ERF on one logarithmic axis of tokens, a line each ([B] figures 5 and 6 compare the two). `subtitle` says
- * thresholds and depth. Returns as figure_draw. */
+/* TRF and measured ERF on one logarithmic axis of tokens, one line each ([B] figures 5 and 6
+ * compare the two). `subtitle` gives thresholds and depth. Returns as figure_draw. */
 int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle,
                   const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -35,7 +35,7 @@ static struct extent extent_of(const struct validation_figure *f)
             u.low = fmin(u.low, p->lo > 0 ? p->lo : p->size), u.high = fmax(u.high, fmax(p->size, p->hi));
             u.least = fmin(u.least, p->gradient), u.most = fmax(u.most, p->gradient);
         }
-    u.low = fmax(u.low, u.high * 1e-4); /* what lies further below is noise */
+    u.low = fmax(u.low, u.high * 1e-4); /* lower values are noise */
     if (u.most == 0)
         u.least = 0.1, u.most = 1;
     u.least = fmax(u.least, u.most * 1e-5);
@@ -63,7 +63,7 @@ static void write_data(struct script *s, const struct validation_figure *figure,
     }
 }
 
-/* Axes from `low` to `high` with a little room, logarithmic. */
+/* Axes from `low` to `high` with a small margin, logarithmic. */
 static void write_axis(struct script *s, char name, double low, double high, double size)
 {
     double room = high > low ? pow(high / low, 0.05) : 2;

@@ -1,4 +1,4 @@
-/* The figure of `reach erf --validate`: what the loss depends on, beside the gradient. */
+/* The figure of `reach erf --validate`: what the loss depends on, compared with the gradient. */
 #ifndef REACH_PLOTS_VALIDATION_H
 #define REACH_PLOTS_VALIDATION_H
 
@@ -22,9 +22,10 @@ struct validation_line {
     int train_length; /* 0: unmarked */
 };
 
-/* Two panels, both axes logarithmic, a line each: the size of the change over the tokens kept, with the models' L_tr and `within`
- * nats marked; and over the share of the gradient that was replaced, where equal lines say that the gradient tells the loss.
- * Zeros are left out. Returns as figure_draw (plots/draw.h) does. */
+/* Two panels, both axes logarithmic, one line per model: the size of the change over the tokens
+ * kept, with the models' L_tr and `within` nats marked; and over the share of the gradient that was
+ * replaced, where equal lines mean that the gradient predicts the loss. Zeros are left out. Returns
+ * as figure_draw (plots/draw.h). */
 int figure_validation(const char *folder, const char *stem, const struct validation_line *lines, size_t count, double within,
                       const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
