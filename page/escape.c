@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One character, in which these four can end a text or an attribute, or begin something else. */
+/* One character; these four can end a text or an attribute, or start something else. */
 static void put(FILE *f, const char *character)
 {
     switch (*character) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* the files beside this one, as texts of C: the Makefile makes them */
+/* the files beside this one as C strings, made by the Makefile */
 static const char style[] =
 #include "page/page.css.inc"
 #include "page/explain.css.inc"
@@ -110,7 +110,7 @@ static void put_legend(FILE *f, const struct explanation *x)
     fprintf(f, "<span>%.3g&nbsp;%%, by its root</span></p>\n", 100 * explanation_shade_share(x, SHADES - 1));
 }
 
-/* What the script works on. Numbers alone, so that nothing in it can end the element. */
+/* The script's data. Only numbers, so that nothing in it can end the element. */
 static void put_data(FILE *f, const struct explanation *x)
 {
     char number[32];
@@ -159,7 +159,7 @@ static int put_head(FILE *f, const struct explanation *x, const char *version)
     return rc;
 }
 
-/* A sentence of our own, in which a token stands. */
+/* A sentence that contains a token. */
 static int put_sentence(FILE *f, const struct explanation *x)
 {
     char *text = NULL;

@@ -1,4 +1,4 @@
-/* Which tokens one prediction depended on: plain values, whoever found them, for the screen and the page. */
+/* Which tokens one prediction depended on: plain values, for the screen and the page. */
 #ifndef REACH_PAGE_EXPLANATION_H
 #define REACH_PAGE_EXPLANATION_H
 
@@ -18,32 +18,32 @@ struct explanation {
     char *model; /* its name */
     char *path, *position_encoding;
     const char *attribution; /* grad, ...: a constant */
-    size_t segment; /* of a result, from 1; 0: the model was run */
-    int predicted; /* 1: the target is the likeliest token behind a prompt; 0: it is in the text */
+    size_t segment; /* in a result, from 1; 0: the model was run */
+    int predicted; /* 1: the target is the likeliest token after a prompt; 0: it is in the text */
     int contrast; /* 1: of log p(target) - log p(against) */
-    struct prediction target, against, alternative[ALTERNATIVES]; /* alternatives: the likeliest tokens beside the target */
+    struct prediction target, against, alternative[ALTERNATIVES]; /* alternatives: likeliest others */
     size_t alternative_count;
     size_t count; /* of inputs */
     int32_t *id; /* [count + 1] the target last */
     struct token_texts pieces;
-    double *norm, *share, *cumulative; /* [count]; cumulative: of this position and all behind it */
-    size_t *order, *rank; /* [count] indices by falling share; place of each in it, from 0 */
-    size_t *line; /* [count + 1] that the token begins in, from 1 */
+    double *norm, *share, *cumulative; /* [count]; cumulative: of this and later positions */
+    size_t *order, *rank; /* [count] indices by falling share; rank of each, from 0 */
+    size_t *line; /* [count + 1] of the token's start, from 1 */
     size_t half; /* the smallest number of last inputs with more than half of the gradient */
 };
 
-/* How strongly a token is shaded, 0 to SHADES - 1: by the root of its share in the largest one. */
+/* The shade of a token, 0 to SHADES - 1: by the root of its share relative to the largest. */
 enum { SHADES = 12 };
 int explanation_shade(const struct explanation *x, size_t input);
-/* The share that a shade stands for. */
+/* The share for a shade. */
 double explanation_shade_share(const struct explanation *x, int shade);
 
-/* The bytes of an id. An id without a text stands as <id>, in `room`. */
+/* The bytes of an id. An id without a text is <id>, in `room`. */
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16]);
-/* The same, readable, with quotes around it; caller frees. NULL when memory runs out. */
+/* The same, readable and quoted; caller frees. NULL: out of memory. */
 char *explanation_quoted(const struct explanation *x, int32_t id);
 
-/* Frees what is in it. */
+/* Frees its members. */
 void explanation_free(struct explanation *x);
 
 #endif

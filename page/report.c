@@ -33,7 +33,7 @@ void report_end(FILE *f, const char *command, const char *version)
     fputs("</footer>\n</body>\n</html>\n", f);
 }
 
-/* 1 where a name of the picture's begins, one that it has or refers to. */
+/* 1 if a name of the picture starts here, defined or referred to. */
 static int is_name(const char *begin, const char *at)
 {
     static const char *const before[] = {" id='", " id=\"", "href='#", "href=\"#", "url(#"};

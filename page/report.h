@@ -1,4 +1,4 @@
-/* What a report of several results is made of: pieces of one file of HTML that needs nothing else, and no script. */
+/* Parts of a report on several results: pieces of one self-contained HTML file, without scripts. */
 #ifndef REACH_PAGE_REPORT_H
 #define REACH_PAGE_REPORT_H
 
@@ -10,7 +10,7 @@ void report_begin(FILE *f, const char *title, const char *version);
 void report_end(FILE *f, const char *command, const char *version);
 /* An element NAME (`p class=about`) around a text. */
 void report_text(FILE *f, const char *name, const char *text);
-/* A picture of gnuplot's as part of the page; `number`, of each picture another one, keeps their names apart. */
+/* A gnuplot picture in the page; `number`, unique to the picture, keeps their names apart. */
 void report_figure(FILE *f, const char *caption, const char *svg, size_t number);
 
 #endif

@@ -18,7 +18,7 @@ size_t show_next(struct glyph *g, const char *bytes, size_t size)
 
 /* ---- a token in its text ---- */
 
-/* As much of the bytes as fits from the beginning, in *left columns; 1: all of it. */
+/* As many of the bytes as fit from the start, in *left columns; 1: all of them. */
 static int put(FILE *f, const char *text, size_t size, int *left)
 {
     struct glyph g;
@@ -45,7 +45,7 @@ static int columns_of(const char *text, size_t size)
     return columns;
 }
 
-/* Tokens [first, end), an ellipsis for what does not fit behind. */
+/* Tokens [first, end), with an ellipsis if they do not fit. */
 static int put_tokens(char **out, const struct explanation *x, size_t first, size_t end, int columns, int is_cut)
 {
     char room[16];

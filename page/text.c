@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-/* Tokens of a block: it ends with the first one behind BLOCK_LEAST that ends a line, else with a blank, else after BLOCK_MOST. */
+/* Tokens of a block: it ends with the first after BLOCK_LEAST that ends a line, else with a blank,
+ * else after BLOCK_MOST. */
 enum { BLOCK_LEAST = 256, BLOCK_BLANK = 448, BLOCK_MOST = 512 };
 
-/* Where the last line of the token's text begins, behind the end of another; 0: it ends no line. */
+/* The start of the last line of the token's text, after the end of another; 0: it ends no line. */
 static size_t last_line(const char *text, size_t size)
 {
     const char *end = memrchr(text, '\n', size);
@@ -41,8 +42,8 @@ static void put_element(FILE *f, char element, int shade, const char *text, size
     fprintf(f, "</%c>", element);
 }
 
-/* A token is an <i>, the target a <b>. What the last token of a block has behind the end of a line stands in the next block, as
- * an <s>. */
+/* A token is an <i>, the target a <b>. If the last token of a block continues after a line end, the
+ * rest is in the next block, as an <s>. */
 static void put_block(FILE *f, const struct explanation *x, size_t first, size_t end)
 {
     char room[16];
