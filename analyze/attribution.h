@@ -1,4 +1,4 @@
-/* What attributions and attention fields are reduced with: quadrature, noise, windows of mass. Pure functions. */
+/* Reductions for attributions and attention: quadrature, noise, windows of mass. Pure functions. */
 #ifndef REACH_ANALYZE_ATTRIBUTION_H
 #define REACH_ANALYZE_ATTRIBUTION_H
 
@@ -13,12 +13,13 @@ void gauss_legendre(double *node, double *weight, int n);
  */
 double random_normal(uint64_t seed, uint64_t i);
 
-/* The attention ERF of [B] (the definition before eq. 22): the smallest j with mass[0] + ... + mass[j - 1] > (1 - epsilon) sum of
- * all, mass [n] >= 0 by distance. 0 if there is no mass or a number is not finite. 0 < epsilon < 1. */
+/* The attention ERF of [B] (the definition before eq. 22): the smallest j with mass[0] + ... +
+ * mass[j - 1] > (1 - epsilon) sum of all, mass [n] >= 0 by distance. 0 without mass or if a number
+ * is not finite. 0 < epsilon < 1. */
 size_t attention_erf(const double *mass, size_t n, double epsilon);
 
-/* Spearman's rank correlation of x and y [n], ties at their mean rank; NaN for fewer than 3 or when either is constant. Returns
- * 0, or -1 when memory runs out. */
+/* Spearman's rank correlation of x and y [n], ties at their mean rank; NaN for fewer than 3 or when
+ * either is constant. Returns 0, or -1: out of memory. */
 int rank_correlation(double *out, const double *x, const double *y, size_t n);
 
 #endif

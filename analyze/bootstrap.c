@@ -1,6 +1,6 @@
-/* Bootstrap over segments: a matrix product, replicates x segments by segments x positions, done in blocks of positions so that
- * neither matrix of replicates is ever whole in memory. Weights are drawn anew for each block: that costs a hundredth of the
- * product. */
+/* Bootstrap over segments: a matrix product, replicates x segments by segments x positions, done in
+ * blocks of positions so that neither matrix of replicates is ever whole in memory. Weights are
+ * drawn again for each block, which costs a hundredth of the product. */
 #include "analyze/bootstrap.h"
 
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 enum {
     LANES = 8, /* positions done at once */
     TILE = 2, /* replicates done at once: with LANES, what the registers of plain x86-64 hold */
-    BLOCK_MAX = 256, /* positions a block */
-    BLOCK_VALUES = 4 << 20 /* segments x positions a block, where there are very many segments */
+    BLOCK_MAX = 256, /* positions of a block */
+    BLOCK_VALUES = 4 << 20 /* segments x positions of a block, if there are very many segments */
 };
 
-/* Two doubles: every machine this runs on has such registers, and one operation is done on each lane alone, so the result is that
- * of plain loops. */
+/* Two doubles: every supported machine has such registers, and each operation is done on each lane
+ * separately, so the result is that of plain loops. */
 typedef double pair __attribute__((vector_size(16)));
 enum { PAIRS = LANES / 2 };
 
@@ -76,9 +76,9 @@ static void weighted_sums(double out[TILE][LANES], const double *weight, const d
             out[r][lane] = sum[r][lane / 2][lane % 2];
 }
 
-/* The curves of replicates first..first+TILE in this block, and their ERFs where the curve first passes a threshold here. whole
- * [used]: the sum of each segment's shares in the order of the curve, so that the curve at position 0 is exactly 1. Returns 0, or
- * -1 when memory runs out. */
+/* The curves of replicates first..first+TILE in this block, and the ERFs of those that first pass a
+ * threshold here. whole [used]: the sum of each segment's shares in the order of the curve, so that
+ * the curve at position 0 is exactly 1. Returns 0, or -1: out of memory. */
 static int replicate_block(const struct block *k, const double *whole, size_t *erf, size_t first, size_t used, size_t positions,
                            const struct erf_settings *settings)
 {

@@ -1,4 +1,4 @@
-/* Bootstrap over segments: the part of erf_summarize that takes time. */
+/* Bootstrap over segments: the slow part of erf_summarize. */
 #ifndef REACH_ANALYZE_BOOTSTRAP_H
 #define REACH_ANALYZE_BOOTSTRAP_H
 

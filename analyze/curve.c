@@ -12,7 +12,7 @@ int curve_share(double *s, const double *norm, size_t n)
             return -1;
         total += norm[m];
     }
-    if (!isfinite(total)) { /* only the sum overflows: norms of a legal but huge scale */
+    if (!isfinite(total)) { /* only the sum overflows: valid norms of a huge scale */
         scale = 0x1p-64;
         total = 0;
         for (size_t m = n; m-- > 0;)
@@ -73,8 +73,9 @@ static int compare_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest k with k/count >= p, 1..count. Not ceil(p * count): that product is rounded, and 0.1 * 30 need not be 3, while the
- * quotient of two integers is the double nearest to it, as p is to its decimal. */
+/* The smallest k with k/count >= p, 1..count. Not ceil(p * count): that product is rounded, and 0.1
+ * * 30 need not be 3, while the quotient of two integers is the double nearest to it, just like p
+ * and its decimal. */
 static size_t quantile_rank(size_t count, double p)
 {
     double n = (double)count;

@@ -1,7 +1,7 @@
 /* From gradient norms to curves and receptive fields ([A] section 5.1).
  *
- * Positions are array indices 0..n-1, n = L-1 inputs; index n-1 is the last input. Sums run over m from the end to the start in
- * double, in that order, whatever the machine. */
+ * Positions are array indices 0..n-1, n = L-1 inputs; index n-1 is the last input. Sums run over m
+ * from the end to the start in double, in that order on every machine. */
 #ifndef REACH_ANALYZE_CURVE_H
 #define REACH_ANALYZE_CURVE_H
 
@@ -30,14 +30,13 @@ double curve_sink_share(const double *s, size_t n, size_t k);
  */
 double quantile(double *values, size_t count, double p);
 
-/* Everything the table and files say about one model at several thresholds. */
+/* The results for one model at several thresholds, for tables and files. */
 struct erf_row {
     double threshold;
     size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 % percentile bootstrap over segments */
     int saturated; /* erf = n: all tokens needed, not measured */
     size_t q10, median, q90; /* per-segment ERF */
-    size_t without_sink; /* with the first k norms set to 0 and the rest of each segment renormalised, over the segments that have
-                          * such a rest; 0 if none has */
+    size_t without_sink; /* first k norms set to 0, the rest renormalised, over segments with a rest; else 0 */
 };
 
 struct erf_summary {
@@ -59,13 +58,15 @@ struct erf_settings {
     uint64_t seed;
 };
 
-/* Reduces norms [segments, positions]; norms need not be scaled. Segments whose norms or logprob are unusable are found here:
- * status[i] = 1 used, 2 excluded. Returns 0, -1 when no segment is usable, -2 when memory runs out (about the size of the norms
- * is needed); *out is empty then. Free with erf_summary_free. Equal input gives equal bytes for every number of threads.
+/* Reduces norms [segments, positions]; norms need not be scaled. It finds the segments with
+ * unusable norms or logprob: status[i] = 1 used, 2 excluded. Returns 0, -1 when no segment is
+ * usable, -2 when memory runs out (it needs about the size of the norms); *out is empty then. Free
+ * with erf_summary_free. Equal input gives equal bytes for every number of threads.
  *
- * The interval: replicate b is the mean over S' segments drawn with replacement from the S' usable ones, draw i being the usable
- * segment number floor(random_at(seed, b S' + i) S' / 2^64); lo and hi are the 2.5 % and 97.5 % quantiles (inverse empirical CDF)
- * over replicates, of c at each position and of the ERF of each replicate's curve. */
+ * The interval: replicate b is the mean over S' segments drawn with replacement from the S' usable
+ * ones, draw i being the usable segment number floor(random_at(seed, b S' + i) S' / 2^64); lo and
+ * hi are the 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of c at each
+ * position and of the ERF of each replicate's curve. */
 int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments,
                   size_t positions, const struct erf_settings *settings);
 void erf_summary_free(struct erf_summary *s);
@@ -79,13 +80,14 @@ int erf_difference(double *difference, double *lo, double *hi, const struct erf_
  */
 uint64_t random_at(uint64_t seed, uint64_t i);
 
-/* How a field grows with the length: the exponent x of ERF(q) ~ n^x over lengths of n inputs, the slope of the least-squares line
- * through ln ERF(q) over ln n. The interval is that of the slopes of paired replicates, NaN where the lengths are not paired. */
+/* How a field grows with the length: the exponent x of ERF(q) ~ n^x over lengths of n inputs, the
+ * slope of the least-squares line through ln ERF(q) over ln n. The interval is from the slopes of
+ * paired replicates, NaN if the lengths are not paired. */
 struct erf_growth {
     double exponent, lo, hi;
-    size_t saturated; /* lengths at which all inputs are needed */
+    size_t saturated; /* number of lengths at which all inputs are needed */
 };
-/* Of `count` > 1 lengths, all different, at threshold index q. Returns 0, or -1 when memory runs out. */
+/* For `count` > 1 lengths, all different, at threshold index q. Returns 0, or -1: out of memory. */
 int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths, size_t count, size_t q);
 
 #endif

@@ -1,11 +1,12 @@
-/* All that is said about one model: norms [segments, positions] -> curve, ERFs, intervals, sink, perplexity. */
+/* Statistics of one model: norms [segments, positions] -> curve, ERFs, intervals, sink,
+ * perplexity. */
 #include "analyze/bootstrap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* calloc of a * b elements, at least one; NULL when that is more than a size_t can say. */
+/* calloc of a * b elements, at least one; NULL if the size overflows. */
 static void *array(size_t a, size_t b, size_t element)
 {
     size_t count, bytes;
@@ -55,7 +56,7 @@ static void segment_quantiles(struct erf_summary *out, double *c, double *erf, c
     }
 }
 
-/* ERFs with the first `sink` positions taken away. rest, c [positions] are scratch. */
+/* ERFs without the first `sink` positions. rest, c [positions] are scratch. */
 static void without_sink(struct erf_summary *out, double *rest, double *c, const double *share, const size_t *row, size_t used,
                          size_t sink)
 {
@@ -179,7 +180,7 @@ int erf_difference(double *difference, double *lo, double *hi, const struct erf_
     return 0;
 }
 
-/* Of ln y over the logarithm of the inputs. */
+/* Linear fit of ln y over the logarithm of the inputs. */
 static double slope(const struct erf_summary *const *lengths, const double *y, size_t count)
 {
     double mean_x = 0, mean_y = 0, above = 0, below = 0;

@@ -7,8 +7,8 @@
 #endif
 #include <math.h>
 
-/* Coefficients below this share of the sum are left out: they change no digit that is shown, and products of numbers of very
- * different size take long. */
+/* Smaller coefficients, relative to the sum, are dropped: they change no printed digit, and
+ * products of numbers of very different size are slow. */
 static const double least_share = 0x1p-80;
 
 enum { BITS = 64 };

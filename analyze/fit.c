@@ -1,6 +1,7 @@
-/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; a pivoted QR solves and tells
- * columns that depend on each other. A coefficient inside (c of ln(1+c*t)) is searched for alone: for each of its values
- * the others follow by linear least squares (Golub and Pereyra 1973), so that the search has one dimension and needs no start. */
+/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; a
+ * pivoted QR solves and detects linearly dependent columns. A coefficient inside (c of ln(1+c*t))
+ * is searched for separately: for each of its values the others follow by linear least squares
+ * (Golub and Pereyra 1973), so that the search has one dimension and needs no starting point. */
 #include "analyze/fit.h"
 
 #include "analyze/formula_private.h"
@@ -52,8 +53,8 @@ static enum dependence form_dependence(const struct formula *f, int inner)
     return of[f->root];
 }
 
-/* The formula's parameter of each coefficient, in the order of first appearance; returns how many there are (more than fit are
- * not listed). */
+/* The formula's parameter of each coefficient, in order of first appearance; returns their number
+ * (those beyond the maximum are not listed). */
 static int find_coefficients(int slot[FIT_COEFFICIENTS_MAX], const struct formula *f)
 {
     int count = 0;
@@ -133,21 +134,22 @@ double fit_evaluate(const struct fit_form *form, const struct fit_result *r, dou
 
 /* ---- linear least squares ---- */
 
-/* What a fit works on. Matrices are stored by column. */
+/* The data of a fit. Matrices are stored by column. */
 struct problem {
     const struct fit_form *form;
     const double *t, *y; /* [points] */
     size_t points;
     int columns; /* linear coefficients, and in the Jacobian one more */
     double *x; /* [columns, points] */
-    double *offset; /* [points] the form at coefficients 0: what no coefficient moves */
+    double *offset; /* [points] the form with all coefficients 0 */
     double *factor; /* [columns, points] x scaled, then its QR factors */
     double *right; /* [points] */
     struct formula_error *e;
 };
 
-/* Minimises |right side - x b|^2, the right side given in p->right. Writes b, the diagonal of (X'X)^-1 and the minimum itself;
- * the residuals stay in p->right. Returns 0; 1 when columns depend on each other to a relative `tolerance`; -1 with p->e. */
+/* Minimises |right side - x b|^2, the right side given in p->right. Writes b, the diagonal of
+ * (X'X)^-1 and the minimum itself; the residuals stay in p->right. Returns 0; 1 when columns are
+ * linearly dependent to a relative `tolerance`; -1 with p->e. */
 static int solve_linear(double *b, double *inverse, double *rss, struct problem *p, double tolerance)
 {
     int n = p->columns, pivot[FIT_COEFFICIENTS_MAX] = {0};
@@ -203,8 +205,8 @@ static int solve_linear(double *b, double *inverse, double *rss, struct problem 
     return 0;
 }
 
-/* Fills x and offset for a value of the inner coefficient (unused without one). 0, or -1 when the form has no finite value at a
- * point, which is told if `tell`. */
+/* Fills x and offset for a value of the inner coefficient (unused without one). 0, or -1 if the
+ * form has no finite value at a point, which is reported if `tell`. */
 static int make_columns(struct problem *p, double inner, int tell)
 {
     const struct fit_form *form = p->form;
@@ -236,8 +238,9 @@ static int make_columns(struct problem *p, double inner, int tell)
     return 0;
 }
 
-/* The best fit with the inner coefficient held at `inner`: all coefficients to value[count], inverse as solve_linear has it.
- * Returns what that returns, 1 also where the form has no value; *rss is +inf then. */
+/* The best fit with the inner coefficient fixed at `inner`: all coefficients to value[count],
+ * inverse as in solve_linear. Returns the same as that, and 1 also if the form has no value; *rss
+ * is +inf then. */
 static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
                     double inner, int tell)
 {
@@ -317,8 +320,9 @@ static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS
 #define JACOBIAN_TOLERANCE 1e-8 /* above the error of its last column */
 enum { ROUNDS_MAX = 50 };
 
-/* Newton's steps of Gauss for all coefficients, from the golden section's answer to the last digits: there the squares are too
- * flat for it. Then inverse is that of the Jacobian, the inner coefficient's entry last. */
+/* Gauss-Newton steps for all coefficients, from the golden section's result to the last digits, for
+ * which the squares are too flat there. Then inverse is that of the Jacobian, the inner
+ * coefficient's entry last. */
 static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
                   double inner)
 {
@@ -335,7 +339,7 @@ static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFIC
         if (rc != 0 || round == ROUNDS_MAX || !(fabs(step[p->form->count - 1]) > 1e-13 * fabs(inner)))
             return rc;
         if (solve_at(trial, ignored, &next, p, inner + step[p->form->count - 1], 0) != 0 || !(next <= *rss * (1 + 1e-10))) {
-            /* no way down beyond rounding: `value` is the minimum; its columns are made again for the errors */
+            /* no descent beyond rounding: `value` is the minimum; remakes its columns for errors */
             rc = solve_at(value, ignored, rss, p, inner, 1);
             if (rc == 0 && add_derivative(p, value) == 0)
                 rc = solve_linear(step, inverse, &unused, p, JACOBIAN_TOLERANCE);
@@ -348,7 +352,8 @@ static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFIC
     return rc;
 }
 
-/* Both signs of the inner coefficient are tried on a grid of 18 decades; the lowest valleys are searched. */
+/* Tries both signs of the inner coefficient on a grid of 18 decades; searches the lowest
+ * valleys. */
 static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p)
 {
     const char *name = p->form->formula->parameters[p->form->slot[p->form->nonlinear]].name;
@@ -393,7 +398,7 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
         return formula_refuse(p->e, 0,
                               "the least squares have no minimum with |%s| between 1e-%d and 1e%d (the data do not determine it)",
                               name, DECADES, DECADES);
-    /* errors come with the inner coefficient last */
+    /* errors are ordered with the inner coefficient last */
     double last = inverse[p->form->count - 1];
     for (int c = p->form->count - 1; c > p->form->nonlinear; c--)
         inverse[c] = inverse[c - 1];
@@ -401,7 +406,7 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole fit ---- */
 
 int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y, size_t count,
               struct formula_error *e)

@@ -1,5 +1,5 @@
-/* Least squares of y on functions of the distance: the log-curve fit ([A] section 6, figure 9), and any form that is linear in
- * its coefficients, or a + b ln(1 + c t) with c free. */
+/* Least squares of y on functions of the distance: the log-curve fit ([A] section 6, figure 9), any
+ * form linear in its coefficients, or a + b ln(1 + c t) with c free. */
 #ifndef REACH_ANALYZE_FIT_H
 #define REACH_ANALYZE_FIT_H
 
@@ -9,12 +9,12 @@
 
 enum { FIT_COEFFICIENTS_MAX = 8 };
 
-/* A form such as `a + b*ln(1+t)`: its parameters that have no default are the coefficients. */
+/* A form such as `a + b*ln(1+t)`: its parameters without defaults are the coefficients. */
 struct fit_form {
     struct formula *formula; /* owned; its parameters hold the coefficients of the last evaluation */
     int count; /* coefficients, in the order of their first appearance */
-    int slot[FIT_COEFFICIENTS_MAX]; /* the formula's parameter of each */
-    int nonlinear; /* index of the one coefficient that enters nonlinearly, -1: none */
+    int slot[FIT_COEFFICIENTS_MAX]; /* for each, the formula's parameter */
+    int nonlinear; /* index of the single nonlinear coefficient, -1: none */
 };
 
 struct fit_result {
@@ -22,20 +22,20 @@ struct fit_result {
     char name[FIT_COEFFICIENTS_MAX][32];
     double value[FIT_COEFFICIENTS_MAX], error[FIT_COEFFICIENTS_MAX]; /* estimates and their standard errors */
     double r2; /* 1 - RSS / sum of (y - mean y)^2; NaN when all y are equal */
-    double residual_deviation; /* sqrt(RSS / (points - count)); NaN, as the errors are, when there are no more points than
-                                  coefficients */
+    double residual_deviation; /* sqrt(RSS / (points - count)); NaN, like errors, without surplus points */
     size_t points;
 };
 
-/* Parses a form of t alone; refuses one that is not linear in its coefficients, save for one that is free inside (as c in a +
- * b*ln(1+c*t)). 0 or -1. */
+/* Parses a form of t alone; refuses one that is not linear in its coefficients, except for a single
+ * inner one (like c in a + b*ln(1+c*t)). 0 or -1. */
 int fit_form_parse(struct fit_form *out, const char *text, struct formula_error *e);
 void fit_form_free(struct fit_form *f);
 
-/* Ordinary least squares over the points (t[i], y[i]); non-finite y are an error that names the first. Standard errors from
- * (X'X)^-1 RSS/(n-p); for a free inner coefficient from the Jacobian at the minimum, which is looked for among both signs and
- * sizes from 1e-9 to 1e9. Fewer points than coefficients, columns that depend on each other, and an inner coefficient that the
- * data do not determine are errors. 0 or -1. */
+/* Ordinary least squares over the points (t[i], y[i]); a y that is not finite is an error that
+ * names the first. Standard errors from (X'X)^-1 RSS/(n-p); for a free inner coefficient from the
+ * Jacobian at the minimum, which is searched among both signs and sizes from 1e-9 to 1e9. Errors:
+ * fewer points than coefficients, linearly dependent columns, and an inner coefficient that the
+ * data do not determine. 0 or -1. */
 int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y, size_t count,
               struct formula_error *e);
 /* The fitted curve at t. */

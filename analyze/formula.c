@@ -87,7 +87,7 @@ static struct formula_parameter *find_parameter(struct formula *f, const char *n
     return NULL;
 }
 
-/* Gives the parameter its values; takes over both arrays. decimal may be NULL. */
+/* Sets the parameter's values; takes over both arrays. decimal may be NULL. */
 static void replace_values(struct formula *f, struct formula_parameter *p, double *value, char **decimal, int count)
 {
     free_values(p->value, p->decimal, p->count);
@@ -97,7 +97,7 @@ static void replace_values(struct formula *f, struct formula_parameter *p, doubl
     formula_update_head(f);
 }
 
-/* formula_set; *bad is the index of the decimal that was refused, or -1. */
+/* formula_set; *bad is the index of the refused decimal, or -1. */
 static int set_decimals(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e,
                         int *bad)
 {

@@ -35,7 +35,7 @@ enum {
     FORMULA_STEPS_MAX = 1000000 /* nodes evaluated for one point */
 };
 
-/* Where and why something was refused: `at` counts bytes from 0 in the text given. */
+/* Where and why something was refused: `at` is a byte offset in the given text. */
 struct formula_error {
     size_t at;
     char message[256];
@@ -91,10 +91,9 @@ struct formula_node {
 /* A named parameter and its values: one for all heads, or one per head. `decimal` keeps what was written. */
 struct formula_parameter {
     char name[32];
-    int count; /* 0: not set, the default of its nodes holds; 1: all heads; else one per head */
+    int count; /* 0: not set, the default in its nodes applies; 1: all heads; else one per head */
     double *value; /* [count] */
-    char **
-        decimal; /* [count] exact decimal text, or NULL where the value came from a checkpoint (then the binary value is exact) */
+    char **decimal; /* [count] exact decimal text, or NULL (binary value is exact) */
 };
 
 struct formula {
@@ -103,7 +102,7 @@ struct formula {
     int node_count, root;
     struct formula_parameter *parameters;
     int parameter_count;
-    int uses_head; /* 0: the same for every head (with the parameters as they are set now) */
+    int uses_head; /* 0: the same for every head (with the current parameters) */
 };
 
 /* Parses TEXT. NULL with *e on failure. Caller frees. */
@@ -117,7 +116,7 @@ int formula_set(struct formula *f, const char *name, const char *const *decimals
 int formula_set_values(struct formula *f, const char *name, const double *values, int count, struct formula_error *e);
 /* `NAME=V` or `NAME=V,V,...` as --set takes it. */
 int formula_set_text(struct formula *f, const char *assignment, struct formula_error *e);
-/* The first parameter that needs a value and has none, or NULL. */
+/* The first parameter without a value that needs one, or NULL. */
 const char *formula_missing(const struct formula *f);
 
 struct formula_point {
@@ -127,19 +126,21 @@ struct formula_point {
     double length;
 };
 
-/* uses_t[n] = 1 where the value of node n depends on the distance. uses_t [FORMULA_NODES_MAX]. */
+/* uses_t[n] = 1 if the value of node n depends on the distance. uses_t [FORMULA_NODES_MAX]. */
 void formula_mark_distance(unsigned char *uses_t, const struct formula *f);
 
-/* Value at one point in double. Infinities and what is not a number follow doc/formula.md; the caller decides. NaN also when a
- * parameter has no value (for this head), and beyond FORMULA_STEPS_MAX. */
+/* Value at one point in double. Infinities and NaN as in doc/formula.md; the caller decides. NaN
+ * also when a parameter has no value (for this head), and beyond FORMULA_STEPS_MAX. */
 double formula_evaluate(const struct formula *f, const struct formula_point *at);
-/* The nodes that are evaluated for that. */
+/* The nodes evaluated for that. */
 long formula_steps(const struct formula *f, const struct formula_point *at);
 
-/* The same values, bit for bit, for one head at distances that grow: a sum to t goes on from where it was, so that it takes as
- * much for all of them as for the last. Other distances take longer. Stands on f. NULL: memory. */
+/* The same values, bit for bit, for one head at increasing distances: a sum to t continues from its
+ * last value, so that all of them cost as much as the last one. Other distances take longer.
+ * Borrows f. NULL: out of memory. */
 struct formula_walk *formula_walk_new(const struct formula *f);
-/* *steps: nodes that may be evaluated, and how many of these are left; below 0 they were not enough, and the value is NaN. */
+/* *steps: the number of nodes that may be evaluated, and then of those left; below 0 they were not
+ * enough, and the value is NaN. */
 double formula_walk_to(struct formula_walk *w, const struct formula_point *at, long *steps);
 void formula_walk_free(struct formula_walk *w);
 
@@ -154,9 +155,10 @@ struct formula_rounding {
     double (*round)(double x, int type);
     int type;
 };
-/* The same two, rounding as such a program does; NULL: not at all. The distance, the result of every operation with it, and each
- * part of the formula without it (a slope, a parameter), which is computed in double, are rounded, each once. So are the terms of
- * a sum and their total, which is added up in double. Conditions (of ?: and in comparisons) and what floor is of are not:
+/* The same two, rounding like such a program; NULL: no rounding. The distance, the result of every
+ * operation with it, and each part of the formula without it (a slope, a parameter), which is
+ * computed in double, are rounded once each. So are the terms of a sum and their total, which is
+ * added up in double. Conditions (of ?: and in comparisons) and arguments of floor are not rounded:
  * programs choose windows and buckets in whole numbers. */
 double formula_evaluate_rounded(const struct formula *f, const struct formula_point *at, const struct formula_rounding *rounding);
 int formula_table_rounded(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
@@ -171,7 +173,7 @@ struct formula_preset {
 };
 extern const struct formula_preset formula_presets[];
 extern const int formula_preset_count;
-/* The preset whose name is a slip of the hand away, or NULL. */
+/* The preset whose name is a typing error away, or NULL. */
 const struct formula_preset *formula_preset_near(const char *name);
 /* The preset of that name, or NULL. */
 const struct formula_preset *formula_preset_find(const char *name);

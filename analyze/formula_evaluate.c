@@ -5,17 +5,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A value that is the same for all heads, kept from one head to the next at one distance. */
+/* A value that is the same for all heads, cached between heads at one distance. */
 struct shared {
     int usable; /* 1: an operation that depends on neither head nor the index of a sum around it */
     int uses_head;
     uint64_t uses_index; /* bit s: index of sum s, bound outside this node */
     size_t stamp; /* distance + 1 it was computed for; 0: never */
     double value;
-    long steps; /* it took; charged again at each use, so that the bound does not depend on what is kept */
+    long steps; /* its steps; charged again at each use, so that the limit does not depend on the cache */
 };
 
-/* Of a sum whose terms are the same whatever t: its first `count` of them. */
+/* For a sum whose terms do not depend on t: its first `count` terms. */
 struct partial {
     int usable;
     double first, count, sum; /* count 0: none */
@@ -34,7 +34,7 @@ struct evaluation {
     struct partial *partial; /* [FORMULA_SUMS_MAX] or NULL */
     const struct formula_rounding *rounding; /* or NULL */
     const unsigned char *uses_t; /* [nodes] with rounding */
-    int exact; /* > 0: inside of what is not rounded */
+    int exact; /* > 0: inside an unrounded part */
     size_t stamp;
     long steps; /* left */
     double index[FORMULA_SUMS_MAX];
@@ -99,13 +99,13 @@ static double parameter(struct evaluation *v, const struct formula_node *node)
     return v->at->h >= 1 && v->at->h <= p->count ? p->value[v->at->h - 1] : NAN;
 }
 
-/* Zero has no sign here: what is divided by it is an infinity with the sign of the dividend. */
+/* Zero has no sign here: division by it gives an infinity with the sign of the dividend. */
 static double quotient(double a, double b)
 {
     return a / (b == 0 ? 0.0 : b);
 }
 
-/* Of a negative base only whole powers; no value comes from what is not a number. */
+/* A negative base allows only whole powers; a NaN never gives a value. */
 static double power(double a, double b)
 {
     if (isnan(a) || isnan(b) || (a < 0 && (isinf(b) || b != floor(b))))
@@ -187,7 +187,7 @@ static double value_of(struct evaluation *v, int n)
     }
     struct shared *all = v->shared;
     long before = v->steps;
-    v->shared = NULL; /* what is inside is kept as part of this value */
+    v->shared = NULL; /* its inner values are part of the cached value */
     kept->value = --v->steps < 0 ? NAN : compute(v, node);
     v->shared = all;
     kept->steps = before - v->steps;
@@ -228,7 +228,7 @@ double formula_evaluate_rounded(const struct formula *f, const struct formula_po
     return v.steps < 0 ? NAN : value + 0.0; /* no -0 */
 }
 
-/* Marks the nodes whose value is the same for all heads and outside of sums that bind what they use. */
+/* Marks nodes with one value for all heads, outside of the sums whose index they use. */
 static void mark_shared(struct shared *shared, const struct formula *f)
 {
     for (int n = 0; n < f->node_count; n++) {

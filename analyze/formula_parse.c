@@ -1,4 +1,4 @@
-/* Formula text -> tree: recursive descent, one function a rule of the grammar in formula.h. */
+/* Formula text -> tree: recursive descent, one function for each grammar rule in formula.h. */
 #include "analyze/formula_private.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int same(const char *a, size_t a_length, const char *b, size_t b_length)
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-/* What the name is bound to by sum or as a preset's parameter, or NULL. */
+/* The binding of the name by sum or as a preset's parameter, or NULL. */
 static const struct scope *find_in_scope(const struct reader *r, const char *name, size_t length)
 {
     const struct scope *s = r->scope;
@@ -23,10 +23,10 @@ static const struct scope *find_in_scope(const struct reader *r, const char *nam
 
 /* ---- presets ---- */
 
-/* No preset has more parameters. */
+/* The most parameters of a preset. */
 enum { PRESET_PARAMETERS_MAX = 32 };
 
-/* The parameters of a preset, as its table entry lists them. */
+/* The parameters of a preset, as listed in its table entry. */
 struct signature {
     int count;
     struct {
@@ -58,7 +58,7 @@ static void read_signature(struct signature *s, const char *text)
     }
 }
 
-/* Arguments after '(' up to and with ')': given[i] = node of parameter i, -1 where there is none. Returns 0 or -1. */
+/* Arguments after '(' through ')': given[i] = node of parameter i, -1 if missing. 0 or -1. */
 static int parse_arguments(struct reader *r, int *given, const struct formula_preset *preset, const struct signature *s)
 {
     const char *takes = s->count ? preset->parameters : "nothing";
@@ -155,7 +155,7 @@ static int parse_number(struct reader *r, size_t length)
     return n;
 }
 
-/* sum( is read; the rest. */
+/* After sum( : reads the rest. */
 static int parse_sum(struct reader *r, size_t at)
 {
     static const char takes[] = "sum takes 4 arguments: name, first, last, body";
@@ -201,7 +201,7 @@ static int parse_sum(struct reader *r, size_t at)
     return n;
 }
 
-/* NAME( is read; the rest. Functions of more than two arguments are folded from the left. */
+/* After NAME( : reads the rest. Functions of more than two arguments are folded from the left. */
 static int parse_call(struct reader *r, const struct formula_function *function, size_t at)
 {
     size_t open = r->last;
@@ -243,7 +243,7 @@ static int parse_name(struct reader *r, size_t length)
         }
         if (preset)
             return parse_preset(r, preset, at);
-        /* a name that is known as something else, before a parenthesis: a product without its sign */
+        /* a name known as something else, before a parenthesis: a product without its sign */
         int known = bound || name_is_reserved(name, length);
         return known ? reader_refuse_rest(r, "an operator") : reader_refuse_function(r, name, length, at);
     }
@@ -295,7 +295,7 @@ static int enter(struct reader *r)
     return 0;
 }
 
-/* One level down for a sign or an exponent. */
+/* One level deeper for a sign or an exponent. */
 static int parse_operand(struct reader *r)
 {
     if (enter(r))
@@ -354,7 +354,7 @@ static int parse_terms(struct reader *r)
     return left;
 }
 
-/* The comparison at hand and its length, 0 if there is none. */
+/* The comparison at the current place and its length, 0 if there is none. */
 static size_t comparison_at(struct reader *r, enum formula_node_kind *kind)
 {
     char c = reader_peek(r);

@@ -1,4 +1,4 @@
-/* What the grammar is read with: tokens, tree nodes, known names, and messages that point at the character. */
+/* Tools for the grammar: tokens, nodes, known names, and messages that point at a character. */
 #include "analyze/formula_private.h"
 
 #include <stdarg.h>
@@ -121,7 +121,7 @@ int reader_accept(struct reader *r, char c)
     return 1;
 }
 
-/* What stands at hand, for "found ...". */
+/* The text at the current place, for "found ...". */
 static const char *found(struct reader *r, char text[48])
 {
     char c = reader_peek(r);
@@ -204,7 +204,7 @@ static int edit_distance(const char *a, size_t length, const char *b)
     return row[other];
 }
 
-/* Functions that formulas have no name for, and how they are written. */
+/* Functions that the language does not have, and how to write them. */
 static const struct {
     const char *name, *call, *written;
 } elsewhere[] = {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The constant value of a node for a head, NaN when it is none that can be told at once. */
+/* The constant value of a node for a head, NaN if it is not clearly constant. */
 static double constant_of(const struct formula *f, int n, int h)
 {
     const struct formula_node *node = &f->nodes[n];
@@ -23,7 +23,7 @@ static int is_variable_t(const struct formula_node *node)
     return node->kind == NODE_VARIABLE && node->slot == VARIABLE_T;
 }
 
-/* Least w such that the tree below n is plainly -inf from t = w on; +inf when it is not plain. */
+/* Least w such that the tree below n is clearly -inf from t = w on; +inf otherwise. */
 static double end_of(const struct formula *f, int n, int h)
 {
     const struct formula_node *node = &f->nodes[n], *condition, *otherwise;

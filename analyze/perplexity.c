@@ -31,7 +31,7 @@ struct perplexity_difference perplexity_compare(const double *a, const double *b
     struct perplexity_difference out;
     out.difference = mean_of(&out.std_error, a, b, count);
     if (out.std_error == 0)
-        out.p = out.difference == 0; /* all differences are equal: certainly none, or certainly one */
+        out.p = out.difference == 0; /* all differences are equal: p is exactly 1 or 0 */
     else
         out.p = student_two_sided(out.difference / out.std_error, (double)count - 1);
     return out;
@@ -99,7 +99,7 @@ static double log_half_step(double a)
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300, precision = 1e-15;
-    const int most = 100000; /* some sqrt(a) terms are needed; more than a pass over the largest text could ask for */
+    const int most = 100000; /* about sqrt(a) terms are needed; this exceeds any text's needs */
     double c = 1, d = 1 - (a + b) * x / (a + 1), value;
     d = 1 / (fabs(d) < tiny ? tiny : d);
     value = d;
@@ -124,7 +124,7 @@ static double beta_fraction(double a, double b, double x)
 double student_two_sided(double t, double degrees)
 {
     double a = degrees / 2, square = t * t / degrees, x = 1 / (1 + square),
-           y = square / (1 + square); /* y = 1 - x without its rounding */
+           y = square / (1 + square); /* y = 1 - x without rounding */
     if (!(t == t && degrees > 0))
         return NAN;
     if (t == 0)

@@ -1,9 +1,11 @@
-/* Which inputs see which targets in the perplexity protocols; and from negative log-likelihoods of targets (NLL, natural
- * logarithm) to perplexity, its standard error, and differences over the same targets.
+/* Which inputs see which targets in the perplexity protocols; and from negative log-likelihoods of
+ * targets (NLL, natural logarithm) to perplexity, its standard error, and differences over the same
+ * targets.
  *
- * PPL = exp(mean NLL) ([A] section 3.4); every target weighs the same, whatever block it was scored in. Standard errors take the
- * targets as independent draws: neighbours in one text are not quite, so over a running text they are somewhat too small. Sums
- * run in order in double. */
+ * PPL = exp(mean NLL) ([A] section 3.4); every target has the same weight, whatever block it was
+ * scored in. Standard errors treat the targets as independent draws: neighbours in one text are not
+ * quite independent, so over a running text they are somewhat too small. Sums run in order in
+ * double. */
 #ifndef REACH_ANALYZE_PERPLEXITY_H
 #define REACH_ANALYZE_PERPLEXITY_H
 
@@ -29,13 +31,13 @@ struct perplexity_difference perplexity_compare(const double *a, const double *b
 /* Half of its 95 % interval, by the same distribution; NaN for one target. */
 double perplexity_margin(const struct perplexity_difference *d, size_t count);
 
-/* Which context, of `contexts` ascending ones, a target needs: the number of the first at which its NLL is at most `within` above
- * that at the last one. Its NLLs lie `stride` apart. */
+/* Which context, of `contexts` ascending ones, a target needs: the index of the first at which its
+ * NLL is at most `within` above that at the last one. Its NLLs are `stride` apart. */
 size_t context_needed(const double *nll, size_t contexts, size_t stride, double within);
 
-/* One run of a model over a stream of tokens: it reads the inputs first .. first + inputs - 1, and the tokens behind the last
- * `scored` of them are targets. Target token j has place j - 1 among all targets, so these have the places first + inputs -
- * scored and on. */
+/* One run of a model over a stream of tokens: it reads the inputs first .. first + inputs - 1, and
+ * the tokens after the last `scored` of them are targets. Target token j has place j - 1 among all
+ * targets, so these have the places from first + inputs - scored. */
 struct window {
     size_t first, inputs, scored;
 };

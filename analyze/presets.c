@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* t5: distance t < 16 has a bucket of its own, else the bucket is min(31, 16 + floor(16 ln(t/16) / ln 8)): bucket 16 + k begins
- * at the first integer t with t^16 >= 16^16 8^k. Those integers are written out: exact at every border, and plain to an evaluator
- * that must prove its result. */
+/* t5: distance t < 16 has its own bucket, else the bucket is min(31, 16 + floor(16 ln(t/16) / ln
+ * 8)): bucket 16 + k begins at the first integer t with t^16 >= 16^16 8^k. Those integers are
+ * written out: exact at every border, and clear to an evaluator that must prove its result. */
 #define T5_PARAMETERS \
     "w0,w1,w2,w3,w4,w5,w6,w7,w8,w9,w10,w11,w12,w13,w14,w15,w16,w17,w18,w19,w20,w21,w22,w23,w24,w25,w26,w27,w28,w29,w30,w31"
 #define T5_BODY \

@@ -11,7 +11,7 @@ static double length_of(const double *v, size_t n)
     return sqrt(sum);
 }
 
-/* y [n] less scale v (v'y), v having 1 in its first place. */
+/* y [n] minus scale v (v'y), where v has 1 in its first place. */
 static void reflect(double *y, const double *v, size_t n, double scale)
 {
     double product = y[0];
@@ -34,7 +34,7 @@ static void swap_columns(double *a, size_t rows, int k, int l)
     }
 }
 
-/* The column from k on that has the most below row k. */
+/* The column from k on with the largest remainder below row k. */
 static int longest(const double *a, size_t rows, int columns, int k)
 {
     double most = -1;
@@ -65,7 +65,8 @@ void qr_factor(double *a, size_t rows, int columns, int *pivot, double *scale)
         scale[k] = 0;
         if (length == 0)
             continue;
-        /* the reflection takes v to (-sign(v_0) length, 0, ...): so v_0 + sign(v_0) length does not cancel */
+        /* the reflection maps v to (-sign(v_0) length, 0, ...): so v_0 + sign(v_0) length does not
+         * cancel */
         first = v[0] + copysign(length, v[0]);
         scale[k] = fabs(first) / length;
         for (size_t i = 1; i < n; i++)
