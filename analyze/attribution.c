@@ -10,7 +10,8 @@ void gauss_legendre(double *node, double *weight, int n)
 {
     for (int i = 0; i < (n + 1) / 2; i++) {
         double x = cos(M_PI * (i + 0.75) / (n + 0.5)), slope = 1, step = 1;
-        for (int round = 0; round < 100 && fabs(step) > 1e-15; round++) { /* Newton's method on P_n, a few rounds */
+        for (int round = 0; round < 100 && fabs(step) > 1e-15;
+             round++) { /* Newton's method on P_n, a few rounds */
             double before = 1, p = x; /* P_0, P_1 */
             for (int k = 2; k <= n; k++) {
                 double next = ((2 * k - 1) * x * p - (k - 1) * before) / k;

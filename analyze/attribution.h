@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nodes and weights of the n-point Gauss-Legendre rule on [0, 1], nodes ascending: exact for polynomials of degree 2n - 1. The
- * weights sum to 1. */
+/* Nodes and weights of the n-point Gauss-Legendre rule on [0, 1], nodes ascending: exact for
+ * polynomials of degree 2n - 1. The weights sum to 1. */
 void gauss_legendre(double *node, double *weight, int n);
 
-/* Standard normal deviate i (from 0) of stream `seed`, by Box and Muller's transform of two of its random_at (analyze/curve.h).
+/* Standard normal deviate i (from 0) of stream `seed`, by Box and Muller's transform of two of its
+ * random_at (analyze/curve.h).
  */
 double random_normal(uint64_t seed, uint64_t i);
 

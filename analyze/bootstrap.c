@@ -25,27 +25,29 @@ uint64_t random_at(uint64_t seed, uint64_t i)
     return z ^ z >> 31;
 }
 
-/* How often replicate b draws each of the `used` segments: weight[i * TILE]. The high half of the product has a bias below used /
- * 2^64. */
+/* How often replicate b draws each of the `used` segments: weight[i * TILE]. The high half of the
+ * product has a bias below used / 2^64. */
 static void draw(double *weight, uint64_t seed, size_t b, size_t used)
 {
     for (size_t i = 0; i < used; i++)
         weight[i * TILE] = 0;
     for (size_t i = 0; i < used; i++)
-        weight[(size_t)((unsigned __int128)random_at(seed, (uint64_t)b * used + i) * used >> 64) * TILE] += 1;
+        weight[(size_t)((unsigned __int128)random_at(seed, (uint64_t)b * used + i) * used >> 64) *
+               TILE] += 1;
 }
 
 /* A range of positions, start..end, with width a multiple of LANES. */
 struct block {
-    double *c; /* [groups, used, LANES] each segment's cumulative sum at position start + group LANES + lane (beyond `end`: not
-                  used) */
+    double *c; /* [groups, used, LANES] each segment's cumulative sum at position start + group
+                  LANES + lane (beyond `end`: not used) */
     double *carry; /* [used] sum of what is to the right of the block */
     double *curve; /* [replicates, width] */
     size_t start, end, width;
 };
 
 /* Fills the block that ends at `end`; sums run from the last position to the first. */
-static void fill_block(struct block *k, const double *share, const size_t *row, size_t used, size_t positions, size_t end)
+static void fill_block(struct block *k, const double *share, const size_t *row, size_t used,
+                       size_t positions, size_t end)
 {
     k->end = end;
     k->start = end > k->width ? end - k->width : 0;
@@ -61,8 +63,10 @@ static void fill_block(struct block *k, const double *share, const size_t *row, 
     }
 }
 
-/* out[r, 0..LANES) = sum_i weight[i, r] c[i, 0..LANES), in the order of i. weight [used, TILE], c [used, LANES]. */
-static void weighted_sums(double out[TILE][LANES], const double *weight, const double *c, size_t used)
+/* out[r, 0..LANES) = sum_i weight[i, r] c[i, 0..LANES), in the order of i. weight [used, TILE], c
+ * [used, LANES]. */
+static void weighted_sums(double out[TILE][LANES], const double *weight, const double *c,
+                          size_t used)
 {
     pair sum[TILE][PAIRS] = {{{0}}};
     for (size_t i = 0; i < used; i++)
@@ -79,11 +83,12 @@ static void weighted_sums(double out[TILE][LANES], const double *weight, const d
 /* The curves of replicates first..first+TILE in this block, and the ERFs of those that first pass a
  * threshold here. whole [used]: the sum of each segment's shares in the order of the curve, so that
  * the curve at position 0 is exactly 1. Returns 0, or -1: out of memory. */
-static int replicate_block(const struct block *k, const double *whole, size_t *erf, size_t first, size_t used, size_t positions,
-                           const struct erf_settings *settings)
+static int replicate_block(const struct block *k, const double *whole, size_t *erf, size_t first,
+                           size_t used, size_t positions, const struct erf_settings *settings)
 {
     double *weight = calloc(used, TILE * sizeof *weight), sums[TILE][LANES], scale[TILE] = {0};
-    size_t replicates = settings->bootstrap, count = replicates - first < TILE ? replicates - first : TILE;
+    size_t replicates = settings->bootstrap,
+           count = replicates - first < TILE ? replicates - first : TILE;
     if (!weight)
         return -1;
     for (size_t r = 0; r < count; r++) {
@@ -109,7 +114,8 @@ static int replicate_block(const struct block *k, const double *whole, size_t *e
 }
 
 /* c_lo[m], c_hi[m] from the block's replicates. Returns 0, or -1 when memory runs out. */
-static int position_interval(double *c_lo, double *c_hi, const struct block *k, size_t m, size_t replicates)
+static int position_interval(double *c_lo, double *c_hi, const struct block *k, size_t m,
+                             size_t replicates)
 {
     double *values = calloc(replicates, sizeof *values);
     if (!values)
@@ -122,13 +128,15 @@ static int position_interval(double *c_lo, double *c_hi, const struct block *k, 
     return 0;
 }
 
-int bootstrap_curves(double *c_lo, double *c_hi, size_t *erf, const double *share, const size_t *row, size_t used,
-                     size_t positions, const struct erf_settings *settings)
+int bootstrap_curves(double *c_lo, double *c_hi, size_t *erf, const double *share,
+                     const size_t *row, size_t used, size_t positions,
+                     const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap, block_values, curve_values;
     struct block k = {.width = BLOCK_VALUES / used / LANES * LANES};
     k.width = k.width < LANES ? LANES : k.width > BLOCK_MAX ? BLOCK_MAX : k.width;
-    if (__builtin_mul_overflow(used, k.width, &block_values) || __builtin_mul_overflow(replicates, k.width, &curve_values))
+    if (__builtin_mul_overflow(used, k.width, &block_values) ||
+        __builtin_mul_overflow(replicates, k.width, &curve_values))
         return -1;
     int failed = 0;
     double *whole = calloc(used, sizeof *whole);

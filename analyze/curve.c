@@ -1,4 +1,5 @@
-/* Norms -> shares -> cumulative curve -> receptive field ([A] section 5.1), and the few statistics they need. */
+/* Norms -> shares -> cumulative curve -> receptive field ([A] section 5.1), and the few statistics
+ * they need. */
 #include "analyze/curve.h"
 
 #include <math.h>

@@ -27,12 +27,13 @@ void erf_summary_free(struct erf_summary *s)
 }
 
 /* Shares of the usable segments: share[i, :], and row[0..S') = their indices. Returns S'. */
-static size_t find_usable(double *share, size_t *row, uint8_t *status, const double *norm, const double *logprob, size_t segments,
-                          size_t positions)
+static size_t find_usable(double *share, size_t *row, uint8_t *status, const double *norm,
+                          const double *logprob, size_t segments, size_t positions)
 {
     size_t used = 0;
     for (size_t i = 0; i < segments; i++) {
-        int usable = isfinite(logprob[i]) && curve_share(share + i * positions, norm + i * positions, positions) == 0;
+        int usable = isfinite(logprob[i]) &&
+                     curve_share(share + i * positions, norm + i * positions, positions) == 0;
         status[i] = usable ? 1 : 2;
         if (usable)
             row[used++] = i;
@@ -40,9 +41,10 @@ static size_t find_usable(double *share, size_t *row, uint8_t *status, const dou
     return used;
 }
 
-/* q10, median and q90 of the ERFs of single segments. c [positions] and erf [thresholds, used] are scratch. */
-static void segment_quantiles(struct erf_summary *out, double *c, double *erf, const double *share, const size_t *row,
-                              size_t used)
+/* q10, median and q90 of the ERFs of single segments. c [positions] and erf [thresholds, used] are
+ * scratch. */
+static void segment_quantiles(struct erf_summary *out, double *c, double *erf, const double *share,
+                              const size_t *row, size_t used)
 {
     for (size_t i = 0; i < used; i++) {
         curve_cumulative(c, share + row[i] * out->positions, out->positions);
@@ -57,8 +59,8 @@ static void segment_quantiles(struct erf_summary *out, double *c, double *erf, c
 }
 
 /* ERFs without the first `sink` positions. rest, c [positions] are scratch. */
-static void without_sink(struct erf_summary *out, double *rest, double *c, const double *share, const size_t *row, size_t used,
-                         size_t sink)
+static void without_sink(struct erf_summary *out, double *rest, double *c, const double *share,
+                         const size_t *row, size_t used, size_t sink)
 {
     size_t n = out->positions, count = 0;
     memset(c, 0, n * sizeof *c);
@@ -77,15 +79,17 @@ static void without_sink(struct erf_summary *out, double *rest, double *c, const
         out->rows[q].without_sink = count > 0 ? curve_erf(c, n, out->rows[q].threshold) : 0;
 }
 
-/* Intervals of the curve and of each threshold's ERF. values [replicates] is scratch. Returns 0, or -1 when memory runs out. */
-static int intervals(struct erf_summary *out, double *values, const double *share, const size_t *row, size_t used,
-                     const struct erf_settings *settings)
+/* Intervals of the curve and of each threshold's ERF. values [replicates] is scratch. Returns 0, or
+ * -1 when memory runs out. */
+static int intervals(struct erf_summary *out, double *values, const double *share,
+                     const size_t *row, size_t used, const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap;
     if (replicates == 0) {
         memcpy(out->c_lo, out->c, out->positions * sizeof *out->c);
         memcpy(out->c_hi, out->c, out->positions * sizeof *out->c);
-    } else if (bootstrap_curves(out->c_lo, out->c_hi, out->replicates, share, row, used, out->positions, settings)) {
+    } else if (bootstrap_curves(out->c_lo, out->c_hi, out->replicates, share, row, used,
+                                out->positions, settings)) {
         return -1;
     }
     for (size_t q = 0; q < out->threshold_count; q++) {
@@ -101,8 +105,9 @@ static int intervals(struct erf_summary *out, double *values, const double *shar
     return 0;
 }
 
-int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments,
-                  size_t positions, const struct erf_settings *settings)
+int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm,
+                  const double *logprob, size_t segments, size_t positions,
+                  const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap, thresholds = settings->threshold_count;
     int result = -2;
@@ -116,9 +121,12 @@ int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, 
                                 .pairing = settings->seed};
     if (!(share = array(segments, positions, sizeof *share)) ||
         !(out->replicates = array(thresholds, replicates, sizeof *out->replicates)) ||
-        !(out->s = array(positions, 1, sizeof *out->s)) || !(out->c = array(positions, 1, sizeof *out->c)) ||
-        !(out->c_lo = array(positions, 1, sizeof *out->c_lo)) || !(out->c_hi = array(positions, 1, sizeof *out->c_hi)) ||
-        !(out->rows = array(thresholds, 1, sizeof *out->rows)) || !(erf = array(thresholds, segments, sizeof *erf)) ||
+        !(out->s = array(positions, 1, sizeof *out->s)) ||
+        !(out->c = array(positions, 1, sizeof *out->c)) ||
+        !(out->c_lo = array(positions, 1, sizeof *out->c_lo)) ||
+        !(out->c_hi = array(positions, 1, sizeof *out->c_hi)) ||
+        !(out->rows = array(thresholds, 1, sizeof *out->rows)) ||
+        !(erf = array(thresholds, segments, sizeof *erf)) ||
         !(row = array(segments, 1, sizeof *row)) || !(use = array(segments, 1, sizeof *use)) ||
         !(other = array(positions, 1, sizeof *other)) ||
         !(scratch = array(positions > replicates ? positions : replicates, 1, sizeof *scratch)))
@@ -161,18 +169,20 @@ end:
     return result;
 }
 
-int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a, const struct erf_summary *b, size_t q)
+int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a,
+                   const struct erf_summary *b, size_t q)
 {
     size_t replicates = a->replicate_count;
     if (replicates == 0 || b->replicate_count != replicates || a->pairing != b->pairing ||
-        a->segments - a->excluded != b->segments - b->excluded || q >= a->threshold_count || q >= b->threshold_count ||
-        a->rows[q].threshold != b->rows[q].threshold)
+        a->segments - a->excluded != b->segments - b->excluded || q >= a->threshold_count ||
+        q >= b->threshold_count || a->rows[q].threshold != b->rows[q].threshold)
         return -1;
     double *values = calloc(replicates, sizeof *values);
     if (!values)
         return -2;
     for (size_t i = 0; i < replicates; i++)
-        values[i] = (double)a->replicates[q * replicates + i] - (double)b->replicates[q * replicates + i];
+        values[i] = (double)a->replicates[q * replicates + i] -
+                    (double)b->replicates[q * replicates + i];
     *difference = (double)a->rows[q].erf - (double)b->rows[q].erf;
     *lo = quantile(values, replicates, 0.025);
     *hi = quantile(values, replicates, 0.975);
@@ -198,7 +208,8 @@ static double slope(const struct erf_summary *const *lengths, const double *y, s
     return above / below;
 }
 
-int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths, size_t count, size_t q)
+int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths, size_t count,
+               size_t q)
 {
     size_t replicates = lengths[0]->replicate_count;
     double *y = calloc(count, sizeof *y), *slopes = calloc(replicates + 1, sizeof *slopes);
@@ -210,7 +221,8 @@ int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths,
 
         y[i] = (double)u->rows[q].erf;
         out->saturated += (size_t)u->rows[q].saturated;
-        if (u->replicate_count != replicates || u->pairing != lengths[0]->pairing || u->segments - u->excluded < 2)
+        if (u->replicate_count != replicates || u->pairing != lengths[0]->pairing ||
+            u->segments - u->excluded < 2)
             replicates = 0;
     }
     if (result == 0)

@@ -42,7 +42,8 @@ static double sum_of_first(const arb_poly_t p, size_t count)
     return sum;
 }
 
-double extrapolation_share(const double *const *kernel, const int *layers, int kernels, size_t distances, size_t within)
+double extrapolation_share(const double *const *kernel, const int *layers, int kernels,
+                           size_t distances, size_t within)
 {
     arb_poly_t all, one;
     double share;

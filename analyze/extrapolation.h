@@ -28,6 +28,7 @@ int extrapolation_by_field(size_t half, size_t inputs, size_t train_length);
 /* The quantity of the second rule. kernel[k]: [distances] weights of each distance in a layer, not
  * negative, with any sum above zero; layers[k] such layers, 1 or more each. Returns the share of
  * the first `within` distances of their convolution over all layers, cut at `distances`. */
-double extrapolation_share(const double *const *kernel, const int *layers, int kernels, size_t distances, size_t within);
+double extrapolation_share(const double *const *kernel, const int *layers, int kernels,
+                           size_t distances, size_t within);
 
 #endif

@@ -27,7 +27,8 @@ static int is_coefficient(const struct formula_node *node)
     return node->kind == NODE_PARAMETER && node->child[0] < 0;
 }
 
-/* How the value of the tree depends on all coefficients together; the parameter `inner` (-1: none) counts as a constant. */
+/* How the value of the tree depends on all coefficients together; the parameter `inner` (-1: none)
+ * counts as a constant. */
 static enum dependence form_dependence(const struct formula *f, int inner)
 {
     enum dependence of[FORMULA_NODES_MAX];
@@ -39,7 +40,9 @@ static enum dependence form_dependence(const struct formula *f, int inner)
         enum dependence c = node->child[2] >= 0 ? of[node->child[2]] : CONSTANT;
 
         switch (node->kind) {
-        case NODE_PARAMETER: of[n] = is_coefficient(node) && node->slot != inner ? AFFINE : CONSTANT; break;
+        case NODE_PARAMETER:
+            of[n] = is_coefficient(node) && node->slot != inner ? AFFINE : CONSTANT;
+            break;
         case NODE_NEGATE: of[n] = a; break;
         case NODE_ADD:
         case NODE_SUBTRACT: of[n] = larger(a, b); break;
@@ -82,22 +85,27 @@ int fit_form_parse(struct fit_form *out, const char *text, struct formula_error 
         return -1;
     for (int n = 0; n <= f->root; n++)
         if (f->nodes[n].kind == NODE_VARIABLE && f->nodes[n].slot != VARIABLE_T) {
-            formula_refuse(e, f->nodes[n].at, "a form depends only on the distance t (h, H, d and L have no value here)");
+            formula_refuse(
+                e, f->nodes[n].at,
+                "a form depends only on the distance t (h, H, d and L have no value here)");
             goto failed;
         }
     count = find_coefficients(slot, f);
     if (count == 0 || count > FIT_COEFFICIENTS_MAX) {
-        formula_refuse(e, 0,
-                       count ? "the form has %d coefficients (expected at most %d)"
-                             : "the form has %d coefficients (expected names, as in a + b*ln(1+t); at most %d)",
-                       count, FIT_COEFFICIENTS_MAX);
+        formula_refuse(
+            e, 0,
+            count
+                ? "the form has %d coefficients (expected at most %d)"
+                : "the form has %d coefficients (expected names, as in a + b*ln(1+t); at most %d)",
+            count, FIT_COEFFICIENTS_MAX);
         goto failed;
     }
     out->nonlinear = -1;
     for (int i = -1; form_dependence(f, i < 0 ? -1 : slot[i]) == OTHER; out->nonlinear = ++i)
         if (i + 1 == count) {
-            formula_refuse(
-                e, 0, "the form is not linear in its coefficients, nor with one of them held fixed (as c of a + b*ln(1+c*t))");
+            formula_refuse(e, 0,
+                           "the form is not linear in its coefficients, nor with one of them held "
+                           "fixed (as c of a + b*ln(1+c*t))");
             goto failed;
         }
     for (int i = 0; i < count; i++)
@@ -117,7 +125,8 @@ void fit_form_free(struct fit_form *f)
     memset(f, 0, sizeof *f);
 }
 
-/* The form's value at t for these coefficients. Its formula holds the coefficients of the last call. */
+/* The form's value at t for these coefficients. Its formula holds the coefficients of the last
+ * call. */
 static double value_at(const struct fit_form *form, const double *coefficient, double t)
 {
     struct formula_point at = {.t = t, .h = 1, .heads = 1, .head_size = 1, .length = 1};
@@ -150,7 +159,8 @@ struct problem {
 /* Minimises |right side - x b|^2, the right side given in p->right. Writes b, the diagonal of
  * (X'X)^-1 and the minimum itself; the residuals stay in p->right. Returns 0; 1 when columns are
  * linearly dependent to a relative `tolerance`; -1 with p->e. */
-static int solve_linear(double *b, double *inverse, double *rss, struct problem *p, double tolerance)
+static int solve_linear(double *b, double *inverse, double *rss, struct problem *p,
+                        double tolerance)
 {
     int n = p->columns, pivot[FIT_COEFFICIENTS_MAX] = {0};
     size_t rows = p->points;
@@ -225,12 +235,16 @@ static int make_columns(struct problem *p, double inner, int tell)
             p->x[(size_t)k * p->points + i] = value_at(form, coefficient, p->t[i]) - p->offset[i];
             coefficient[c] = 0;
             if (!isfinite(p->x[(size_t)k++ * p->points + i]))
-                return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)",
+                return tell ? formula_refuse(p->e, 0,
+                                             "the form has no finite value at t = %.10g (expected "
+                                             "a range without it)",
                                              p->t[i])
                             : -1;
         }
         if (!isfinite(p->offset[i]))
-            return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)",
+            return tell ? formula_refuse(p->e, 0,
+                                         "the form has no finite value at t = %.10g (expected a "
+                                         "range without it)",
                                          p->t[i])
                         : -1;
     }
@@ -241,8 +255,8 @@ static int make_columns(struct problem *p, double inner, int tell)
 /* The best fit with the inner coefficient fixed at `inner`: all coefficients to value[count],
  * inverse as in solve_linear. Returns the same as that, and 1 also if the form has no value; *rss
  * is +inf then. */
-static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
-                    double inner, int tell)
+static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX],
+                    double *rss, struct problem *p, double inner, int tell)
 {
     double b[FIT_COEFFICIENTS_MAX];
     int rc, k = 0;
@@ -269,13 +283,13 @@ static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFF
 
 enum { DECADES = 9, PER_DECADE = 6, GRID = 2 * DECADES * PER_DECADE + 1, STARTS = 3 };
 
-/* RSS as a function of ln |c| on one sign of c, minimised on [low, high] by the golden section. *failed is set when a solve
- * fails. */
+/* RSS as a function of ln |c| on one sign of c, minimised on [low, high] by the golden section.
+ * *failed is set when a solve fails. */
 static double refine(struct problem *p, double sign, double low, double high, int *failed)
 {
     const double golden = 0.6180339887498949;
-    double value[FIT_COEFFICIENTS_MAX], inverse[FIT_COEFFICIENTS_MAX], a = high - golden * (high - low),
-                                                                       b = low + golden * (high - low), at_a, at_b;
+    double value[FIT_COEFFICIENTS_MAX], inverse[FIT_COEFFICIENTS_MAX],
+        a = high - golden * (high - low), b = low + golden * (high - low), at_a, at_b;
 
     *failed |= solve_at(value, inverse, &at_a, p, sign * exp(a), 0) < 0;
     *failed |= solve_at(value, inverse, &at_b, p, sign * exp(b), 0) < 0;
@@ -293,8 +307,8 @@ static double refine(struct problem *p, double sign, double low, double high, in
     return sign * exp(0.5 * (low + high));
 }
 
-/* Adds the derivative of the form by its inner coefficient to x as one more column, by central differences (relative error about
- * 1e-10). */
+/* Adds the derivative of the form by its inner coefficient to x as one more column, by central
+ * differences (relative error about 1e-10). */
 static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS_MAX])
 {
     double moved[FIT_COEFFICIENTS_MAX], step = 6e-6 * fabs(value[p->form->nonlinear]),
@@ -310,8 +324,10 @@ static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS
         below = value_at(p->form, moved, p->t[i]);
         column[i] = (above - below) / (2 * step);
         if (!isfinite(column[i]))
-            return formula_refuse(p->e, 0, "the form has no finite derivative at t = %.10g (expected a range without it)",
-                                  p->t[i]);
+            return formula_refuse(
+                p->e, 0,
+                "the form has no finite derivative at t = %.10g (expected a range without it)",
+                p->t[i]);
     }
     p->columns++;
     return 0;
@@ -323,8 +339,8 @@ enum { ROUNDS_MAX = 50 };
 /* Gauss-Newton steps for all coefficients, from the golden section's result to the last digits, for
  * which the squares are too flat there. Then inverse is that of the Jacobian, the inner
  * coefficient's entry last. */
-static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
-                  double inner)
+static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX],
+                  double *rss, struct problem *p, double inner)
 {
     double ignored[FIT_COEFFICIENTS_MAX], step[FIT_COEFFICIENTS_MAX], unused, next;
     int rc = solve_at(value, ignored, rss, p, inner, 1);
@@ -336,9 +352,11 @@ static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFIC
         if (add_derivative(p, value) != 0)
             return -1;
         rc = solve_linear(step, inverse, &unused, p, JACOBIAN_TOLERANCE);
-        if (rc != 0 || round == ROUNDS_MAX || !(fabs(step[p->form->count - 1]) > 1e-13 * fabs(inner)))
+        if (rc != 0 || round == ROUNDS_MAX ||
+            !(fabs(step[p->form->count - 1]) > 1e-13 * fabs(inner)))
             return rc;
-        if (solve_at(trial, ignored, &next, p, inner + step[p->form->count - 1], 0) != 0 || !(next <= *rss * (1 + 1e-10))) {
+        if (solve_at(trial, ignored, &next, p, inner + step[p->form->count - 1], 0) != 0 ||
+            !(next <= *rss * (1 + 1e-10))) {
             /* no descent beyond rounding: `value` is the minimum; remakes its columns for errors */
             rc = solve_at(value, ignored, rss, p, inner, 1);
             if (rc == 0 && add_derivative(p, value) == 0)
@@ -354,7 +372,8 @@ static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFIC
 
 /* Tries both signs of the inner coefficient on a grid of 18 decades; searches the lowest
  * valleys. */
-static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p)
+static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX],
+                       double *rss, struct problem *p)
 {
     const char *name = p->form->formula->parameters[p->form->slot[p->form->nonlinear]].name;
     const double first = -DECADES * M_LN10, step = M_LN10 / PER_DECADE;
@@ -375,11 +394,13 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
 
             for (int i = 1; i + 1 < GRID; i++)
                 if (isfinite(grid[i]) && grid[i] <= grid[i - 1] && grid[i] <= grid[i + 1] &&
-                    (grid[i] < grid[i - 1] || grid[i] < grid[i + 1]) && (lowest < 0 || grid[i] < grid[lowest]))
+                    (grid[i] < grid[i - 1] || grid[i] < grid[i + 1]) &&
+                    (lowest < 0 || grid[i] < grid[lowest]))
                     lowest = i;
             if (lowest < 0)
                 break;
-            double c = refine(p, sign, first + (lowest - 1) * step, first + (lowest + 1) * step, &failed);
+            double c = refine(p, sign, first + (lowest - 1) * step, first + (lowest + 1) * step,
+                              &failed);
             grid[lowest] = INFINITY;
             if (failed)
                 return -1;
@@ -396,7 +417,8 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
     }
     if (!found || !(*rss <= edge_rss))
         return formula_refuse(p->e, 0,
-                              "the least squares have no minimum with |%s| between 1e-%d and 1e%d (the data do not determine it)",
+                              "the least squares have no minimum with |%s| between 1e-%d and 1e%d "
+                              "(the data do not determine it)",
                               name, DECADES, DECADES);
     /* errors are ordered with the inner coefficient last */
     double last = inverse[p->form->count - 1];
@@ -408,8 +430,8 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
 
 /* ---- the whole fit ---- */
 
-int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y, size_t count,
-              struct formula_error *e)
+int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y,
+              size_t count, struct formula_error *e)
 {
     struct problem p = {.form = form, .t = t, .y = y, .points = count, .e = e};
     double inverse[FIT_COEFFICIENTS_MAX] = {0}, rss = 0, mean = 0, total = 0;
@@ -418,10 +440,13 @@ int fit_solve(struct fit_result *out, const struct fit_form *form, const double 
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(t[i]) || !isfinite(y[i]))
-            return formula_refuse(e, 0, "the value at t = %.10g is %g (expected finite values, or a range without it)", t[i],
-                                  y[i]);
+            return formula_refuse(
+                e, 0,
+                "the value at t = %.10g is %g (expected finite values, or a range without it)",
+                t[i], y[i]);
     if (count < (size_t)form->count)
-        return formula_refuse(e, 0, "%zu points do not determine %d coefficients", count, form->count);
+        return formula_refuse(e, 0, "%zu points do not determine %d coefficients", count,
+                              form->count);
     if (count > INT32_MAX / 2)
         return formula_refuse(e, 0, "%zu points are too many", count);
     size_t bytes = count * sizeof *p.x; /* no overflow: count fits 31 bits, and columns are few */
@@ -433,9 +458,12 @@ int fit_solve(struct fit_result *out, const struct fit_form *form, const double 
         formula_refuse(e, 0, "out of memory");
         goto end;
     }
-    rc = form->nonlinear < 0 ? solve_at(out->value, inverse, &rss, &p, 0, 1) : solve_inner(out->value, inverse, &rss, &p);
+    rc = form->nonlinear < 0 ? solve_at(out->value, inverse, &rss, &p, 0, 1)
+                             : solve_inner(out->value, inverse, &rss, &p);
     if (rc > 0)
-        formula_refuse(e, 0, "the terms of the form depend on each other over these points (expected terms that differ)");
+        formula_refuse(e, 0,
+                       "the terms of the form depend on each other over these points (expected "
+                       "terms that differ)");
     if (rc != 0) {
         rc = -1;
         goto end;
@@ -448,7 +476,9 @@ int fit_solve(struct fit_result *out, const struct fit_form *form, const double 
     out->count = form->count;
     out->points = count;
     out->r2 = total > 0 ? 1 - rss / total : NAN;
-    out->residual_deviation = count > (size_t)form->count ? sqrt(rss / (double)(count - (size_t)form->count)) : NAN;
+    out->residual_deviation = count > (size_t)form->count
+                                  ? sqrt(rss / (double)(count - (size_t)form->count))
+                                  : NAN;
     for (int c = 0; c < form->count; c++) {
         memcpy(out->name[c], form->formula->parameters[form->slot[c]].name, sizeof out->name[c]);
         out->error[c] = out->residual_deviation * sqrt(inverse[c]);

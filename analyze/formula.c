@@ -64,15 +64,16 @@ const char *formula_missing(const struct formula *f)
     formula_reach(reached, f);
     for (int n = 0; n <= f->root; n++) {
         const struct formula_node *node = &f->nodes[n];
-        if (reached[n] && node->kind == NODE_PARAMETER && node->child[0] < 0 && f->parameters[node->slot].count == 0 &&
-            node->slot < first)
+        if (reached[n] && node->kind == NODE_PARAMETER && node->child[0] < 0 &&
+            f->parameters[node->slot].count == 0 && node->slot < first)
             first = node->slot;
     }
     return first < f->parameter_count ? f->parameters[first].name : NULL;
 }
 
 /* The parameter of that name; NULL with *e when there is none. */
-static struct formula_parameter *find_parameter(struct formula *f, const char *name, struct formula_error *e)
+static struct formula_parameter *find_parameter(struct formula *f, const char *name,
+                                                struct formula_error *e)
 {
     char list[160] = "";
     size_t used = 0;
@@ -81,14 +82,17 @@ static struct formula_parameter *find_parameter(struct formula *f, const char *n
         if (strcmp(known, name) == 0)
             return &f->parameters[i];
         if (used + strlen(known) + 3 <= sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", known);
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                                     known);
     }
-    formula_refuse(e, 0, "the formula has no parameter '%.31s' (it has %s)", name, used ? list : "none");
+    formula_refuse(e, 0, "the formula has no parameter '%.31s' (it has %s)", name,
+                   used ? list : "none");
     return NULL;
 }
 
 /* Sets the parameter's values; takes over both arrays. decimal may be NULL. */
-static void replace_values(struct formula *f, struct formula_parameter *p, double *value, char **decimal, int count)
+static void replace_values(struct formula *f, struct formula_parameter *p, double *value,
+                           char **decimal, int count)
 {
     free_values(p->value, p->decimal, p->count);
     p->value = value;
@@ -98,8 +102,8 @@ static void replace_values(struct formula *f, struct formula_parameter *p, doubl
 }
 
 /* formula_set; *bad is the index of the refused decimal, or -1. */
-static int set_decimals(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e,
-                        int *bad)
+static int set_decimals(struct formula *f, const char *name, const char *const *decimals, int count,
+                        struct formula_error *e, int *bad)
 {
     *bad = -1;
     struct formula_parameter *p = find_parameter(f, name, e);
@@ -116,14 +120,16 @@ static int set_decimals(struct formula *f, const char *name, const char *const *
         size_t sign = text[0] == '-' || text[0] == '+', length = decimal_length(text + sign);
         *bad = i;
         if (length == 0 || text[sign + length]) {
-            formula_refuse(e, length ? sign + length : 0, "parameter '%s': '%.40s' is not a decimal number", name, text);
+            formula_refuse(e, length ? sign + length : 0,
+                           "parameter '%s': '%.40s' is not a decimal number", name, text);
             goto failed;
         }
         decimal[i] = strdup(text);
         if (!decimal[i])
             goto memory;
         if (decimal_value(&value[i], decimal[i])) {
-            formula_refuse(e, 0, "parameter '%s': '%.40s' is out of range (about 1e-323 to 1e308)", name, text);
+            formula_refuse(e, 0, "parameter '%s': '%.40s' is out of range (about 1e-323 to 1e308)",
+                           name, text);
             goto failed;
         }
     }
@@ -136,13 +142,15 @@ failed:
     return -1;
 }
 
-int formula_set(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e)
+int formula_set(struct formula *f, const char *name, const char *const *decimals, int count,
+                struct formula_error *e)
 {
     int bad;
     return set_decimals(f, name, decimals, count, e, &bad);
 }
 
-int formula_set_values(struct formula *f, const char *name, const double *values, int count, struct formula_error *e)
+int formula_set_values(struct formula *f, const char *name, const double *values, int count,
+                       struct formula_error *e)
 {
     struct formula_parameter *p = find_parameter(f, name, e);
     if (!p)
@@ -151,7 +159,8 @@ int formula_set_values(struct formula *f, const char *name, const double *values
         return formula_refuse(e, 0, "no value for parameter '%s'", name);
     for (int i = 0; i < count; i++)
         if (!isfinite(values[i]))
-            return formula_refuse(e, 0, "parameter '%s': value %d of %d is not finite", name, i + 1, count);
+            return formula_refuse(e, 0, "parameter '%s': value %d of %d is not finite", name, i + 1,
+                                  count);
     double *value = calloc((size_t)count, sizeof *value);
     if (!value)
         return formula_refuse(e, 0, "out of memory");
@@ -177,7 +186,8 @@ int formula_set_text(struct formula *f, const char *assignment, struct formula_e
     char *copy = NULL;
     const char *equals = strchr(assignment, '=');
     if (!equals || equals == assignment)
-        return formula_refuse(e, 0, "'%.60s' is not NAME=VALUE or NAME=VALUE,VALUE,...", assignment);
+        return formula_refuse(e, 0, "'%.60s' is not NAME=VALUE or NAME=VALUE,VALUE,...",
+                              assignment);
     for (const char *c = equals; *c; c++) {
         if (count == INT32_MAX)
             return formula_refuse(e, 0, "too many values");

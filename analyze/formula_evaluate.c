@@ -12,7 +12,8 @@ struct shared {
     uint64_t uses_index; /* bit s: index of sum s, bound outside this node */
     size_t stamp; /* distance + 1 it was computed for; 0: never */
     double value;
-    long steps; /* its steps; charged again at each use, so that the limit does not depend on the cache */
+    long steps; /* its steps; charged again at each use, so that the limit does not depend on the
+                   cache */
 };
 
 /* For a sum whose terms do not depend on t: its first `count` terms. */
@@ -29,8 +30,8 @@ struct formula_walk {
 struct evaluation {
     const struct formula *f;
     const struct formula_point *at;
-    struct shared
-        *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside a condition and another outside */
+    struct shared *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside
+                              a condition and another outside */
     struct partial *partial; /* [FORMULA_SUMS_MAX] or NULL */
     const struct formula_rounding *rounding; /* or NULL */
     const unsigned char *uses_t; /* [nodes] with rounding */
@@ -61,7 +62,8 @@ static int is_comparison(enum formula_node_kind kind)
 static double sum_of(struct evaluation *v, const struct formula_node *node)
 {
     double first = exact_of(v, node->child[0]), last = exact_of(v, node->child[1]), sum = 0, k = 0;
-    struct partial *kept = v->partial && v->partial[node->slot].usable ? &v->partial[node->slot] : NULL;
+    struct partial *kept = v->partial && v->partial[node->slot].usable ? &v->partial[node->slot]
+                                                                       : NULL;
     if (!isfinite(first) || !isfinite(last))
         return NAN;
     if (kept && kept->count > 0 && kept->first == first && first + (kept->count - 1) <= last) {
@@ -125,7 +127,8 @@ static double compute(struct evaluation *v, const struct formula_node *node)
     case NODE_SUM: return sum_of(v, node);
     default: break;
     }
-    int decides = is_comparison(node->kind) || node->kind == NODE_CHOOSE || node->kind == NODE_FLOOR;
+    int decides = is_comparison(node->kind) || node->kind == NODE_CHOOSE ||
+                  node->kind == NODE_FLOOR;
     double a = decides ? exact_of(v, node->child[0]) : value_of(v, node->child[0]);
     switch (node->kind) {
     case NODE_NEGATE: return -a;
@@ -218,10 +221,12 @@ void formula_mark_distance(unsigned char *uses_t, const struct formula *f)
     }
 }
 
-double formula_evaluate_rounded(const struct formula *f, const struct formula_point *at, const struct formula_rounding *rounding)
+double formula_evaluate_rounded(const struct formula *f, const struct formula_point *at,
+                                const struct formula_rounding *rounding)
 {
     unsigned char uses_t[FORMULA_NODES_MAX];
-    struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX, .rounding = rounding, .uses_t = uses_t};
+    struct evaluation v = {
+        .f = f, .at = at, .steps = FORMULA_STEPS_MAX, .rounding = rounding, .uses_t = uses_t};
     if (rounding)
         formula_mark_distance(uses_t, f);
     double value = value_of(&v, f->root);
@@ -243,7 +248,8 @@ static void mark_shared(struct shared *shared, const struct formula *f)
             }
         if (node->kind == NODE_SUM)
             shared[n].uses_index &= ~((uint64_t)1 << node->slot);
-        shared[n].usable = node->kind >= NODE_NEGATE && !shared[n].uses_head && !shared[n].uses_index;
+        shared[n].usable = node->kind >= NODE_NEGATE && !shared[n].uses_head &&
+                           !shared[n].uses_index;
     }
 }
 
@@ -260,7 +266,8 @@ struct formula_walk *formula_walk_new(const struct formula *f)
             const struct formula_node *node = &f->nodes[n];
             if (node->kind == NODE_SUM)
                 w->partial[node->slot].usable = !uses_t[node->child[2]] &&
-                                                !(shared[node->child[2]].uses_index & ~((uint64_t)1 << node->slot));
+                                                !(shared[node->child[2]].uses_index &
+                                                  ~((uint64_t)1 << node->slot));
         }
     } else {
         free(w);
@@ -283,14 +290,15 @@ void formula_walk_free(struct formula_walk *w)
     free(w);
 }
 
-int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
-                  struct formula_error *e)
+int formula_table(double *table, const struct formula *f, int heads, int head_size,
+                  size_t distances, double length, struct formula_error *e)
 {
     return formula_table_rounded(table, f, heads, head_size, distances, length, NULL, e);
 }
 
-int formula_table_rounded(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
-                          const struct formula_rounding *rounding, struct formula_error *e)
+int formula_table_rounded(double *table, const struct formula *f, int heads, int head_size,
+                          size_t distances, double length, const struct formula_rounding *rounding,
+                          struct formula_error *e)
 {
     unsigned char uses_t[FORMULA_NODES_MAX];
     const char *missing = formula_missing(f);
@@ -298,8 +306,8 @@ int formula_table_rounded(double *table, const struct formula *f, int heads, int
         return formula_refuse(e, 0, "parameter '%s' has no value", missing);
     for (int i = 0; i < f->parameter_count; i++)
         if (f->parameters[i].count > 1 && f->parameters[i].count != heads)
-            return formula_refuse(e, 0, "parameter '%s' has %d values, but there are %d heads", f->parameters[i].name,
-                                  f->parameters[i].count, heads);
+            return formula_refuse(e, 0, "parameter '%s' has %d values, but there are %d heads",
+                                  f->parameters[i].name, f->parameters[i].count, heads);
     struct shared *shared = calloc((size_t)f->node_count, sizeof *shared);
     if (!shared)
         return formula_refuse(e, 0, "out of memory");
@@ -319,11 +327,14 @@ int formula_table_rounded(double *table, const struct formula *f, int heads, int
             double value = value_of(&v, f->root) + 0.0;
             table[(size_t)(h - 1) * distances + t] = value;
             if (v.steps < 0)
-                failed = formula_refuse(e, 0, "the formula takes too many steps at head %d, distance %zu (more than %d)", h, t,
-                                        FORMULA_STEPS_MAX);
+                failed = formula_refuse(
+                    e, 0,
+                    "the formula takes too many steps at head %d, distance %zu (more than %d)", h,
+                    t, FORMULA_STEPS_MAX);
             else if (isnan(value) || value == INFINITY)
-                failed = formula_refuse(e, 0, "the value at head %d, distance %zu is %s (expected a number or -inf)", h, t,
-                                        isnan(value) ? "not a number" : "+inf");
+                failed = formula_refuse(
+                    e, 0, "the value at head %d, distance %zu is %s (expected a number or -inf)", h,
+                    t, isnan(value) ? "not a number" : "+inf");
         }
     free(shared);
     return failed;

@@ -59,7 +59,8 @@ static void read_signature(struct signature *s, const char *text)
 }
 
 /* Arguments after '(' through ')': given[i] = node of parameter i, -1 if missing. 0 or -1. */
-static int parse_arguments(struct reader *r, int *given, const struct formula_preset *preset, const struct signature *s)
+static int parse_arguments(struct reader *r, int *given, const struct formula_preset *preset,
+                           const struct signature *s)
 {
     const char *takes = s->count ? preset->parameters : "nothing";
     size_t open = r->last;
@@ -72,24 +73,29 @@ static int parse_arguments(struct reader *r, int *given, const struct formula_pr
         while (equals < r->end && strchr(" \t\r\n", r->text[equals]))
             equals++;
         int i;
-        if (length && equals < r->end && r->text[equals] == '=' && !(equals + 1 < r->end && r->text[equals + 1] == '=')) {
+        if (length && equals < r->end && r->text[equals] == '=' &&
+            !(equals + 1 < r->end && r->text[equals + 1] == '=')) {
             const char *name = r->text + start;
-            for (i = 0; i < s->count && !same(s->parameter[i].name, s->parameter[i].length, name, length);)
+            for (i = 0;
+                 i < s->count && !same(s->parameter[i].name, s->parameter[i].length, name, length);)
                 i++;
             if (i == s->count)
-                return reader_refuse(r, start, "%s has no parameter '%.*s' (it takes: %.150s)", preset->name,
-                                     length > 31 ? 31 : (int)length, name, takes);
+                return reader_refuse(r, start, "%s has no parameter '%.*s' (it takes: %.150s)",
+                                     preset->name, length > 31 ? 31 : (int)length, name, takes);
             if (given[i] >= 0)
-                return reader_refuse(r, start, "parameter '%.*s' of %s is given twice", (int)length, name, preset->name);
+                return reader_refuse(r, start, "parameter '%.*s' of %s is given twice", (int)length,
+                                     name, preset->name);
             r->at = equals;
             reader_consume(r, 1);
             named = 1;
         } else {
             i = position++;
             if (named)
-                return reader_refuse(r, start, "an argument without a name follows one with a name");
+                return reader_refuse(r, start,
+                                     "an argument without a name follows one with a name");
             if (i >= s->count)
-                return reader_refuse(r, start, "too many arguments (%s takes: %.150s)", preset->name, takes);
+                return reader_refuse(r, start, "too many arguments (%s takes: %.150s)",
+                                     preset->name, takes);
         }
         given[i] = parse_choice(r);
         if (given[i] < 0)
@@ -100,10 +106,15 @@ static int parse_arguments(struct reader *r, int *given, const struct formula_pr
 }
 
 /* A preset's text read as part of the formula, seeing only the names in `scope`. */
-static int parse_preset_text(struct reader *r, size_t at, const char *text, size_t length, const struct scope *scope)
+static int parse_preset_text(struct reader *r, size_t at, const char *text, size_t length,
+                             const struct scope *scope)
 {
-    struct reader inner = {
-        .b = r->b, .text = text, .end = length, .scope = scope, .in_preset = 1, .origin = r->in_preset ? r->origin : at};
+    struct reader inner = {.b = r->b,
+                           .text = text,
+                           .end = length,
+                           .scope = scope,
+                           .in_preset = 1,
+                           .origin = r->in_preset ? r->origin : at};
     return parse_choice(&inner);
 }
 
@@ -120,16 +131,20 @@ static int parse_preset(struct reader *r, const struct formula_preset *preset, s
     for (int i = 0; i < s.count; i++) {
         const char *name = s.parameter[i].name, *fallback = s.parameter[i].fallback;
         if (given[i] < 0) {
-            int otherwise = fallback ? parse_preset_text(r, at, fallback, s.parameter[i].fallback_length, NULL) : -1;
+            int otherwise = fallback ? parse_preset_text(r, at, fallback,
+                                                         s.parameter[i].fallback_length, NULL)
+                                     : -1;
             if (fallback && otherwise < 0)
                 return -1;
             given[i] = reader_add_parameter(r, name, s.parameter[i].length, at, otherwise);
             if (given[i] < 0)
                 return -1;
         }
-        scopes[i] = (struct scope){name, s.parameter[i].length, given[i], i ? &scopes[i - 1] : NULL};
+        scopes[i] = (struct scope){name, s.parameter[i].length, given[i],
+                                   i ? &scopes[i - 1] : NULL};
     }
-    return parse_preset_text(r, at, preset->body, strlen(preset->body), s.count ? &scopes[s.count - 1] : NULL);
+    return parse_preset_text(r, at, preset->body, strlen(preset->body),
+                             s.count ? &scopes[s.count - 1] : NULL);
 }
 
 /* ---- values ---- */
@@ -164,9 +179,11 @@ static int parse_sum(struct reader *r, size_t at)
     size_t start = r->at, length = name_length(r->text + r->at);
     const char *name = r->text + start;
     if (length == 0)
-        return reader_refuse(r, start, "expected the name that sum counts with, as in sum(i, 0, 9, i^2)");
+        return reader_refuse(r, start,
+                             "expected the name that sum counts with, as in sum(i, 0, 9, i^2)");
     if (name_is_reserved(name, length))
-        return reader_refuse(r, start, "sum cannot count with the reserved name '%.*s'", (int)length, name);
+        return reader_refuse(r, start, "sum cannot count with the reserved name '%.*s'",
+                             (int)length, name);
     reader_consume(r, length);
     int child[3];
     const struct scope *outer = r->scope;
@@ -210,8 +227,8 @@ static int parse_call(struct reader *r, const struct formula_function *function,
         return parse_sum(r, at);
     do {
         if (count == function->most)
-            return reader_refuse(r, r->last, "%s takes %d argument%s", function->name, function->most,
-                                 function->most == 1 ? "" : "s");
+            return reader_refuse(r, r->last, "%s takes %d argument%s", function->name,
+                                 function->most, function->most == 1 ? "" : "s");
         int argument = parse_choice(r);
         if (argument < 0)
             return -1;
@@ -219,12 +236,14 @@ static int parse_call(struct reader *r, const struct formula_function *function,
         if (function->most == 1)
             folded = reader_add(r, function->kind, at, argument, -1, -1);
         else
-            folded = count == 1 ? argument : reader_add(r, function->kind, at, folded, argument, -1);
+            folded = count == 1 ? argument
+                                : reader_add(r, function->kind, at, folded, argument, -1);
         if (folded < 0)
             return -1;
     } while (reader_accept(r, ','));
     if (count < function->least && reader_peek(r) == ')')
-        return reader_refuse(r, r->at, "%s takes %s2 arguments", function->name, function->most > 2 ? "at least " : "");
+        return reader_refuse(r, r->at, "%s takes %s2 arguments", function->name,
+                             function->most > 2 ? "at least " : "");
     return reader_close(r, open) ? -1 : folded;
 }
 
@@ -245,7 +264,8 @@ static int parse_name(struct reader *r, size_t length)
             return parse_preset(r, preset, at);
         /* a name known as something else, before a parenthesis: a product without its sign */
         int known = bound || name_is_reserved(name, length);
-        return known ? reader_refuse_rest(r, "an operator") : reader_refuse_function(r, name, length, at);
+        return known ? reader_refuse_rest(r, "an operator")
+                     : reader_refuse_function(r, name, length, at);
     }
     if (bound)
         return bound->node;
@@ -291,7 +311,8 @@ static int parse_value(struct reader *r)
 static int enter(struct reader *r)
 {
     if (++r->b->nesting > FORMULA_NESTING_MAX)
-        return reader_refuse(r, r->at, "the formula is nested too deeply (more than %d levels)", FORMULA_NESTING_MAX);
+        return reader_refuse(r, r->at, "the formula is nested too deeply (more than %d levels)",
+                             FORMULA_NESTING_MAX);
     return 0;
 }
 
@@ -334,7 +355,9 @@ static int parse_product(struct reader *r)
             break;
         reader_consume(r, 1);
         int right = parse_unary(r);
-        left = right < 0 ? -1 : reader_add(r, c == '*' ? NODE_MULTIPLY : NODE_DIVIDE, at, left, right, -1);
+        left = right < 0
+                   ? -1
+                   : reader_add(r, c == '*' ? NODE_MULTIPLY : NODE_DIVIDE, at, left, right, -1);
     }
     return left;
 }
@@ -349,7 +372,8 @@ static int parse_terms(struct reader *r)
             break;
         reader_consume(r, 1);
         int right = parse_product(r);
-        left = right < 0 ? -1 : reader_add(r, c == '+' ? NODE_ADD : NODE_SUBTRACT, at, left, right, -1);
+        left = right < 0 ? -1
+                         : reader_add(r, c == '+' ? NODE_ADD : NODE_SUBTRACT, at, left, right, -1);
     }
     return left;
 }
@@ -360,7 +384,8 @@ static size_t comparison_at(struct reader *r, enum formula_node_kind *kind)
     char c = reader_peek(r);
     int equal = r->at + 1 < r->end && r->text[r->at + 1] == '=';
     if (c == '<' || c == '>') {
-        *kind = c == '<' ? (equal ? NODE_LESS_EQUAL : NODE_LESS) : (equal ? NODE_GREATER_EQUAL : NODE_GREATER);
+        *kind = c == '<' ? (equal ? NODE_LESS_EQUAL : NODE_LESS)
+                         : (equal ? NODE_GREATER_EQUAL : NODE_GREATER);
         return equal ? 2 : 1;
     }
     if ((c == '=' || c == '!') && equal) {
@@ -383,7 +408,8 @@ static int parse_comparison(struct reader *r)
     if (right < 0)
         return -1;
     if (comparison_at(r, &again))
-        return reader_refuse(r, r->at, "comparisons cannot be chained: use parentheses, or c ? a : b");
+        return reader_refuse(r, r->at,
+                             "comparisons cannot be chained: use parentheses, or c ? a : b");
     return reader_add(r, kind, at, left, right, -1);
 }
 
@@ -425,7 +451,8 @@ struct formula *formula_parse(const char *text, struct formula_error *e)
     struct reader r = {.b = &b, .text = text, .end = length};
     int failed = 1;
     if (length > FORMULA_TEXT_MAX) {
-        reader_refuse(&r, FORMULA_TEXT_MAX, "the formula is too long (more than %d bytes)", FORMULA_TEXT_MAX);
+        reader_refuse(&r, FORMULA_TEXT_MAX, "the formula is too long (more than %d bytes)",
+                      FORMULA_TEXT_MAX);
         return NULL;
     }
     b.f = calloc(1, sizeof *b.f);

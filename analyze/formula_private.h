@@ -7,7 +7,8 @@
 /* ---- text (formula_text.c) ---- */
 
 /* Writes *e (which may be NULL) and returns -1. */
-int formula_refuse(struct formula_error *e, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int formula_refuse(struct formula_error *e, size_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Bytes of the unsigned decimal number at the start of TEXT (12, 12., 1.5e-3, .5), 0 if there is
  * none. An exponent without digits is not part of the number. */
@@ -66,12 +67,15 @@ int reader_accept(struct reader *r, char c);
 int reader_close(struct reader *r, size_t open);
 
 /* Appends a node; its index, or -1. Missing children are -1. */
-int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int first, int second, int third);
+int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int first, int second,
+               int third);
 /* Appends a use of the parameter of that name; `fallback` is its default's node or -1. */
-int reader_add_parameter(struct reader *r, const char *name, size_t length, size_t at, int fallback);
+int reader_add_parameter(struct reader *r, const char *name, size_t length, size_t at,
+                         int fallback);
 
 /* Refusals; all return -1. */
-int reader_refuse(struct reader *r, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int reader_refuse(struct reader *r, size_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 int reader_refuse_memory(struct reader *r);
 /* A value is missing here. */
 int reader_refuse_value(struct reader *r);
@@ -91,7 +95,8 @@ int name_is_reserved(const char *name, size_t length);
 
 /* ---- walking the tree (formula.c) ---- */
 
-/* reached[i] = 1 for nodes that the value depends on: not the default of a parameter that is set. reached [FORMULA_NODES_MAX]. */
+/* reached[i] = 1 for nodes that the value depends on: not the default of a parameter that is set.
+ * reached [FORMULA_NODES_MAX]. */
 void formula_reach(unsigned char *reached, const struct formula *f);
 
 /* Updates uses_head. */

@@ -7,13 +7,15 @@
 #include <string.h>
 
 static const struct formula_function functions[] = {
-    {"ln", NODE_LN, 1, 1},   {"log", NODE_LN, 1, 1},      {"exp", NODE_EXP, 1, 1},     {"sqrt", NODE_SQRT, 1, 1},
-    {"abs", NODE_ABS, 1, 1}, {"min", NODE_MIN, 2, 10000}, {"max", NODE_MAX, 2, 10000}, {"floor", NODE_FLOOR, 1, 1},
-    {"sin", NODE_SIN, 1, 1}, {"cos", NODE_COS, 1, 1},     {"pow", NODE_POWER, 2, 2},   {"sum", NODE_SUM, 4, 4},
+    {"ln", NODE_LN, 1, 1},       {"log", NODE_LN, 1, 1},      {"exp", NODE_EXP, 1, 1},
+    {"sqrt", NODE_SQRT, 1, 1},   {"abs", NODE_ABS, 1, 1},     {"min", NODE_MIN, 2, 10000},
+    {"max", NODE_MAX, 2, 10000}, {"floor", NODE_FLOOR, 1, 1}, {"sin", NODE_SIN, 1, 1},
+    {"cos", NODE_COS, 1, 1},     {"pow", NODE_POWER, 2, 2},   {"sum", NODE_SUM, 4, 4},
 };
 static const int function_count = sizeof functions / sizeof functions[0];
 
-static const char *const variable_names[] = {"t", "h", "H", "d", "L"}; /* as enum formula_variable */
+static const char *const variable_names[] = {"t", "h", "H", "d",
+                                             "L"}; /* as enum formula_variable */
 static const int variable_count = sizeof variable_names / sizeof variable_names[0];
 
 int name_is(const char *text, size_t length, const char *name)
@@ -38,12 +40,14 @@ int reader_refuse_memory(struct reader *r)
 
 /* ---- nodes ---- */
 
-int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int first, int second, int third)
+int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int first, int second,
+               int third)
 {
     struct builder *b = r->b;
     int n = b->f->node_count;
     if (n == FORMULA_NODES_MAX)
-        return reader_refuse(r, at, "the formula is too large (more than %d terms)", FORMULA_NODES_MAX);
+        return reader_refuse(r, at, "the formula is too large (more than %d terms)",
+                             FORMULA_NODES_MAX);
     if (n == b->node_capacity) {
         int capacity = n ? 2 * n : 64;
         struct formula_node *nodes = realloc(b->f->nodes, (size_t)capacity * sizeof *nodes);
@@ -62,10 +66,14 @@ int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int fir
         if (child[i] >= 0 && b->depth[child[i]] >= depth)
             depth = b->depth[child[i]] + 1;
     if (depth > FORMULA_DEPTH_MAX)
-        return reader_refuse(r, at, "the formula is too deep (more than %d operations one inside the other)", FORMULA_DEPTH_MAX);
+        return reader_refuse(
+            r, at, "the formula is too deep (more than %d operations one inside the other)",
+            FORMULA_DEPTH_MAX);
     b->depth[n] = depth;
-    b->f->nodes[n] =
-        (struct formula_node){.kind = kind, .child = {first, second, third}, .slot = -1, .at = r->in_preset ? r->origin : at};
+    b->f->nodes[n] = (struct formula_node){.kind = kind,
+                                           .child = {first, second, third},
+                                           .slot = -1,
+                                           .at = r->in_preset ? r->origin : at};
     b->f->node_count = n + 1;
     return n;
 }
@@ -81,7 +89,8 @@ int reader_add_parameter(struct reader *r, const char *name, size_t length, size
     if (slot == f->parameter_count) {
         if (slot == r->b->parameter_capacity) {
             int capacity = slot ? 2 * slot : 8;
-            struct formula_parameter *parameters = realloc(f->parameters, (size_t)capacity * sizeof *parameters);
+            struct formula_parameter *parameters = realloc(f->parameters,
+                                                           (size_t)capacity * sizeof *parameters);
             if (!parameters)
                 return reader_refuse_memory(r);
             f->parameters = parameters;
@@ -146,7 +155,8 @@ int reader_refuse_value(struct reader *r)
     if (r->last_length == 0)
         return reader_refuse(r, r->at, "expected a value, found %s", text);
     int length = r->last_length > 31 ? 31 : (int)r->last_length;
-    return reader_refuse(r, r->at, "expected a value after '%.*s', found %s", length, r->text + r->last, text);
+    return reader_refuse(r, r->at, "expected a value after '%.*s', found %s", length,
+                         r->text + r->last, text);
 }
 
 int reader_refuse_rest(struct reader *r, const char *expected)
@@ -155,11 +165,15 @@ int reader_refuse_rest(struct reader *r, const char *expected)
     char c = reader_peek(r);
     found(r, text);
     if (name_length(r->text + r->at) || decimal_length(r->text + r->at) || c == '(')
-        return reader_refuse(r, r->at, "expected %s, found %s (a product is written a*b)", expected, text);
+        return reader_refuse(r, r->at, "expected %s, found %s (a product is written a*b)", expected,
+                             text);
     if (c == '=')
-        return reader_refuse(r, r->at, "expected %s, found '=' (equality is written a == b)", expected);
+        return reader_refuse(r, r->at, "expected %s, found '=' (equality is written a == b)",
+                             expected);
     if (c == '%')
-        return reader_refuse(r, r->at, "expected %s, found '%%' (a remainder is written x - n*floor(x/n))", expected);
+        return reader_refuse(r, r->at,
+                             "expected %s, found '%%' (a remainder is written x - n*floor(x/n))",
+                             expected);
     if (c == ')')
         return reader_refuse(r, r->at, "')' without a '(' before it");
     if (c == ':')
@@ -221,20 +235,23 @@ int reader_refuse_function(struct reader *r, const char *name, size_t length, si
     char list[200] = "";
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
         if (name_is(name, length, elsewhere[i].name))
-            return reader_refuse(r, at, "unknown function '%s'; %s is written %s", elsewhere[i].name, elsewhere[i].call,
-                                 elsewhere[i].written);
+            return reader_refuse(r, at, "unknown function '%s'; %s is written %s",
+                                 elsewhere[i].name, elsewhere[i].call, elsewhere[i].written);
     size_t used = 0;
     int near = 1;
     for (int pass = 0; pass < 2 && used == 0; pass++) {
         near = pass == 0;
         for (int i = 0; i < function_count + formula_preset_count; i++) {
-            const char *known = i < function_count ? functions[i].name : formula_presets[i - function_count].name;
-            if (used + strlen(known) + 2 <= sizeof list && (!near || edit_distance(name, length, known) <= (length < 4 ? 1 : 2)))
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? " " : "", known);
+            const char *known = i < function_count ? functions[i].name
+                                                   : formula_presets[i - function_count].name;
+            if (used + strlen(known) + 2 <= sizeof list &&
+                (!near || edit_distance(name, length, known) <= (length < 4 ? 1 : 2)))
+                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? " " : "",
+                                         known);
         }
     }
-    return reader_refuse(r, at, "unknown function '%.*s'; %s: %s", length > 31 ? 31 : (int)length, name,
-                         near ? "did you mean" : "known are", list);
+    return reader_refuse(r, at, "unknown function '%.*s'; %s: %s", length > 31 ? 31 : (int)length,
+                         name, near ? "did you mean" : "known are", list);
 }
 
 const struct formula_preset *formula_preset_near(const char *name)
@@ -272,6 +289,6 @@ int name_variable(const char *name, size_t length)
 
 int name_is_reserved(const char *name, size_t length)
 {
-    return name_variable(name, length) >= 0 || name_is(name, length, "pi") || name_is(name, length, "inf") ||
-           name_function(name, length);
+    return name_variable(name, length) >= 0 || name_is(name, length, "pi") ||
+           name_is(name, length, "inf") || name_function(name, length);
 }

@@ -70,7 +70,8 @@ static size_t smaller(size_t a, size_t b)
 size_t window_count(size_t tokens, size_t context, size_t stride)
 {
     size_t targets = tokens - 1;
-    return stride ? 1 + (targets - context + stride - 1) / stride : (targets + context - 1) / context;
+    return stride ? 1 + (targets - context + stride - 1) / stride
+                  : (targets + context - 1) / context;
 }
 
 struct window window_at(size_t index, size_t tokens, size_t context, size_t stride)
@@ -81,11 +82,12 @@ struct window window_at(size_t index, size_t tokens, size_t context, size_t stri
         return (struct window){first, inputs, inputs};
     }
     size_t end = smaller(context + index * stride, targets);
-    return (struct window){end - context, context, index ? end - (context + (index - 1) * stride) : context};
+    return (struct window){end - context, context,
+                           index ? end - (context + (index - 1) * stride) : context};
 }
 
-/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or where its logarithms would cancel by the asymptotic series
- * (DLMF 5.11.13), whose next term is below 2e-13. */
+/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or where its logarithms would cancel by
+ * the asymptotic series (DLMF 5.11.13), whose next term is below 2e-13. */
 static double log_half_step(double a)
 {
     if (a < 100)
@@ -94,7 +96,8 @@ static double log_half_step(double a)
     return 0.5 * log(a) - u / 8 + u * u * u / 192;
 }
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22) by the modified method of Lentz; x below (a + 1) / (a + b
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22) by the modified method of
+ * Lentz; x below (a + 1) / (a + b
  * + 2). */
 static double beta_fraction(double a, double b, double x)
 {

@@ -24,7 +24,8 @@ struct perplexity perplexity_of(const double *nll, size_t count);
 /* Paired t-test: the mean of a[i] - b[i] over the same targets. */
 struct perplexity_difference {
     double difference, std_error; /* std_error NaN for one target */
-    double p; /* two-sided, Student's t with count - 1 degrees of freedom; 1 when all differences are 0; NaN for one target */
+    double p; /* two-sided, Student's t with count - 1 degrees of freedom; 1 when all differences
+                 are 0; NaN for one target */
 };
 struct perplexity_difference perplexity_compare(const double *a, const double *b, size_t count);
 
@@ -42,15 +43,17 @@ struct window {
     size_t first, inputs, scored;
 };
 
-/* The windows of the stream protocols, of `context` <= tokens - 1 inputs. stride 0: consecutive blocks, all of whose targets are
- * scored; the last one may be shorter. stride 1 to context: the first window scores all its targets, each later one ends `stride`
- * tokens further, the final one at the last token, still with `context` inputs, and scores the new targets. Either way every
+/* The windows of the stream protocols, of `context` <= tokens - 1 inputs. stride 0: consecutive
+ * blocks, all of whose targets are scored; the last one may be shorter. stride 1 to context: the
+ * first window scores all its targets, each later one ends `stride` tokens further, the final one
+ * at the last token, still with `context` inputs, and scores the new targets. Either way every
  * token but the first is scored once. */
 size_t window_count(size_t tokens, size_t context, size_t stride);
 struct window window_at(size_t index, size_t tokens, size_t context, size_t stride);
 
-/* P(|T| >= |t|) for Student's t with `degrees` > 0 degrees of freedom: I_x(degrees/2, 1/2) at x = degrees / (degrees + t^2), the
- * regularized incomplete beta function. Relative accuracy 1e-11, falling to 1e-9 at ten million degrees. NaN for NaN. */
+/* P(|T| >= |t|) for Student's t with `degrees` > 0 degrees of freedom: I_x(degrees/2, 1/2) at x =
+ * degrees / (degrees + t^2), the regularized incomplete beta function. Relative accuracy 1e-11,
+ * falling to 1e-9 at ten million degrees. NaN for NaN. */
 double student_two_sided(double t, double degrees);
 
 #endif

@@ -28,8 +28,10 @@ size_t validation_single(size_t out[VALIDATION_SINGLE_MAX], size_t n, uint64_t s
 {
     size_t count = 0;
 
-    for (size_t octave = 1; octave <= n && count + IN_AN_OCTAVE <= VALIDATION_SINGLE_MAX; octave *= 2) {
-        size_t width = octave <= n - octave + 1 ? octave : n - octave + 1, parts = width < IN_AN_OCTAVE ? width : IN_AN_OCTAVE;
+    for (size_t octave = 1; octave <= n && count + IN_AN_OCTAVE <= VALIDATION_SINGLE_MAX;
+         octave *= 2) {
+        size_t width = octave <= n - octave + 1 ? octave : n - octave + 1,
+               parts = width < IN_AN_OCTAVE ? width : IN_AN_OCTAVE;
 
         for (size_t p = 0; p < parts; p++) {
             size_t from = width * p / parts, to = width * (p + 1) / parts;
@@ -44,12 +46,14 @@ size_t validation_single(size_t out[VALIDATION_SINGLE_MAX], size_t n, uint64_t s
 struct validation_mean validation_mean(const double *value, size_t count)
 {
     struct perplexity p = perplexity_of(value, count);
-    double margin = perplexity_margin(&(struct perplexity_difference){.std_error = p.std_error}, count);
+    double margin = perplexity_margin(&(struct perplexity_difference){.std_error = p.std_error},
+                                      count);
 
     return (struct validation_mean){p.nll, p.nll - margin, p.nll + margin};
 }
 
-int validation_change(struct validation_change *out, const double *changed, const double *whole, size_t count)
+int validation_change(struct validation_change *out, const double *changed, const double *whole,
+                      size_t count)
 {
     double *value = calloc(count, sizeof *value);
 
@@ -72,8 +76,8 @@ size_t validation_enough(const double *size, size_t count, double within)
     return count;
 }
 
-int validation_correlate(double *all, double *octaves, const double *change, const size_t *where, size_t count,
-                         const double *norm, size_t n)
+int validation_correlate(double *all, double *octaves, const double *change, const size_t *where,
+                         size_t count, const double *norm, size_t n)
 {
     double moved[VALIDATION_SINGLE_MAX] = {0}, there[VALIDATION_SINGLE_MAX] = {0}, sum = 0, one;
     size_t used = 0, next;

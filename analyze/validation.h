@@ -18,7 +18,8 @@ size_t validation_kept(size_t out[VALIDATION_KEPT_MAX], size_t n);
 /* Inputs that are changed one at a time, ascending: of each octave, from 2^j to 2^(j+1) - 1, at
  * most four, one drawn from each quarter by random_at(seed, first + i) for the i-th of all. Returns
  * their number, which depends only on n. */
-size_t validation_single(size_t out[VALIDATION_SINGLE_MAX], size_t n, uint64_t seed, uint64_t first);
+size_t validation_single(size_t out[VALIDATION_SINGLE_MAX], size_t n, uint64_t seed,
+                         uint64_t first);
 
 /* A mean with its 95 % interval by Student's t, NaN for one value. */
 struct validation_mean {
@@ -31,7 +32,8 @@ struct validation_change {
     struct validation_mean change, size;
 };
 /* -1: out of memory. */
-int validation_change(struct validation_change *out, const double *changed, const double *whole, size_t count);
+int validation_change(struct validation_change *out, const double *changed, const double *whole,
+                      size_t count);
 
 /* The first of `count` sizes of changes from which on all are at most `within`; count: none. */
 size_t validation_enough(const double *size, size_t count, double within);
@@ -40,7 +42,7 @@ size_t validation_enough(const double *size, size_t count, double within);
  * where[i]], the gradient's norm there, for `count` inputs of validation_single: over all of them,
  * and its mean over octaves of four, within which nearness matters little. NaN if there is none.
  * Returns 0, or -1: out of memory. */
-int validation_correlate(double *all, double *octaves, const double *change, const size_t *where, size_t count,
-                         const double *norm, size_t n);
+int validation_correlate(double *all, double *octaves, const double *change, const size_t *where,
+                         size_t count, const double *norm, size_t n);
 
 #endif

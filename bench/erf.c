@@ -1,11 +1,13 @@
-/* Times the engine on one segment of a checkpoint, beside the rate that oneDNN's fp32 matrix product reaches in the same process.
+/* Times the engine on one segment of a checkpoint, beside the rate that oneDNN's fp32 matrix
+ * product reaches in the same process.
  *
  *   erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]
  *
- * Prints key=value lines: seconds (best), start (seconds from opening the checkpoint to the end of the first batch, less the best
- * one), needed_tflop, gemm_gflops (best of before and after), ratio = seconds / (needed / gemm), peak_mb (resident, mapped files
- * included), anonymous_mb. DTYPE in the environment chooses the arithmetic (f32). With NORMS=FILE the norms of the segment
- * go there as doubles, for comparing curves. Tokens are i * 7919 mod the vocabulary. */
+ * Prints key=value lines: seconds (best), start (seconds from opening the checkpoint to the end of
+ * the first batch, less the best one), needed_tflop, gemm_gflops (best of before and after), ratio
+ * = seconds / (needed / gemm), peak_mb (resident, mapped files included), anonymous_mb. DTYPE in
+ * the environment chooses the arithmetic (f32). With NORMS=FILE the norms of the segment go there
+ * as doubles, for comparing curves. Tokens are i * 7919 mod the vocabulary. */
 #include "model/engine.h"
 
 #include <dnnl.h>
@@ -22,12 +24,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Best rate of 2048 x 3072 x 768 products, all threads, within a second: the first ones wait for memory and for the clock to
- * rise. */
+/* Best rate of 2048 x 3072 x 768 products, all threads, within a second: the first ones wait for
+ * memory and for the clock to rise. */
 static double gemm_rate(void)
 {
     enum { M = 2048, N = 3072, K = 768 };
-    float *a = malloc(sizeof *a * M * K), *b = malloc(sizeof *b * N * K), *c = malloc(sizeof *c * M * N);
+    float *a = malloc(sizeof *a * M * K), *b = malloc(sizeof *b * N * K),
+          *c = malloc(sizeof *c * M * N);
     double best = 1e9, begin = now();
     if (!a || !b || !c)
         return 0;
@@ -72,7 +75,8 @@ int main(int argc, char **argv)
     const char *dtype = getenv("DTYPE");
     struct kernels *k = kernels_open(dtype ? dtype : "f32", &e);
     struct decoder *d = k ? decoder_open(argv[1], &e) : NULL;
-    struct engine_request o = {.positions = length - 1, .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
+    struct engine_request o = {.positions = length - 1,
+                               .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
     struct engine *g = d ? engine_create(k, d, &o, &e) : NULL;
     if (!g) {
         fprintf(stderr, "%s\n", e.text);
@@ -80,7 +84,8 @@ int main(int argc, char **argv)
     }
     int batch = engine_plan(g)->batch;
     int32_t *ids = malloc(sizeof *ids * (size_t)batch * (size_t)length);
-    double *norm = malloc(sizeof *norm * (size_t)batch * (size_t)length), *logprob = malloc(sizeof *logprob * (size_t)batch);
+    double *norm = malloc(sizeof *norm * (size_t)batch * (size_t)length),
+           *logprob = malloc(sizeof *logprob * (size_t)batch);
     if (!ids || !norm || !logprob)
         return 1;
     for (int i = 0; i < batch * length; i++)
@@ -104,10 +109,12 @@ int main(int argc, char **argv)
     }
     double peak = status_mb("VmHWM:"), after = gemm_rate();
     rate = after > rate ? after : rate;
-    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.4f\nstart=%.3f\nneeded_tflop=%.4f\ngemm_gflops=%.1f\nratio=%.3f\npeak_mb=%."
+    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.4f\nstart=%.3f\nneeded_tflop=%.4f\ngemm_"
+           "gflops=%.1f\nratio=%.3f\npeak_mb=%."
            "0f\nanonymous_mb=%.0f\nlogprob=%.9g\n",
-           memory_plan_text(text, engine_plan(g)), k->name, length, best, first - best * batch, engine_plan(g)->flops * 1e-12,
-           rate * 1e-9, best / (engine_plan(g)->flops / rate), peak, anonymous, logprob[0]);
+           memory_plan_text(text, engine_plan(g)), k->name, length, best, first - best * batch,
+           engine_plan(g)->flops * 1e-12, rate * 1e-9, best / (engine_plan(g)->flops / rate), peak,
+           anonymous, logprob[0]);
     engine_close(g);
     decoder_close(d);
     k->close(k);

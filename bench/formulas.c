@@ -1,11 +1,12 @@
-/* What a question costs: of each formula of a list the verdict, the sum and the field for an epsilon of 0.01, of the first of 8
- * heads where it depends on the head.
+/* What a question costs: of each formula of a list the verdict, the sum and the field for an
+ * epsilon of 0.01, of the first of 8 heads where it depends on the head.
  *
  *   formulas LIST [-v]
  *
- * LIST has a formula a line; lines that begin with # are comments. Prints how many have which verdict and field, and the slowest
- * ten, with seconds of processor time and counted work (analyze/series/proof/work.h). Fails if one has more work than the cap:
- * counted work is the same on every machine, seconds are not. -v: a line for each formula. */
+ * LIST has a formula a line; lines that begin with # are comments. Prints how many have which
+ * verdict and field, and the slowest ten, with seconds of processor time and counted work
+ * (analyze/series/proof/work.h). Fails if one has more work than the cap: counted work is the same
+ * on every machine, seconds are not. -v: a line for each formula. */
 #include "analyze/series.h"
 #include "analyze/series/proof/work.h"
 
@@ -20,7 +21,8 @@ static const double CAP = 2.5e8;
 enum { SHOWN = 10 };
 enum kind { EXACT, INTERVAL, OPEN, DIVERGES, UNDECIDED, REFUSED, KINDS };
 
-static const char *const KIND[KINDS] = {"exact field", "interval", "no upper end", "diverges", "undecided", "refused"};
+static const char *const KIND[KINDS] = {"exact field", "interval",  "no upper end",
+                                        "diverges",    "undecided", "refused"};
 
 struct asked {
     char *formula;
@@ -47,7 +49,8 @@ static void ask(struct asked *a)
     clock_t start = clock();
     double work = work_done;
     struct formula *f = formula_parse(a->formula, &e);
-    struct series *s = f ? series_open(f, &(struct formula_point){.h = 1, .heads = 8, .head_size = 64}, &e) : NULL;
+    struct series *s =
+        f ? series_open(f, &(struct formula_point){.h = 1, .heads = 8, .head_size = 64}, &e) : NULL;
     a->kind = s ? kind_of(s) : REFUSED;
     series_free(s);
     formula_free(f);
@@ -100,7 +103,8 @@ int main(int argc, char **argv)
     printf("%d formulas: %.0f s, %.0f million of work\n", count, seconds, work / 1e6);
     for (int k = 0; k < KINDS; k++)
         printf("%s%d %s", k ? ", " : "", of_kind[k], KIND[k]);
-    printf("\nthe slowest, in seconds of processor time and counted work (at most %.0f million):\n", CAP / 1e6);
+    printf("\nthe slowest, in seconds of processor time and counted work (at most %.0f million):\n",
+           CAP / 1e6);
     for (int i = 0; i < count; i++)
         if (i < SHOWN || all[i].work > CAP)
             show(&all[i]);

@@ -1,7 +1,7 @@
-/* The cpu kernel set beside this machine's own rates, in one process: matrix products and attention against oneDNN's fp32
- * product, operations on elements against copying memory. Best of several; a rate and its reference are measured in turns, so
- * that a busy machine slows both. One thread is timed by its own processor time, which a busy machine disturbs less than the
- * clock on the wall.
+/* The cpu kernel set beside this machine's own rates, in one process: matrix products and attention
+ * against oneDNN's fp32 product, operations on elements against copying memory. Best of several; a
+ * rate and its reference are measured in turns, so that a busy machine slows both. One thread is
+ * timed by its own processor time, which a busy machine disturbs less than the clock on the wall.
  *
  *   kernels [THREADS]      (default: one, then all) */
 #include "kernels/cpu/cpu.h"
@@ -68,7 +68,8 @@ static float *gemm_a, *gemm_b, *gemm_c; /* [ROWS, HIDDEN], [MLP, HIDDEN], [ROWS,
 static double gemm_once(void)
 {
     double start = now();
-    if (dnnl_sgemm('N', 'T', ROWS, MLP, HIDDEN, 1, gemm_a, HIDDEN, gemm_b, HIDDEN, 0, gemm_c, MLP) != dnnl_success)
+    if (dnnl_sgemm('N', 'T', ROWS, MLP, HIDDEN, 1, gemm_a, HIDDEN, gemm_b, HIDDEN, 0, gemm_c,
+                   MLP) != dnnl_success)
         stop("oneDNN failed");
     return (now() - start) / (2.0 * ROWS * HIDDEN * MLP);
 }
@@ -111,7 +112,8 @@ static void run_norm(struct subject *s)
 }
 static void run_norm_reverse(struct subject *s)
 {
-    s->k->norm_reverse(s->k, s->extra, NULL, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1);
+    s->k->norm_reverse(s->k, s->extra, NULL, s->out, s->in, s->statistics, &s->norm, s->rows,
+                       s->width, 1);
 }
 static void run_gelu(struct subject *s)
 {
@@ -119,20 +121,23 @@ static void run_gelu(struct subject *s)
 }
 static void run_gelu_reverse(struct subject *s)
 {
-    s->k->activate_reverse(s->k, s->out, NULL, s->extra, s->in, NULL, ACTIVATION_GELU, s->rows, s->width);
+    s->k->activate_reverse(s->k, s->out, NULL, s->extra, s->in, NULL, ACTIVATION_GELU, s->rows,
+                           s->width);
 }
 static void run_attention(struct subject *s)
 {
-    s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, NULL, 1, s->positions, s->positions);
+    s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, NULL, 1, s->positions,
+                    s->positions);
 }
 static void run_attention_reverse(struct subject *s)
 {
-    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse, s->attention, NULL, 1,
-                            s->positions, s->positions);
+    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse,
+                            s->attention, NULL, 1, s->positions, s->positions);
 }
 
 /* Best seconds of the subject, and in *unit the best seconds a unit of the reference, in turns. */
-static double best(struct subject *s, void (*run)(struct subject *), double (*reference)(void), double *unit)
+static double best(struct subject *s, void (*run)(struct subject *), double (*reference)(void),
+                   double *unit)
 {
     double least = INFINITY, begin = now();
     *unit = INFINITY;
@@ -148,8 +153,8 @@ static double best(struct subject *s, void (*run)(struct subject *), double (*re
 
 static void report_rate(const char *name, double flops, double took, double unit)
 {
-    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took, 1e-9 * flops / took, flops * unit / took,
-           1e-9 / unit);
+    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took,
+           1e-9 * flops / took, flops * unit / took, 1e-9 / unit);
 }
 
 static void report(const char *name, struct subject *s, void (*run)(struct subject *), double flops)
@@ -158,16 +163,20 @@ static void report(const char *name, struct subject *s, void (*run)(struct subje
     report_rate(name, flops, took, unit);
 }
 
-static void report_bytes(const char *name, struct subject *s, void (*run)(struct subject *), double bytes)
+static void report_bytes(const char *name, struct subject *s, void (*run)(struct subject *),
+                         double bytes)
 {
     double unit, took = best(s, run, copy_once, &unit);
-    printf("  %-44s %8.2f ms %8.1f GB/s     %5.2f of copying (%.1f)\n", name, 1e3 * took, 1e-9 * bytes / took,
-           bytes * unit / took, 1e-9 / unit);
+    printf("  %-44s %8.2f ms %8.1f GB/s     %5.2f of copying (%.1f)\n", name, 1e3 * took,
+           1e-9 * bytes / took, bytes * unit / took, 1e-9 / unit);
 }
 
 static void products(struct kernels *k)
 {
-    static const int shapes[][2] = {{HIDDEN, 3 * HIDDEN}, {HIDDEN, HIDDEN}, {HIDDEN, MLP}, {MLP, HIDDEN}};
+    static const int shapes[][2] = {{HIDDEN, 3 * HIDDEN},
+                                    {HIDDEN, HIDDEN},
+                                    {HIDDEN, MLP},
+                                    {MLP, HIDDEN}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int columns = 0; columns < 2; columns++) {
             size_t in = (size_t)shapes[i][0], out = (size_t)shapes[i][1];
@@ -175,16 +184,19 @@ static void products(struct kernels *k)
             struct error e;
             char name[64];
             float *data = random_floats(in * out);
-            struct weight_part part = {.data = data, .type = ELEMENT_F32, .groups = 1, .rows = out, .columns = in};
+            struct weight_part part = {
+                .data = data, .type = ELEMENT_F32, .groups = 1, .rows = out, .columns = in};
             part.row_stride = columns ? 1 : in;
             part.column_stride = columns ? out : 1;
             s.weight = need(k->weight_load(k, WEIGHT_MATRIX, &part, 1, &e));
             s.in = filled(k, ROLE_ACTIVATION, ROWS * in);
             s.out = filled(k, ROLE_ACTIVATION, ROWS * out);
             double flops = 2.0 * ROWS * (double)in * (double)out;
-            snprintf(name, sizeof name, "linear %zu -> %zu%s", in, out, columns ? ", stored [in, out]" : "");
+            snprintf(name, sizeof name, "linear %zu -> %zu%s", in, out,
+                     columns ? ", stored [in, out]" : "");
             report(name, &s, run_linear, flops);
-            snprintf(name, sizeof name, "linear_reverse %zu -> %zu%s", in, out, columns ? ", stored [in, out]" : "");
+            snprintf(name, sizeof name, "linear_reverse %zu -> %zu%s", in, out,
+                     columns ? ", stored [in, out]" : "");
             report(name, &s, run_linear_reverse, flops);
             k->weight_free(k, s.weight);
             k->destroy(k, s.in);
@@ -193,7 +205,8 @@ static void products(struct kernels *k)
         }
 }
 
-/* -- a layer of experts: the choice, the rows that go there, their products, and what comes back -- */
+/* -- a layer of experts: the choice, the rows that go there, their products, and what comes back --
+ */
 
 enum { EXPERTS = 32, CHOSEN = 4, EXPERT = HIDDEN, SLOTS = ROWS * CHOSEN };
 static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0};
@@ -203,18 +216,21 @@ struct layer {
     struct weight *router, *up[EXPERTS], *gate[EXPERTS], *down[EXPERTS];
     struct run runs[EXPERTS];
     struct buffer *x, *y, *logits, *choice, *weights, *place, *order; /* [ROWS, ...] */
-    struct buffer *dy, *dx, *d_weights, *d_logits; /* apart, so that no run feeds on the one before and numbers stay in range */
+    struct buffer *dy, *dx, *d_weights,
+        *d_logits; /* apart, so that no run feeds on the one before and numbers stay in range */
     struct buffer *slots, *a, *b, *up_rows, *gate_rows; /* [SLOTS, ...] */
     int at_once; /* experts that one call multiplies with */
 };
 
-static void multiply(struct layer *s, struct weight *const *w, struct buffer *y, struct buffer *x, int reverse, int accumulate)
+static void multiply(struct layer *s, struct weight *const *w, struct buffer *y, struct buffer *x,
+                     int reverse, int accumulate)
 {
     for (int i = 0; i < EXPERTS; i++)
         s->runs[i].weight = w[i];
     for (int i = 0; i < EXPERTS; i += s->at_once)
-        (reverse ? s->k->linear_runs_reverse : s->k->linear_runs)(s->k, y, x, s->runs + i, (size_t)s->at_once, SLOTS / EXPERTS,
-                                                                  accumulate);
+        (reverse ? s->k->linear_runs_reverse : s->k->linear_runs)(s->k, y, x, s->runs + i,
+                                                                  (size_t)s->at_once,
+                                                                  SLOTS / EXPERTS, accumulate);
 }
 
 static void layer_forward(struct layer *s)
@@ -239,7 +255,8 @@ static void layer_reverse(struct layer *s)
     multiply(s, s->down, s->a, s->slots, 1, 0);
     k->activate(k, s->b, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
     k->weigh_reverse(k, s->d_weights, s->a, s->b, s->order, s->weights, SLOTS, EXPERT);
-    k->activate_reverse(k, s->a, s->b, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
+    k->activate_reverse(k, s->a, s->b, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots,
+                        EXPERT);
     multiply(s, s->up, s->slots, s->a, 1, 0);
     multiply(s, s->gate, s->slots, s->b, 1, 1);
     k->combine(k, s->dx, s->slots, s->place, NULL, rows, CHOSEN, HIDDEN, 0);
@@ -250,7 +267,8 @@ static void layer_reverse(struct layer *s)
 /* Slots by expert and row, as random logits choose. */
 static void sort_rows(struct layer *s)
 {
-    int32_t *choice = need(malloc(3 * SLOTS * sizeof *choice)), *place = choice + SLOTS, *order = place + SLOTS, at = 0;
+    int32_t *choice = need(malloc(3 * SLOTS * sizeof *choice)), *place = choice + SLOTS,
+            *order = place + SLOTS, at = 0;
     s->k->route(s->k, s->choice, s->weights, s->logits, NULL, &routing, (struct rows){1, ROWS});
     s->k->read_index(s->k, choice, s->choice, 0, SLOTS);
     for (int e = 0; e < EXPERTS; e++) {
@@ -267,7 +285,8 @@ static void sort_rows(struct layer *s)
 
 static struct weight *random_matrix(struct kernels *k, float *data, size_t rows, size_t columns)
 {
-    struct weight_part part = {.data = data, .type = ELEMENT_F32, .groups = 1, .rows = rows, .columns = columns};
+    struct weight_part part = {
+        .data = data, .type = ELEMENT_F32, .groups = 1, .rows = rows, .columns = columns};
     struct error e;
     part.row_stride = columns, part.column_stride = 1;
     return need(k->weight_load(k, WEIGHT_MATRIX, &part, 1, &e));
@@ -285,11 +304,16 @@ static void experts(struct kernels *k)
         s.down[e] = random_matrix(k, at += HIDDEN * EXPERT, HIDDEN, EXPERT);
     }
     s.x = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN), s.y = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN);
-    s.logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS), s.weights = filled(k, ROLE_RESIDUAL, SLOTS);
-    s.dy = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN), s.dx = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN);
-    s.d_weights = filled(k, ROLE_RESIDUAL, SLOTS), s.d_logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS);
-    s.slots = filled(k, ROLE_ACTIVATION, SLOTS * HIDDEN), s.a = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
-    s.b = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT), s.up_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
+    s.logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS),
+    s.weights = filled(k, ROLE_RESIDUAL, SLOTS);
+    s.dy = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN),
+    s.dx = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN);
+    s.d_weights = filled(k, ROLE_RESIDUAL, SLOTS),
+    s.d_logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS);
+    s.slots = filled(k, ROLE_ACTIVATION, SLOTS * HIDDEN),
+    s.a = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
+    s.b = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT),
+    s.up_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
     s.gate_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
     struct buffer **index[] = {&s.choice, &s.place, &s.order};
     struct error e;
@@ -305,12 +329,13 @@ static void experts(struct kernels *k)
                 least = fmin(least, now() - start), unit = fmin(unit, u);
             }
             char name[64];
-            snprintf(name, sizeof name, "%d of %d experts%s%s", CHOSEN, EXPERTS, reverse ? ", reverse" : "",
-                     s.at_once == 1 ? ", one by one" : "");
+            snprintf(name, sizeof name, "%d of %d experts%s%s", CHOSEN, EXPERTS,
+                     reverse ? ", reverse" : "", s.at_once == 1 ? ", one by one" : "");
             report_rate(name, flops, least, unit);
         }
-    struct buffer *all[] = {s.x, s.y, s.logits,  s.choice,    s.weights, s.place, s.order,     s.slots,
-                            s.a, s.b, s.up_rows, s.gate_rows, s.dy,      s.dx,    s.d_weights, s.d_logits};
+    struct buffer *all[] = {s.x,     s.y,     s.logits,    s.choice,  s.weights, s.place,
+                            s.order, s.slots, s.a,         s.b,       s.up_rows, s.gate_rows,
+                            s.dy,    s.dx,    s.d_weights, s.d_logits};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         k->destroy(k, all[i]);
     for (int i = 0; i < EXPERTS; i++)
@@ -323,12 +348,16 @@ static void one_attention(struct kernels *k, int head_size, int positions, int s
 {
     int heads = positions > 4096 ? 2 : 4;
     size_t n = (size_t)positions, width = (size_t)heads * (size_t)head_size;
-    struct attention_shape shape = {
-        .heads = heads, .kv_heads = heads, .head_size = head_size, .positions = positions, .scale = 1 / sqrt(head_size)};
+    struct attention_shape shape = {.heads = heads,
+                                    .kv_heads = heads,
+                                    .head_size = head_size,
+                                    .positions = positions,
+                                    .scale = 1 / sqrt(head_size)};
     struct subject s = {.k = k, .positions = positions};
     struct error e;
     char name[64];
-    double *bias = need(malloc((size_t)heads * n * sizeof *bias)); /* linear, too flat for any block to be left out */
+    double *bias = need(malloc((size_t)heads * n *
+                               sizeof *bias)); /* linear, too flat for any block to be left out */
     for (size_t i = 0; i < (size_t)heads * n; i++)
         bias[i] = -(double)(i % n) / (double)n;
     shape.bias = slopes ? bias : NULL;
@@ -340,10 +369,13 @@ static void one_attention(struct kernels *k, int head_size, int positions, int s
     s.extra = filled(k, ROLE_ACTIVATION, 2 * n * width);
     s.d_extra = filled(k, ROLE_ACTIVATION, 2 * n * width);
     s.lse = filled(k, ROLE_STATISTIC, n * (size_t)heads);
-    double block = (double)n * ((double)n + 1) * (double)width; /* operations of one block product on the causal half */
-    snprintf(name, sizeof name, "attention, L %d, head size %d%s", positions, head_size, slopes ? ", bias" : "");
+    double block = (double)n * ((double)n + 1) *
+                   (double)width; /* operations of one block product on the causal half */
+    snprintf(name, sizeof name, "attention, L %d, head size %d%s", positions, head_size,
+             slopes ? ", bias" : "");
     report(name, &s, run_attention, 2 * block);
-    snprintf(name, sizeof name, "attention_reverse, L %d, head size %d%s", positions, head_size, slopes ? ", bias" : "");
+    snprintf(name, sizeof name, "attention_reverse, L %d, head size %d%s", positions, head_size,
+             slopes ? ", bias" : "");
     report(name, &s, run_attention_reverse, 5 * block);
     struct buffer *all[] = {s.in, s.out, s.other, s.d_in, s.extra, s.d_extra, s.lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -358,8 +390,13 @@ static void elements(struct kernels *k)
     struct error e;
     size_t count = (size_t)ROWS * MLP;
     float *ones = random_floats(MLP);
-    struct weight_part part = {
-        .data = ones, .type = ELEMENT_F32, .groups = 1, .rows = HIDDEN, .columns = 1, .row_stride = 1, .column_stride = 1};
+    struct weight_part part = {.data = ones,
+                               .type = ELEMENT_F32,
+                               .groups = 1,
+                               .rows = HIDDEN,
+                               .columns = 1,
+                               .row_stride = 1,
+                               .column_stride = 1};
     struct weight *vector = need(k->weight_load(k, WEIGHT_VECTOR, &part, 1, &e));
     s.norm = (struct norm){NORM_LAYER, 1e-5, vector, vector};
     s.in = filled(k, ROLE_ACTIVATION, count);

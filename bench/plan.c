@@ -3,10 +3,11 @@
  *   plan CHECKPOINT LENGTH [MEMORY_MB [KEEP [SCRATCH]]]
  *   plan --only ...
  *
- * MEMORY_MB may be 0, for most of what is free; KEEP f32 or bf16, SCRATCH a folder. Prints segments at a time, layers stored and
- * there are, where weights are, the plan's total and the most private memory (RssAnon, looked at every millisecond) that was held
- * from the creation of the engine to the end of two batches, less that before, in MB: what the libraries take once, and mapped
- * files, are in neither. Then what is on disk. --only: of the plan alone. */
+ * MEMORY_MB may be 0, for most of what is free; KEEP f32 or bf16, SCRATCH a folder. Prints segments
+ * at a time, layers stored and there are, where weights are, the plan's total and the most private
+ * memory (RssAnon, looked at every millisecond) that was held from the creation of the engine to
+ * the end of two batches, less that before, in MB: what the libraries take once, and mapped files,
+ * are in neither. Then what is on disk. --only: of the plan alone. */
 #include "model/engine.h"
 
 #include <malloc.h>
@@ -65,7 +66,8 @@ int main(int argc, char **argv)
     int length = atoi(argv[2]);
     struct kernels *k = kernels_open("f32", &e);
     struct decoder *d = k && kernels_check(k, &e) == 0 ? decoder_open(argv[1], &e) : NULL;
-    struct engine_request o = {.positions = length - 1, .memory = argc > 3 ? (size_t)(atof(argv[3]) * 1e6) : 0};
+    struct engine_request o = {.positions = length - 1,
+                               .memory = argc > 3 ? (size_t)(atof(argv[3]) * 1e6) : 0};
     o.gradient.keep = argc > 4 && strcmp(argv[4], "bf16") == 0 ? KEEP_BF16 : KEEP_AUTO;
     o.gradient.scratch = argc > 5 ? argv[5] : NULL;
     struct memory_plan p;
@@ -81,7 +83,8 @@ int main(int argc, char **argv)
     }
     size_t values = (size_t)p.batch * (size_t)length;
     int32_t *ids = malloc(sizeof *ids * values);
-    double *norm = malloc(sizeof *norm * values), *logprob = malloc(sizeof *logprob * (size_t)p.batch);
+    double *norm = malloc(sizeof *norm * values),
+           *logprob = malloc(sizeof *logprob * (size_t)p.batch);
     if (!ids || !norm || !logprob)
         return 1;
     memset(norm, 1, sizeof *norm * values); /* so that it is there before */

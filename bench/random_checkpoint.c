@@ -1,7 +1,9 @@
-/* Writes a random checkpoint of a given shape, for benchmarks: the time does not depend on the values.
+/* Writes a random checkpoint of a given shape, for benchmarks: the time does not depend on the
+ * values.
  *
  *   random_checkpoint FOLDER gpt2 LAYERS HEADS HIDDEN VOCABULARY POSITIONS     GPT-2 layout, f32
- *   random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY [KV_HEADS [zeros]]   Llama layout, bf16
+ *   random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY [KV_HEADS [zeros]]   Llama
+ * layout, bf16
  *
  * zeros: a file that takes no room on disk, for plans. */
 #include <errno.h>
@@ -37,7 +39,8 @@ static void add(const char *name, long rows, long columns, float mean, float spr
     snprintf(e->name, sizeof e->name, "%s", name);
 }
 
-static void add_layer(const char *format, int layer, long rows, long columns, float mean, float spread)
+static void add_layer(const char *format, int layer, long rows, long columns, float mean,
+                      float spread)
 {
     char name[96];
     snprintf(name, sizeof name, format, layer);
@@ -70,8 +73,10 @@ static int write_tensors(const char *folder)
         size_t bytes = (size_t)e->rows * (size_t)(e->columns ? e->columns : 1) * size;
         char shape[64];
         snprintf(shape, sizeof shape, e->columns ? "%ld,%ld" : "%ld", e->rows, e->columns);
-        at += (size_t)snprintf(header + at, room - at, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
-                               i ? "," : "", e->name, half ? "BF16" : "F32", shape, offset, offset + bytes);
+        at += (size_t)
+            snprintf(header + at, room - at,
+                     "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                     i ? "," : "", e->name, half ? "BF16" : "F32", shape, offset, offset + bytes);
         offset += bytes;
     }
     at += (size_t)snprintf(header + at, room - at, "}");
@@ -110,11 +115,14 @@ static int write_tensors(const char *folder)
 
 static void gpt2(FILE *config, char **v)
 {
-    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), vocabulary = atol(v[3]), positions = atol(v[4]);
+    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), vocabulary = atol(v[3]),
+         positions = atol(v[4]);
     fprintf(config,
-            "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"vocab_size\": %ld, \"n_positions\": %ld, "
+            "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"vocab_size\": "
+            "%ld, \"n_positions\": %ld, "
             "\"n_ctx\": %ld, \"n_embd\": %ld,\n"
-            " \"n_layer\": %ld, \"n_head\": %ld, \"activation_function\": \"gelu_new\", \"layer_norm_epsilon\": 1e-05, "
+            " \"n_layer\": %ld, \"n_head\": %ld, \"activation_function\": \"gelu_new\", "
+            "\"layer_norm_epsilon\": 1e-05, "
             "\"bos_token_id\": 0, \"eos_token_id\": 0}\n",
             vocabulary, positions, positions, d, layers, heads);
     float w = 1.7f / sqrtf((float)d);
@@ -140,16 +148,19 @@ static void gpt2(FILE *config, char **v)
 
 static void llama(FILE *config, char **v)
 {
-    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), mlp = atol(v[3]), vocabulary = atol(v[4]),
-         kv_heads = v[5] ? atol(v[5]) : heads, kv = d / heads * kv_heads;
+    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), mlp = atol(v[3]),
+         vocabulary = atol(v[4]), kv_heads = v[5] ? atol(v[5]) : heads, kv = d / heads * kv_heads;
     half = 1;
     zeros = v[5] && v[6] && strcmp(v[6], "zeros") == 0;
     fprintf(config,
-            "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": %ld, \"hidden_size\": %ld, "
+            "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], "
+            "\"vocab_size\": %ld, \"hidden_size\": %ld, "
             "\"intermediate_size\": %ld,\n"
-            " \"num_hidden_layers\": %ld, \"num_attention_heads\": %ld, \"num_key_value_heads\": %ld, \"hidden_act\": \"silu\", "
+            " \"num_hidden_layers\": %ld, \"num_attention_heads\": %ld, \"num_key_value_heads\": "
+            "%ld, \"hidden_act\": \"silu\", "
             "\"rms_norm_eps\": 1e-05,\n"
-            " \"rope_theta\": 10000.0, \"tie_word_embeddings\": false, \"max_position_embeddings\": 4096, \"torch_dtype\": "
+            " \"rope_theta\": 10000.0, \"tie_word_embeddings\": false, "
+            "\"max_position_embeddings\": 4096, \"torch_dtype\": "
             "\"bfloat16\"}\n",
             vocabulary, d, mlp, layers, heads, kv_heads);
     float w = 1.7f / sqrtf((float)d);
@@ -172,9 +183,12 @@ static void llama(FILE *config, char **v)
 int main(int argc, char **argv)
 {
     char path[4096];
-    if (argc < 8 || (strcmp(argv[2], "gpt2") == 0 ? argc > 8 : strcmp(argv[2], "llama") != 0 || argc > 10)) {
-        fprintf(stderr, "usage: random_checkpoint FOLDER gpt2 LAYERS HEADS HIDDEN VOCABULARY POSITIONS\n"
-                        "       random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY [KV_HEADS [zeros]]\n");
+    if (argc < 8 ||
+        (strcmp(argv[2], "gpt2") == 0 ? argc > 8 : strcmp(argv[2], "llama") != 0 || argc > 10)) {
+        fprintf(stderr,
+                "usage: random_checkpoint FOLDER gpt2 LAYERS HEADS HIDDEN VOCABULARY POSITIONS\n"
+                "       random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY "
+                "[KV_HEADS [zeros]]\n");
         return 2;
     }
     if (mkdir(argv[1], 0777) && errno != EEXIST) {

@@ -6,7 +6,9 @@
 
 static int bias_call(struct call *c, struct error *e)
 {
-    struct bias_run r = {.options = c->options, .progress = &c->terminal.progress, .command = c->command};
+    struct bias_run r = {.options = c->options,
+                         .progress = &c->terminal.progress,
+                         .command = c->command};
     int status;
 
     status = (int)bias_run(&r, e);
@@ -20,7 +22,9 @@ static int bias_check(void *options, struct error *e)
 {
     const struct bias_options *o = options;
 
-    return o->folder ? figure_check_style("matrix", &(struct figure_style){.formats = o->formats}, e) : 0;
+    return o->folder
+               ? figure_check_style("matrix", &(struct figure_style){.formats = o->formats}, e)
+               : 0;
 }
 
 #define OPTIONS struct bias_options
@@ -43,30 +47,37 @@ static const struct option_row rows[] = {
     WIDE_ROW,
 };
 
-static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL",
-                                               .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
-                                               .at = AT(arguments),
-                                               .flags = OPERAND_LIST | OPERAND_FORMULA}};
+static const struct operand_row operands[] = {
+    {.name = "FORMULA, PRESET or MODEL",
+     .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
+     .at = AT(arguments),
+     .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
 const struct verb bias_verb = {
     .name = "bias",
     .summary = "values and pictures of position biases",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
-    .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
-                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man "
-                   "reach-formula`); an argument that begins with a dash is a formula, with ./ or / a path, with hf: a model in "
+    .description = "Prints the bias b(t) that is added to the attention logits at distance t, for "
+                   "each head. An argument is a "
+                   "preset if it names one, else a checkpoint if it is a path that exists, else a "
+                   "formula (`man "
+                   "reach-formula`); an argument that begins with a dash is a formula, with ./ or "
+                   "/ a path, with hf: a model in "
                    "the local cache. NAME=ARGUMENT gives it a name.\n"
                    "\n"
                    "Written to DIR:\n"
                    "  bias.csv    b(t) of every head at every distance\n"
-                   "  bias.gp     the last row of the bias matrix (all heads of one argument, or the last head of several), and "
+                   "  bias.gp     the last row of the bias matrix (all heads of one argument, or "
+                   "the last head of several), and "
                    "its pictures\n"
-                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention that it alone would give; a "
+                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention "
+                   "that it alone would give; a "
                    "grid for more than three biases\n",
-    .examples = "  reach bias alibi --heads 4\n"
-                "  reach bias sandwich --heads 1 --length 8192 -o sandwich\n"
-                "  reach bias 'sandwich(dbar=32)' 'sandwich(dbar=128)' 'sandwich(dbar=512)' -o by-dbar\n"
-                "  reach bias 'window(64)' alibi --length 256 -o side-by-side\n",
+    .examples =
+        "  reach bias alibi --heads 4\n"
+        "  reach bias sandwich --heads 1 --length 8192 -o sandwich\n"
+        "  reach bias 'sandwich(dbar=32)' 'sandwich(dbar=128)' 'sandwich(dbar=512)' -o by-dbar\n"
+        "  reach bias 'window(64)' alibi --length 256 -o side-by-side\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -11,7 +11,8 @@ enum { HEADS_SHOWN = 8 };
 
 void bias_print_presets(void)
 {
-    puts("\nPresets (each with its parameters and their defaults; a parameter without one needs a value, in parentheses or by "
+    puts("\nPresets (each with its parameters and their defaults; a parameter without one needs a "
+         "value, in parentheses or by "
          "--set):");
     for (int i = 0; i < formula_preset_count; i++) {
         const struct formula_preset *p = &formula_presets[i];
@@ -19,9 +20,11 @@ void bias_print_presets(void)
         const char *last = strrchr(p->parameters, ',');
 
         if (many)
-            printf("  %s(%.*s,...%s)\n", p->name, (int)strcspn(p->parameters, ","), p->parameters, last ? last : "");
+            printf("  %s(%.*s,...%s)\n", p->name, (int)strcspn(p->parameters, ","), p->parameters,
+                   last ? last : "");
         else
-            printf("  %s%s%s%s\n", p->name, *p->parameters ? "(" : "", p->parameters, *p->parameters ? ")" : "");
+            printf("  %s%s%s%s\n", p->name, *p->parameters ? "(" : "", p->parameters,
+                   *p->parameters ? ")" : "");
         printf("      %s\n", p->summary);
         if (strlen(p->body) <= 90)
             printf("      %s\n", p->body);
@@ -38,7 +41,8 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
 
     bias_layers_text(layers, sizeof layers, &a->set, v->bias);
     printf("%s%s%s", screen_text(a->label), layers[0] ? ", " : "", layers);
-    if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 && strlen(a->set.biases[v->bias].formula->source) <= 100)
+    if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 &&
+        strlen(a->set.biases[v->bias].formula->source) <= 100)
         printf(": %s", screen_text(a->set.biases[v->bias].formula->source));
     if (a->set.biases[v->bias].reason[0])
         printf(" (the window alone: %s)", screen_text(a->set.biases[v->bias].reason));
@@ -65,7 +69,9 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
 
                 table_cell(t, "%.6g", v->table[(size_t)head * (size_t)length + (size_t)at]);
             }
-            next = at < 4 ? at + 1 : (at & (at - 1)) == 0 ? at + at / 2 : at / 3 * 4; /* 4 6 8 12 16 24 ... */
+            next = at < 4                 ? at + 1
+                   : (at & (at - 1)) == 0 ? at + at / 2
+                                          : at / 3 * 4; /* 4 6 8 12 16 24 ... */
             if (next > length - 1 && at < length - 1)
                 next = length - 1;
         }
@@ -85,8 +91,9 @@ int bias_print(const struct bias_run *r, struct error *e)
                 char layers[128];
 
                 bias_layers_text(layers, sizeof layers, &r->arguments[i].set, b);
-                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", screen_text(r->arguments[i].label),
-                       layers[0] ? ", " : "", layers, screen_text(r->arguments[i].set.biases[b].reason));
+                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "",
+                       screen_text(r->arguments[i].label), layers[0] ? ", " : "", layers,
+                       screen_text(r->arguments[i].set.biases[b].reason));
             }
     for (int i = 0; i < r->value_count; i++) {
         if (printed++)

@@ -4,8 +4,9 @@
 
 #include "commands/options.h"
 
-extern const struct verb erf_verb, explain_verb, merge_verb, ppl_verb, trf_verb, bias_verb, fit_verb, plot_verb, report_verb,
-    info_verb, convert_verb, tokenize_verb, families_verb, completion_verb, version_verb;
+extern const struct verb erf_verb, explain_verb, merge_verb, ppl_verb, trf_verb, bias_verb,
+    fit_verb, plot_verb, report_verb, info_verb, convert_verb, tokenize_verb, families_verb,
+    completion_verb, version_verb;
 
 /* All of them, in the order of the help; ended by NULL. */
 extern const struct verb *const verbs[];

@@ -43,9 +43,12 @@ static void print_verb(const struct verb *v)
     for (size_t i = 0; i < v->operand_count; i++)
         if (v->operands[i].choices)
             print_words(" ", v->operands[i].choices);
-    for (int i = 0; v->operand_count && v->operands[0].flags & OPERAND_FORMULA && i < formula_preset_count; i++)
+    for (int i = 0;
+         v->operand_count && v->operands[0].flags & OPERAND_FORMULA && i < formula_preset_count;
+         i++)
         printf(" %s", formula_presets[i].name);
-    printf("'%s ;;\n        esac ;;\n", v->operand_count && !v->operands[0].choices ? " files=-f" : "");
+    printf("'%s ;;\n        esac ;;\n",
+           v->operand_count && !v->operands[0].choices ? " files=-f" : "");
 }
 
 static int completion_call(struct call *c, struct error *e)
@@ -55,7 +58,8 @@ static int completion_call(struct call *c, struct error *e)
     fputs("# Completion of reach's command lines in bash; made by `reach completion bash`.\n"
           "_reach()\n"
           "{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= files=\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= "
+          "files=\n"
           "\n"
           "    # --name=VALUE is three words here\n"
           "    if [ \"$word\" = = ]; then\n"
@@ -73,7 +77,8 @@ static int completion_call(struct call *c, struct error *e)
         print_verb(*v);
     fputs("    esac\n"
           "    [ -z \"$files\" ] || compopt -o filenames 2> /dev/null\n"
-          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"; [ -z \"$files\" ] || compgen $files -- \"$word\")\n"
+          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"; [ -z \"$files\" ] || "
+          "compgen $files -- \"$word\")\n"
           "}\n"
           "complete -F _reach reach\n",
           stdout);
@@ -86,14 +91,17 @@ struct completion_options {
     const char *shell;
 };
 
-static const struct operand_row operands[] = {
-    {.name = "SHELL", .expected = "bash", .at = offsetof(struct completion_options, shell), .choices = shells}};
+static const struct operand_row operands[] = {{.name = "SHELL",
+                                               .expected = "bash",
+                                               .at = offsetof(struct completion_options, shell),
+                                               .choices = shells}};
 
 const struct verb completion_verb = {
     .name = "completion",
     .summary = "a script that completes command lines in bash",
     .synopsis = "bash",
-    .description = "Prints a script for bash that completes verbs, options, values that are choices, presets, files and folders. "
+    .description = "Prints a script for bash that completes verbs, options, values that are "
+                   "choices, presets, files and folders. "
                    "`make install` installs it; the line below loads it into a shell.\n",
     .examples = "  . <(reach completion bash)\n",
     .operands = operands,

@@ -15,10 +15,14 @@
 
 static void print_help(FILE *f)
 {
-    fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
+    fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model "
+          "looks.\n\nVerbs:\n",
+          f);
     for (const struct verb *const *v = verbs; *v; v++)
         fprintf(f, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fputs("\n`reach help VERB` explains one verb. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n", f);
+    fputs("\n`reach help VERB` explains one verb. `man reach` is the manual (`man -l doc/reach.1` "
+          "before `make install`).\n",
+          f);
 }
 
 /* The verb of that name; NULL, with a message on standard error, if there is none. */
@@ -33,9 +37,12 @@ static const struct verb *find(const char *name)
     for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
         ;
     if (*v && strlen(name) > NEAR)
-        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", screen_text(name), (*v)->name);
+        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", screen_text(name),
+                (*v)->name);
     else
-        fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", screen_text(name));
+        fprintf(stderr,
+                "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n",
+                screen_text(name));
     return NULL;
 }
 
@@ -55,7 +62,8 @@ static void wait_asleep(char **argv)
 static void hold_closed_streams(void)
 {
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-        if (fcntl(i, F_GETFD) < 0 && errno == EBADF && open("/dev/null", i == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0)
+        if (fcntl(i, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", i == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0)
             return;
 }
 
@@ -81,7 +89,8 @@ int commands_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe does not end a run */
     signal(SIGXFSZ, SIG_IGN); /* nor does a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
-        fprintf(stderr, "reach help: %s: unexpected argument (expected reach help VERB)\n", screen_text(argv[3]));
+        fprintf(stderr, "reach help: %s: unexpected argument (expected reach help VERB)\n",
+                screen_text(argv[3]));
     } else if (!strcmp(name, "help") && argc == 3) {
         if ((v = find(argv[2])))
             status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});
@@ -98,7 +107,8 @@ int commands_main(int argc, char **argv)
         blank = " ", verb = v->name, status = verb_run(v, argc - 2, argv + 2);
     }
     if (fflush(stdout) != 0 || ferror(stdout) ? !reader_left() : fclose(stdout) != 0) {
-        fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));
+        fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb,
+                strerror(errno));
         if (status == EXIT_DONE)
             status = EXIT_FAILED;
     }

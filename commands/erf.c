@@ -24,7 +24,8 @@ static int run_and_print(struct call *c, struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
 
-    if (erf_run(r, e) != 0 || erf_print(&r->result, e) != 0 || (o->check_precision && check_precision(r, e) != 0))
+    if (erf_run(r, e) != 0 || erf_print(&r->result, e) != 0 ||
+        (o->check_precision && check_precision(r, e) != 0))
         return -1;
     terminal_sum_up(&c->terminal);
     return 0;
@@ -44,7 +45,9 @@ int erf_call(struct call *c, struct error *e)
                             .count = (size_t)o->models.count,
                             .progress = &c->terminal.progress};
 
-        rc = run_available(&o->machine, e) != 0 || model_arguments_find(models, o->models.count, r.progress, e) != 0 ? -1
+        rc = run_available(&o->machine, e) != 0 ||
+                     model_arguments_find(models, o->models.count, r.progress, e) != 0
+                 ? -1
              : ranks_here()->rank > 0 ? erf_serve(&r, e)
                                       : run_and_print(c, &r, e);
         erf_run_free(&r);

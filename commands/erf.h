@@ -14,7 +14,8 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 /* The tables of a result: all models, their paired differences, by layer and target, attention,
  * validation. */
 int erf_tables(const struct result *r, table_sink *put, FILE *f) MUST_USE;
-int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f) MUST_USE;
+int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put,
+                        FILE *f) MUST_USE;
 /* For a result with validated models. */
 int erf_table_validation(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 /* Notes that a reader needs to interpret the tables. */
@@ -31,8 +32,8 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m);
 /* The same as a text, which the caller frees; NULL: out of memory. */
 char *erf_sentence(const struct result *r, const struct result_model *m);
 /* The largest deviations [models] from float64. */
-int erf_print_precision(const struct result *r, const struct deviation *deviations, const struct machine_options *machine,
-                        struct error *e) MUST_USE;
+int erf_print_precision(const struct result *r, const struct deviation *deviations,
+                        const struct machine_options *machine, struct error *e) MUST_USE;
 /* 0.99 -> "0.99"; enough digits for a threshold. */
 char *threshold_text(char out[32], double q);
 

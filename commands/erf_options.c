@@ -11,15 +11,19 @@ static const char *const layer_choices[] = {"all", "none", NULL};
 #define MOST ((double)(1L << 40))
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its vocabulary is 256; "
+    TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its "
+             "vocabulary is 256; "
              ".gz is unpacked, - is standard input; may be repeated: files are joined in order"),
-    TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per row): .npy of integers, .h5 "
-               "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"),
+    TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per "
+               "row): .npy of integers, .h5 "
+               "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token "
+               "file of llm.c"),
     FOLDER_ROW("folder for the results", "reach-erf"),
     {.name = "length",
      .value = "L",
      .standard = "2048",
-     .help = "tokens of a segment, the target included (default %s, or the row length of a 2-D token file)",
+     .help = "tokens of a segment, the target included (default %s, or the row length of a 2-D "
+             "token file)",
      WHOLE_AT(cut.length, 2, 1 << 30),
      .write = erf_write_length,
      .flags = OPTION_RESULT | OPTION_RECORDED | OPTION_LATER | OPTION_COMMON},
@@ -31,7 +35,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "stride",
      .value = "N",
-     .help = "tokens between the starts of segments (default: spread over the whole text; rows for a 2-D token file); below L "
+     .help = "tokens between the starts of segments (default: spread over the whole text; rows for "
+             "a 2-D token file); below L "
              "segments overlap, and intervals are marked as too narrow",
      WHOLE_AT(cut.stride, 1, MOST),
      .flags = OPTION_RESULT},
@@ -41,16 +46,22 @@ static const struct option_row rows[] = {
      .help = "tokens of the text to skip first (default %s); rows for a 2-D token file",
      WHOLE_AT(cut.offset, 0, MOST),
      .flags = OPTION_RESULT},
-    BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every segment, where it is position 1 and "
-            "counts in the length (default %s: as the model's own tokenizer does with a text, by add_bos_token in "
-            "tokenizer_config.json or GGUF, else by its post-processor; --tokens are taken as they are, so never)"),
-    BOUNDARY_ROW("the token that separates the documents of a stream, by its id or its text, such as <|endoftext|>: no segment "
-                 "crosses into another document or contains the token, and documents shorter than a segment are skipped (a 2-D "
+    BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every "
+            "segment, where it is position 1 and "
+            "counts in the length (default %s: as the model's own tokenizer does with a text, by "
+            "add_bos_token in "
+            "tokenizer_config.json or GGUF, else by its post-processor; --tokens are taken as they "
+            "are, so never)"),
+    BOUNDARY_ROW("the token that separates the documents of a stream, by its id or its text, such "
+                 "as <|endoftext|>: no segment "
+                 "crosses into another document or contains the token, and documents shorter than "
+                 "a segment are skipped (a 2-D "
                  "token file has one document per row)"),
     {.name = "threshold",
      .value = "Q",
      .standard = "0.99",
-     .help = "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one given is the "
+     .help = "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be "
+             "repeated; the first one given is the "
              "main one in the table and the figure (default %s)",
      .type = OPTION_OWN,
      .read = erf_read_threshold,
@@ -72,15 +83,17 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     SEED_ROW("seed of the resampling, and of the noise of --attribution smoothgrad"),
-    TRAIN_LENGTH_ROW(
-        "training length of the models in tokens, if a checkpoint does not say it; the figure marks it, and --logn uses it"),
+    TRAIN_LENGTH_ROW("training length of the models in tokens, if a checkpoint does not say it; "
+                     "the figure marks it, and --logn uses it"),
     ADAPTER_ROW,
     ENCODING_ROWS(""),
     {.name = "layer",
      .value = "K",
      .standard = "none",
-     .help = "also measure the gradient with respect to the input of block K, from 0, or of every block: all (0 is the "
-             "embeddings, which are always measured); in the results its rows have K as their layer, and layers.gp "
+     .help = "also measure the gradient with respect to the input of block K, from 0, or of every "
+             "block: all (0 is the "
+             "embeddings, which are always measured); in the results its rows have K as their "
+             "layer, and layers.gp "
              "shows the field growing from layer to layer",
      .type = OPTION_OWN,
      .choices = layer_choices,
@@ -90,7 +103,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "target-position",
      .value = "P",
-     .help = "also measure with the segments cut to their first P tokens, so that token P is the target; several with commas, or "
+     .help = "also measure with the segments cut to their first P tokens, so that token P is the "
+             "target; several with commas, or "
              "repeated; targets.gp shows the ERF by position",
      .type = OPTION_OWN,
      .read = erf_read_targets,
@@ -98,15 +112,17 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_REPEATED},
     {.name = "growth",
-     .help =
-         "also measure with the segments cut to a half and a quarter of L, as --target-position does, and report how the field "
-         "grows with the length: the exponent x of ERF(Q) ~ L^x, with its interval",
+     .help = "also measure with the segments cut to a half and a quarter of L, as "
+             "--target-position does, and report how the field "
+             "grows with the length: the exponent x of ERF(Q) ~ L^x, with its interval",
      .type = OPTION_FLAG,
      .at = AT(growth),
      .group = GROUP_MEASURED},
     {.name = "attention",
-     .help = "also measure how far each head attends: the smallest window that holds a share Q of its attention, over the "
-             "queries of the second half of the segment, for every threshold Q, with the TRF of its position bias at eps = 1 - Q "
+     .help = "also measure how far each head attends: the smallest window that holds a share Q of "
+             "its attention, over the "
+             "queries of the second half of the segment, for every threshold Q, with the TRF of "
+             "its position bias at eps = 1 - Q "
              "(attention.csv, attention.gp)",
      .type = OPTION_FLAG,
      .at = AT(attention),
@@ -114,21 +130,26 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "validate",
      .value = "N",
-     .help = "also compare the field with the loss itself, on N of the segments: how -log p of the target changes if all inputs "
-             "except the last k are cut off or replaced by those of another segment, for k from 1 to L-1, and if single inputs "
+     .help = "also compare the field with the loss itself, on N of the segments: how -log p of the "
+             "target changes if all inputs "
+             "except the last k are cut off or replaced by those of another segment, for k from 1 "
+             "to L-1, and if single inputs "
              "are replaced, with their share of the gradient (validation.csv, validation.gp)",
      WHOLE_AT(validate, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
-    ATTRIBUTION_ROW(
-        "what replaces the gradient g_m of position m (default %s): inputxgrad, e_m g_m element by element; ig, "
-        "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
-        "samples of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"),
+    ATTRIBUTION_ROW("what replaces the gradient g_m of position m (default %s): inputxgrad, e_m "
+                    "g_m element by element; ig, "
+                    "integrated gradients (50 points, baseline of zero rows; 50 times the work); "
+                    "smoothgrad, the mean gradient over 50 "
+                    "samples of noise (seeded by --seed; a tenth of the root mean square of the "
+                    "embedding's elements)"),
     DEVICE_ROW,
     DTYPE_ROW,
     {.name = "check-precision",
      .value = "N",
-     .help = "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF",
+     .help = "afterwards, run N segments again in f64 and report the largest deviations of s, c, "
+             "log p and ERF",
      WHOLE_AT(check_precision, 1, 1L << 31),
      .group = GROUP_RUN},
     MEMORY_ROW,
@@ -137,24 +158,28 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "verify",
-     .help = "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those of HDF5 "
-             "are always checked), that every weight is finite, and the bytes of all shards against the index; reports each "
+     .help = "before measuring, read each checkpoint once and check it: the checksums of .pt and "
+             ".bin archives (those of HDF5 "
+             "are always checked), that every weight is finite, and the bytes of all shards "
+             "against the index; reports each "
              "model in one line, with its digest",
      .type = OPTION_FLAG,
      .at = AT(verify),
      .group = GROUP_INPUT},
     {.name = "shard",
      .value = "I/N",
-     .help =
-         "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` "
-         "joins all N into one result, the same as that of a single run. Shards may run at the same time, in different folders",
+     .help = "measure only the I-th of N parts of the segments (I from 1), which are the same as "
+             "without --shard; `reach merge` "
+             "joins all N into one result, the same as that of a single run. Shards may run at the "
+             "same time, in different folders",
      .type = OPTION_OWN,
      .read = erf_read_shard,
      .write = erf_write_shard,
      .group = GROUP_RUN,
      .flags = OPTION_RESULT},
     {.name = "resume",
-     .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; without that file the run starts "
+     .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; "
+             "without that file the run starts "
              "from the beginning",
      .type = OPTION_FLAG,
      .at = AT(resume),
@@ -166,7 +191,8 @@ static const struct option_row rows[] = {
     QUIET_ROW("no progress and no messages except errors"),
     {.name = "log",
      .value = "FILE",
-     .help = "append events to FILE, one line of JSON each: start, plan, progress, rate, peak memory, end (doc/outputs.md)",
+     .help = "append events to FILE, one line of JSON each: start, plan, progress, rate, peak "
+             "memory, end (doc/outputs.md)",
      .type = OPTION_TEXT,
      .at = AT(log),
      .group = GROUP_RUN},
@@ -182,13 +208,15 @@ static int add_growth(struct erf_options *o, struct error *e)
     char targets[64];
 
     if (!length && o->tokens.count)
-        return fail(
-            e, "--growth: needs --length with --tokens (expected --length L, a half and a quarter of which are measured too)");
+        return fail(e, "--growth: needs --length with --tokens (expected --length L, a half and a "
+                       "quarter of which are measured too)");
     if (!length && option_default(o, &erf_verb, "length", e) != 0)
         return -1;
     length = o->cut.length;
     if (length < 8)
-        return fail(e, "--growth: --length %zu is too short (expected at least 8, to be cut to a quarter)", length);
+        return fail(
+            e, "--growth: --length %zu is too short (expected at least 8, to be cut to a quarter)",
+            length);
     snprintf(targets, sizeof targets, "%zu,%zu", length / 4, length / 2);
     return erf_read_targets(o, targets, 0, e);
 }
@@ -204,17 +232,20 @@ static int check(void *options, struct error *e)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->attribution != ATTRIBUTION_GRAD && o->layer != LAYER_NONE)
         return fail(e,
-                    "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others exist "
+                    "--attribution %s and --layer are both given (expected --attribution grad with "
+                    "--layer: the others exist "
                     "only for the embeddings)",
                     attribution_names[o->attribution]);
     if (o->validate && o->shards)
-        return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation cannot be merged)");
+        return fail(e, "--validate and --shard are both given (expected one of them: parts of a "
+                       "validation cannot be merged)");
     if (o->resume && o->force)
-        return fail(e, "--resume and --force are both given (expected one of them: to continue, or to start again)");
+        return fail(e, "--resume and --force are both given (expected one of them: to continue, or "
+                       "to start again)");
     if (o->seed && !o->bootstrap && !o->validate && o->attribution != ATTRIBUTION_SMOOTH)
-        return fail(e,
-                    "--seed and --bootstrap 0 are both given (expected one of them: nothing else is drawn without --validate or "
-                    "--attribution smoothgrad)");
+        return fail(e, "--seed and --bootstrap 0 are both given (expected one of them: nothing "
+                       "else is drawn without --validate or "
+                       "--attribution smoothgrad)");
     if (o->growth && add_growth(options, e) != 0)
         return -1;
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
@@ -225,29 +256,40 @@ const struct verb erf_verb = {
     .summary = "how far back models look on a text: curves, empirical receptive fields, figure",
     .synopsis = "MODEL... (--text FILE | --tokens FILE)... [-o DIR] [options]",
     .description =
-        "Measures how far back language models look: their empirical receptive field (ERF). Each MODEL reads segments of L "
-        "tokens; the gradient of log p of the last token (the target) is taken with respect to the token embedding row of every "
-        "input position. s_m is the share of position m in the sum of the gradients' norms, averaged over the segments, and c_m "
-        "the sum of the shares from m on. ERF(q) is the smallest number of most recent tokens whose share is above q. If all L-1 "
+        "Measures how far back language models look: their empirical receptive field (ERF). Each "
+        "MODEL reads segments of L "
+        "tokens; the gradient of log p of the last token (the target) is taken with respect to the "
+        "token embedding row of every "
+        "input position. s_m is the share of position m in the sum of the gradients' norms, "
+        "averaged over the segments, and c_m "
+        "the sum of the shares from m on. ERF(q) is the smallest number of most recent tokens "
+        "whose share is above q. If all L-1 "
         "tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
         "\n"
-        "MODEL is a checkpoint folder, a .gguf file, a .safetensors file beside its config.json, or ORG/NAME[@REVISION] in the "
-        "local cache of Hugging Face's tools (with hf: before it, only there); NAME=MODEL sets its name in the results. Standard "
-        "output is a table with one row per model, 95 % bootstrap intervals over segments, and the differences of ERF against "
+        "MODEL is a checkpoint folder, a .gguf file, a .safetensors file beside its config.json, "
+        "or ORG/NAME[@REVISION] in the "
+        "local cache of Hugging Face's tools (with hf: before it, only there); NAME=MODEL sets its "
+        "name in the results. Standard "
+        "output is a table with one row per model, 95 % bootstrap intervals over segments, and the "
+        "differences of ERF against "
         "the first model, paired by segment; then a line or two per model in words.\n"
         "\n"
         "Written to DIR:\n"
         "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"
         "  curve.csv    s, c and its interval at every position\n"
         "  summary.csv  ERF at every threshold, quantiles over segments, sink share, perplexity\n"
-        "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
+        "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and "
+        "--attention add\n"
         "  validation.csv, validation.gp  what --validate adds\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
         "  erf.part     while the run is under way: finished segments, for --resume\n",
     .examples = "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz\n"
-                "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
-                "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n"
-                "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz --layer all --target-position "
+                "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 "
+                "--length 4096 -o compare\n"
+                "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume "
+                "-o runs-8-erf\n"
+                "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz --layer "
+                "all --target-position "
                 "64,128,256,512,1024 --attention\n",
     .operands = operands,
     .operand_count = 1,

@@ -1,4 +1,5 @@
-/* What `reach erf` and `reach merge` print of a result: the table, differences between models, fields by layer and target. */
+/* What `reach erf` and `reach merge` print of a result: the table, differences between models,
+ * fields by layer and target. */
 #include "commands/erf.h"
 
 #include "run/text.h"
@@ -71,17 +72,20 @@ static struct table *differences(const struct result *r)
 
     if (!t)
         return NULL;
-    table_caption(t, "ERF(%s) against %s, paired by segment", threshold_text(q, r->main_threshold), first->name);
+    table_caption(t, "ERF(%s) against %s, paired by segment", threshold_text(q, r->main_threshold),
+                  first->name);
     table_cells(t, (const char *const[]){"model", "difference", "95 % interval", "", NULL});
     for (size_t i = 1; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
         const struct erf_summary *u = &result_main(m)->summary;
         double difference, lo, hi;
         int saturated = u->rows[r->main_row].saturated + 2 * base->rows[r->main_row].saturated;
-        static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated",
+        static const char *const notes[] = {"", "at least: saturated",
+                                            "at most: the first is saturated",
                                             "unknown: both are saturated"};
 
-        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bounds.begins == first->bounds.begins &&
+        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 &&
+                        m->bounds.begins == first->bounds.begins &&
                         m->bounds.boundary == first->bounds.boundary;
 
         table_cell(t, "%s", m->name);
@@ -93,7 +97,8 @@ static struct table *differences(const struct result *r)
                 table_cell(t, "-");
             table_cell(t, "%s", notes[saturated]);
         } else {
-            table_cell(t, "%+.0f", (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
+            table_cell(t, "%+.0f",
+                       (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
             table_cell(t, "-");
             table_cell(t, "%s",
                        !same_text     ? "not paired: different tokens"
@@ -120,7 +125,8 @@ static void print_field(struct table *t, const struct result *r, const struct er
     table_cell(t, "%zu/%zu/%zu", row->q10, row->median, row->q90);
 }
 
-/* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings; rows of all models. */
+/* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings;
+ * rows of all models. */
 static struct table *fields(const struct result *r, int by_target)
 {
     char alignment[2 * THRESHOLDS_MAX + 16] = "lrrr", q[32];
@@ -132,9 +138,10 @@ static struct table *fields(const struct result *r, int by_target)
     t = table_create(alignment);
     if (!t)
         return NULL;
-    table_caption(t, "%s",
-                  by_target ? "by target position (segments cut to their first tokens)"
-                            : "by layer (gradient with respect to the input of block K; 0: the embeddings)");
+    table_caption(
+        t, "%s",
+        by_target ? "by target position (segments cut to their first tokens)"
+                  : "by layer (gradient with respect to the input of block K; 0: the embeddings)");
     table_cells(t, (const char *const[]){"model", by_target ? "target" : "layer", NULL});
     table_cell(t, "ERF(%s)", threshold_text(q, r->main_threshold));
     table_cell(t, "95 %% interval");
@@ -190,9 +197,10 @@ static struct table *whole(const struct result *r)
 
 int erf_tables(const struct result *r, table_sink *put, FILE *f)
 {
-    struct table *(*const made[])(const struct result *r) = {whole, r->model_count > 1 ? differences : NULL,
-                                                             r->by_layer ? by_layer : NULL,
-                                                             result_targets(&r->models[0]) > 1 ? by_target : NULL};
+    struct table *(*const made[])(
+        const struct result *r) = {whole, r->model_count > 1 ? differences : NULL,
+                                   r->by_layer ? by_layer : NULL,
+                                   result_targets(&r->models[0]) > 1 ? by_target : NULL};
     int rc = 0;
 
     for (size_t i = 0; i < sizeof made / sizeof *made && rc == 0; i++) {

@@ -11,13 +11,15 @@ enum { HEADS_SHOWN = 16 };
 
 /* The TRF of each head, one row for each bias: cells after the first. Layers that share the
  * previous layer's bias are left out; the last row is for l = 0. */
-static void print_theory(struct table *t, const struct result *r, const struct result_model *m, size_t layer, size_t shown)
+static void print_theory(struct table *t, const struct result *r, const struct result_model *m,
+                         size_t layer, size_t shown)
 {
     int same = 1;
 
     for (size_t l = 0; l < m->attention.layers; l++)
         for (size_t h = 0; h < shown; h++)
-            same &= attention_row(r, m, l, h, r->main_row)->trf_length == attention_row(r, m, layer, h, r->main_row)->trf_length;
+            same &= attention_row(r, m, l, h, r->main_row)->trf_length ==
+                    attention_row(r, m, layer, h, r->main_row)->trf_length;
     if (same && layer > 0)
         return;
     if (same)
@@ -42,7 +44,8 @@ static int by_erf(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f)
+int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put,
+                        FILE *f)
 {
     size_t heads = m->attention.heads, shown = heads < HEADS_SHOWN ? heads : HEADS_SHOWN;
     char alignment[2 * HEADS_SHOWN + 4] = "l", epsilon[32];
@@ -60,7 +63,8 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
         return -1;
     }
     result_epsilon(epsilon, r->main_threshold);
-    table_caption(t, "attention ERF(%s) of %s by layer and head%s", epsilon, m->name, shown < heads ? ", the first ones" : "");
+    table_caption(t, "attention ERF(%s) of %s by layer and head%s", epsilon, m->name,
+                  shown < heads ? ", the first ones" : "");
     table_cell(t, "layer");
     for (size_t h = 0; h < shown; h++)
         table_cell(t, "%zu", h + 1);
@@ -83,7 +87,8 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
         table_note(t, "TRF: of the first %zu terms of the series, which %s", m->attention.positions,
                    m->attention.rows[0].verdict);
     if (isfinite(m->attention.correlation))
-        table_note(t, "rank correlation of attention ERF and TRF over all heads: %.3f", m->attention.correlation);
+        table_note(t, "rank correlation of attention ERF and TRF over all heads: %.3f",
+                   m->attention.correlation);
     if (m->attention.used < m->attention.measured)
         table_note(t, "%zu of %zu segments are left out: their attention is not finite",
                    m->attention.measured - m->attention.used, m->attention.measured);

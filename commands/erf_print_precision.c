@@ -14,8 +14,8 @@ static void allowed_cell(struct table *t, double allowed)
         table_cell(t, "%s", "-");
 }
 
-int erf_print_precision(const struct result *r, const struct deviation *deviations, const struct machine_options *machine,
-                        struct error *e)
+int erf_print_precision(const struct result *r, const struct deviation *deviations,
+                        const struct machine_options *machine, struct error *e)
 {
     struct precision_bounds allowed = precision_bounds(machine->dtype, machine->keep_bf16);
     struct table *t = table_create("lr1r2r3r4rr");
@@ -49,9 +49,11 @@ int erf_print_precision(const struct result *r, const struct deviation *deviatio
     allowed_cell(t, allowed.logprob);
     table_cell(t, "%s", "");
     table_cell(t, "0");
-    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is above 1e-6; ERF in tokens; ! "
+    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is "
+           "above 1e-6; ERF in tokens; ! "
            "above the limit;\n"
-           "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q + %.0e)):\n",
+           "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q "
+           "+ %.0e)):\n",
            allowed.c, allowed.c);
     rc = table_print(stdout, t);
     table_free(t);

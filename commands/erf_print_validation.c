@@ -42,14 +42,19 @@ int erf_table_validation(const struct result *r, table_sink *put, FILE *f)
 
     if (!t)
         return -1;
-    table_caption(t, "field and loss: with other inputs before the last k, -log p changes by no more than %g nats, up or down",
+    table_caption(t,
+                  "field and loss: with other inputs before the last k, -log p changes by no more "
+                  "than %g nats, up or down",
                   validation_within);
-    table_cells(t, (const char *const[]){"model", "tests", "k", "95 % interval", "gradient there", "single inputs",
-                                         "95 % interval", "in octaves", "95 % interval", NULL});
+    table_cells(t, (const char *const[]){"model", "tests", "k", "95 % interval", "gradient there",
+                                         "single inputs", "95 % interval", "in octaves",
+                                         "95 % interval", NULL});
     for (size_t i = 0; i < r->model_count; i++)
         model_row(t, &r->models[i]);
-    table_note(t, "gradient there: share of the last k; single inputs: rank correlation of norm and |change| when one input is");
-    table_note(t, "replaced, over all distances and within octaves of the distance; all numbers are in validation.csv");
+    table_note(t, "gradient there: share of the last k; single inputs: rank correlation of norm "
+                  "and |change| when one input is");
+    table_note(t, "replaced, over all distances and within octaves of the distance; all numbers "
+                  "are in validation.csv");
     rc = put(f, t);
     table_free(t);
     return rc;

@@ -25,7 +25,8 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
 static int outlook_of(const struct result *r, const struct result_model *m)
 {
     const struct erf_row *half = row_of(&result_main(m)->summary, 0.5);
-    int is_changed = m->position_encoding && strncmp(m->position_encoding, "--", 2) == 0; /* by options of the run */
+    int is_changed = m->position_encoding &&
+                     strncmp(m->position_encoding, "--", 2) == 0; /* by options of the run */
 
     if (!half || is_changed || strcmp(r->attribution, "grad") != 0)
         return -1;
@@ -39,8 +40,9 @@ static void tell_outlook(FILE *f, const struct result *r, const struct result_mo
     int keeps = outlook_of(r, m);
 
     if (keeps >= 0)
-        fprintf(f, " With an ERF(0.5) %s %.2f times that length it should %s on longer texts.", keeps ? "of at most" : "above",
-                EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "have a higher loss");
+        fprintf(f, " With an ERF(0.5) %s %.2f times that length it should %s on longer texts.",
+                keeps ? "of at most" : "above", EXTRAPOLATION_FIELD,
+                keeps ? "keep its loss" : "have a higher loss");
 }
 
 void erf_note_rule(FILE *f, const struct result *r)
@@ -50,7 +52,9 @@ void erf_note_rule(FILE *f, const struct result *r)
 
         if (u->segments == u->excluded || outlook_of(r, &r->models[i]) < 0)
             continue;
-        fprintf(f, "what to expect on longer texts: by a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+        fprintf(f,
+                "what to expect on longer texts: by a rule that was right for %d of %d models so "
+                "far (doc/studies/rules.md)\n",
                 EXTRAPOLATION_FIELD_RIGHT, EXTRAPOLATION_FIELD_TESTED);
         return;
     }
@@ -69,8 +73,10 @@ static int tell_growth(FILE *f, const struct result *r, const struct result_mode
         return -1;
     of = lengths[0]->positions + 1;
     if (g.saturated == GROWTH_LENGTHS) {
-        fprintf(f, " It needs all inputs at lengths of %zu, %zu and %zu tokens: over these lengths it grows with the length.", of,
-                lengths[1]->positions + 1, lengths[last]->positions + 1);
+        fprintf(f,
+                " It needs all inputs at lengths of %zu, %zu and %zu tokens: over these lengths it "
+                "grows with the length.",
+                of, lengths[1]->positions + 1, lengths[last]->positions + 1);
         return 0;
     }
     fprintf(f, " From %zu to %zu tokens it ", of, lengths[last]->positions + 1);
@@ -81,8 +87,9 @@ static int tell_growth(FILE *f, const struct result *r, const struct result_mode
     if (!isnan(g.lo))
         fprintf(f, ", with the exponent between %.2f and %.2f", g.lo, g.hi);
     if (g.saturated)
-        fputs(lengths[last]->rows[r->main_row].saturated ? ", at least: the longest length needs all inputs"
-                                                         : ", at most: the shorter lengths need all inputs",
+        fputs(lengths[last]->rows[r->main_row].saturated
+                  ? ", at least: the longest length needs all inputs"
+                  : ", at most: the shorter lengths need all inputs",
               f);
     fputc('.', f);
     return 0;

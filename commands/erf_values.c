@@ -89,7 +89,8 @@ int erf_read_targets(void *options, const char *value, int nth, struct error *e)
         long whole;
 
         if (length >= sizeof one)
-            return fail(e, "--target-position: \"%.*s\" is not valid (expected a whole number)", (int)length, rest);
+            return fail(e, "--target-position: \"%.*s\" is not valid (expected a whole number)",
+                        (int)length, rest);
         snprintf(one, sizeof one, "%.*s", (int)length, rest);
         if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
             return -1;
@@ -123,7 +124,9 @@ int erf_read_layer(void *options, const char *value, int nth, struct error *e)
     if (strcmp(value, "none") == 0)
         whole = LAYER_NONE;
     else if (strcmp(value, "all") != 0 && read_whole("--layer", value, 0, 1L << 20, &whole, e) != 0)
-        return fail(e, "--layer: \"%s\" is not valid (expected all, or the number of a block from 0)", value);
+        return fail(e,
+                    "--layer: \"%s\" is not valid (expected all, or the number of a block from 0)",
+                    value);
     o->layer = (int)whole;
     return 0;
 }
@@ -147,10 +150,13 @@ int erf_read_shard(void *options, const char *value, int nth, struct error *e)
     char first[32];
 
     (void)nth;
-    snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
+    snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0,
+             value);
     if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 ||
         read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
-        return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, such as 1/4)", value);
+        return fail(e,
+                    "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, such as 1/4)",
+                    value);
     return 0;
 }
 

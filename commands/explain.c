@@ -7,7 +7,10 @@ static int call(struct explain_run *r, struct error *e)
 {
     const struct explain_options *o = r->options;
 
-    return (o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 || explain_print(r, e) != 0 ? -1 : 0;
+    return (o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 ||
+                   explain_print(r, e) != 0
+               ? -1
+               : 0;
 }
 
 int explain_call(struct call *c, struct error *e)

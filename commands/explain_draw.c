@@ -88,7 +88,8 @@ static void set_shade(struct row *r, int shade)
     if (r->colors == SCREEN_256)
         printf("\033[38;5;%d;48;5;%dm", is_dark ? 231 : 16, index);
     else
-        printf("\033[38;2;%s;48;2;%d;%d;%dm", is_dark ? "255;255;255" : "0;0;0", c.red, c.green, c.blue);
+        printf("\033[38;2;%s;48;2;%d;%d;%dm", is_dark ? "255;255;255" : "0;0;0", c.red, c.green,
+               c.blue);
 }
 
 static void begin_row(struct row *r, size_t position)
@@ -145,7 +146,10 @@ static void put_token(struct row *r, int *open, const struct explanation *x, siz
         set_shade(r, shade);
         fputs(g.text, stdout);
         for (int column = 0; column < g.width && r->used < r->width; column++)
-            r->digits[r->used++] = shade < 0 ? '^' : shade ? (char)('0' + (shade * 9 + (SHADES - 1) / 2) / (SHADES - 1)) : ' ';
+            r->digits[r->used++] = shade < 0 ? '^'
+                                   : shade
+                                       ? (char)('0' + (shade * 9 + (SHADES - 1) / 2) / (SHADES - 1))
+                                       : ' ';
         if (g.newline) {
             end_row(r);
             *open = 0;
@@ -161,7 +165,8 @@ static void print_legend(struct row *r, const struct explanation *x)
     putchar('\n');
     if (r->colors == SCREEN_PLAIN) {
         snprintf(text, sizeof text,
-                 "digits below the text: 9 marks the largest share, %.3g\u00a0%%, lower digits follow the root of the share; ^ "
+                 "digits below the text: 9 marks the largest share, %.3g\u00a0%%, lower digits "
+                 "follow the root of the share; ^ "
                  "marks the target",
                  most);
         screen_print(text, r->width + GUTTER);
@@ -192,8 +197,10 @@ int explain_draw(const struct explain_run *r, struct error *e)
         return fail_memory(e, row.width, "a row of the screen");
     print_legend(&row, x);
     if (first) {
-        snprintf(note, sizeof note, "(%zu tokens before, with %.3g\u00a0%%, are not shown; --show N sets how many are)", first,
-                 100 * (1 - x->cumulative[first]));
+        snprintf(
+            note, sizeof note,
+            "(%zu tokens before, with %.3g\u00a0%%, are not shown; --show N sets how many are)",
+            first, 100 * (1 - x->cumulative[first]));
         screen_print(note, row.width + GUTTER);
     }
     for (size_t i = first; i <= x->count; i++)

@@ -8,8 +8,9 @@
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 /* For saved results: options that choose what is shown, and how, or do not affect a measurement
  * either. */
-static const char *const of_a_result[] = {"model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
-                                          "show",  "color",           "quiet",  NULL};
+static const char *const of_a_result[] = {
+    "model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
+    "show",  "color",           "quiet",  NULL};
 
 static const struct option_row rows[] = {
     {.name = "prompt",
@@ -18,11 +19,13 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .at = AT(prompt),
      .flags = OPTION_RESULT | OPTION_COMMON},
-    TEXT_ROW("explain the last token of a text, read as `reach erf` reads it: one segment of all its tokens; a newline at the "
-             "end is left "
-             "out; .gz is unpacked, - is standard input; may be repeated: files are joined in order"),
-    TOKENS_ROW(
-        "explain the last token of token ids instead of text: a file as `reach erf` takes it, of one text (1-D, or one row)"),
+    TEXT_ROW(
+        "explain the last token of a text, read as `reach erf` reads it: one segment of all its "
+        "tokens; a newline at the "
+        "end is left "
+        "out; .gz is unpacked, - is standard input; may be repeated: files are joined in order"),
+    TOKENS_ROW("explain the last token of token ids instead of text: a file as `reach erf` takes "
+               "it, of one text (1-D, or one row)"),
     {.name = "segment",
      .value = "N",
      .help = "show the N-th segment, from 1, of a result of `reach erf`, as it was measured",
@@ -37,22 +40,27 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "target-position",
      .value = "P",
-     .help = "cut the text to its first P tokens, so that token P is the target; for a result, a position that was measured",
+     .help = "cut the text to its first P tokens, so that token P is the target; for a result, a "
+             "position that was measured",
      WHOLE_AT(target, 2, 1 << 30),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "against",
      .value = "TOKEN",
-     .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log p(TOKEN), by its id or its text, "
+     .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log "
+             "p(TOKEN), by its id or its text, "
              "with or without a blank before it, whichever is likelier",
      .type = OPTION_TEXT,
      .at = AT(against),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
-    ATTRIBUTION_ROW("grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` (default %s)"),
+    ATTRIBUTION_ROW("grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` "
+                    "(default %s)"),
     SEED_ROW("seed of the noise of --attribution smoothgrad"),
-    BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach erf` (default %s)"),
-    TRAIN_LENGTH_ROW("training length of the model in tokens, for --logn, if the checkpoint does not say it"),
+    BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach "
+            "erf` (default %s)"),
+    TRAIN_LENGTH_ROW(
+        "training length of the model in tokens, for --logn, if the checkpoint does not say it"),
     ADAPTER_ROW,
     ENCODING_ROWS(""),
     DEVICE_ROW,
@@ -73,13 +81,15 @@ static const struct option_row rows[] = {
     {.name = "show",
      .value = "N",
      .standard = "1000",
-     .help = "tokens of the text on the screen, the last ones (default %s; 0: none); explain.html has all",
+     .help = "tokens of the text on the screen, the last ones (default %s; 0: none); explain.html "
+             "has all",
      WHOLE_AT(shown, 0, 1L << 30),
      .group = GROUP_OUTPUT},
     {.name = "color",
      .value = "WHEN",
      .standard = "auto",
-     .help = "auto, always or never: shade the text with colours (default %s: on a terminal, unless NO_COLOR is set), else with "
+     .help = "auto, always or never: shade the text with colours (default %s: on a terminal, "
+             "unless NO_COLOR is set), else with "
              "digits "
              "below it",
      .type = OPTION_NUMBERED_CHOICE,
@@ -90,51 +100,62 @@ static const struct option_row rows[] = {
 };
 
 static const struct operand_row operands[] = {
-    {.name = "MODEL|RESULT", .expected = "a checkpoint folder, or with --segment a result", .at = AT(source)}};
+    {.name = "MODEL|RESULT",
+     .expected = "a checkpoint folder, or with --segment a result",
+     .at = AT(source)}};
 
 static int check(void *options, struct error *e)
 {
     const struct explain_options *o = options;
 
     if (!o->prompt && !o->text.count && !o->tokens.count && !o->segment)
-        return fail(
-            e, "nothing to explain is given (expected --prompt TEXT, --text FILE or --tokens FILE of a model, or --segment N of "
-               "a result)");
+        return fail(e, "nothing to explain is given (expected --prompt TEXT, --text FILE or "
+                       "--tokens FILE of a model, or --segment N of "
+                       "a result)");
     if (o->prompt && (o->text.count || o->tokens.count))
-        return fail(e, "--prompt and --%s are both given (expected one of them)", o->text.count ? "text" : "tokens");
+        return fail(e, "--prompt and --%s are both given (expected one of them)",
+                    o->text.count ? "text" : "tokens");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (!o->segment && o->model)
         return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
-        return fail(e, "--train-length %ld is given without --logn (expected it with --logn)", o->train_length);
+        return fail(e, "--train-length %ld is given without --logn (expected it with --logn)",
+                    o->train_length);
     if (o->seed && o->attribution != ATTRIBUTION_SMOOTH)
-        return fail(e, "--seed is given without --attribution smoothgrad (expected both, or neither)");
+        return fail(e,
+                    "--seed is given without --attribution smoothgrad (expected both, or neither)");
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
 const struct verb explain_verb = {
     .name = "explain",
     .summary = "which tokens of a prompt one prediction depended on",
-    .synopsis =
-        "MODEL (--prompt TEXT | (--text FILE | --tokens FILE)...) [-o DIR] [options]\nRESULT --segment N [-o DIR] [options]",
-    .description = "Shows which tokens of a text a prediction of a model depended on: the share of each in the sum of the norms "
+    .synopsis = "MODEL (--prompt TEXT | (--text FILE | --tokens FILE)...) [-o DIR] "
+                "[options]\nRESULT --segment N [-o DIR] [options]",
+    .description = "Shows which tokens of a text a prediction of a model depended on: the share of "
+                   "each in the sum of the norms "
                    "of the gradient of "
-                   "log p of the target with respect to the token embeddings, as `reach erf` measures it, of this one text. With "
+                   "log p of the target with respect to the token embeddings, as `reach erf` "
+                   "measures it, of this one text. With "
                    "--prompt the "
                    "target is the likeliest next token, with --text and --tokens the last one.\n"
                    "\n"
-                   "Standard output has the target and the five likeliest other tokens, how far back most of the gradient comes "
-                   "from, the text shaded by the shares, and the tokens with the largest ones. A shade follows the square root "
+                   "Standard output has the target and the five likeliest other tokens, how far "
+                   "back most of the gradient comes "
+                   "from, the text shaded by the shares, and the tokens with the largest ones. A "
+                   "shade follows the square root "
                    "of a share's ratio to the largest.\n"
                    "\n"
-                   "A share says how much the prediction would change with a small change of the token's embedding, not what "
+                   "A share says how much the prediction would change with a small change of the "
+                   "token's embedding, not what "
                    "would happen without "
                    "the token.\n"
                    "\n"
                    "Written to DIR:\n"
                    "  explain.csv   norm and share of every input\n"
-                   "  explain.html  the text as a self-contained page: all tokens, with their values, a map and a search\n",
+                   "  explain.html  the text as a self-contained page: all tokens, with their "
+                   "values, a map and a search\n",
     .examples = "  reach explain examples/models/alibi --prompt 'def add(self, child):' -o why\n"
                 "  reach explain ORG/NAME --text chat.txt --against ' no'\n"
                 "  reach explain reach-erf --segment 3\n",

@@ -11,7 +11,8 @@
 /* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
 enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8 };
 
-static int predicted(struct table *t, const struct explanation *x, const char *what, struct prediction p, int width)
+static int predicted(struct table *t, const struct explanation *x, const char *what,
+                     struct prediction p, int width)
 {
     char *quoted = explanation_quoted(x, p.id);
 
@@ -63,7 +64,8 @@ static struct widths widths_of(const struct explanation *x, int width)
 {
     struct widths w = {TOKEN_LEAST, 0};
     char line[24];
-    int digits = snprintf(line, sizeof line, "%zu", x->line[x->count]), left = width - FIXED - (digits > 4 ? digits - 4 : 0);
+    int digits = snprintf(line, sizeof line, "%zu", x->line[x->count]),
+        left = width - FIXED - (digits > 4 ? digits - 4 : 0);
 
     if (width < WIDE)
         return w;
@@ -73,7 +75,8 @@ static struct widths widths_of(const struct explanation *x, int width)
     return w;
 }
 
-static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum, struct widths w, struct error *e)
+static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum,
+                     struct widths w, struct error *e)
 {
     size_t i = x->order[rank];
     struct around a;
@@ -150,8 +153,9 @@ static int print_head(const struct explanation *x, int width)
 
     if (x->segment)
         snprintf(segment, sizeof segment, ", segment %zu", x->segment);
-    rc = asprintf(&text, "%s%s%s, %zu input%s, target at position %zu%s%s", x->model, *x->position_encoding ? ", " : "",
-                  x->position_encoding, x->count, x->count == 1 ? "" : "s", x->count + 1, segment,
+    rc = asprintf(&text, "%s%s%s, %zu input%s, target at position %zu%s%s", x->model,
+                  *x->position_encoding ? ", " : "", x->position_encoding, x->count,
+                  x->count == 1 ? "" : "s", x->count + 1, segment,
                   x->predicted ? ", the likeliest next token" : "");
     if (rc < 0)
         return -1;
@@ -165,7 +169,8 @@ int explain_print(const struct explain_run *r, struct error *e)
     const struct explanation *x = &r->found;
     int width = screen_width();
 
-    if (print_head(x, width) != 0 || print_predictions(x, width) != 0 || print_sentence(x, width) != 0)
+    if (print_head(x, width) != 0 || print_predictions(x, width) != 0 ||
+        print_sentence(x, width) != 0)
         return fail(e, "out of memory for the report");
     if (explain_draw(r, e) != 0)
         return -1;

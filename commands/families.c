@@ -18,7 +18,8 @@ static int families_call(struct call *c, struct error *e)
         (void)fail_memory(e, 1024, "a table");
         return EXIT_FAILED;
     }
-    table_cell(t, "model_type"), table_cell(t, "GGUF"), table_cell(t, "positions"), table_cell(t, "notes");
+    table_cell(t, "model_type"), table_cell(t, "GGUF"), table_cell(t, "positions"),
+        table_cell(t, "notes");
     for (int i = 0; known_type_at(&known, i); i++) {
         table_cell(t, "%s", *known.type ? known.type : "(our own)");
         table_cell(t, "%s", *known.gguf ? known.gguf : "-");
@@ -39,8 +40,10 @@ const struct verb families_verb = {
     .name = "families",
     .summary = "the model types that are supported, and those that are refused",
     .synopsis = "",
-    .description = "Lists every model_type of config.json that is supported, with the name of the same architecture in GGUF "
-                   "files, its positions and its other particulars; then the types that are refused by name, and why.\n",
+    .description = "Lists every model_type of config.json that is supported, with the name of the "
+                   "same architecture in GGUF "
+                   "files, its positions and its other particulars; then the types that are "
+                   "refused by name, and why.\n",
     .examples = "  reach families\n",
     .run = families_call,
 };

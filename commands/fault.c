@@ -12,7 +12,8 @@
 
 enum { PIECE = 4096, PATH_MAX_SHOWN = 1024 };
 
-/* One line of /proc/self/maps, read character by character: "first-end flags offset device inode path". */
+/* One line of /proc/self/maps, read character by character: "first-end flags offset device inode
+ * path". */
 struct line {
     uintptr_t bound[2];
     int field; /* 0 and 1: the bounds; 2 to 5; 6: the path */
@@ -30,7 +31,8 @@ static void take(struct line *l, char c)
             l->bound[l->field] = l->bound[l->field] << 4 | (uintptr_t)digit;
     } else if (l->field < 6) {
         l->field += c == ' ';
-    } else if ((c != ' ' || l->length) && l->length + 1 < sizeof l->path) { /* skip blanks before the path */
+    } else if ((c != ' ' || l->length) &&
+               l->length + 1 < sizeof l->path) { /* skip blanks before the path */
         l->path[l->length++] = c;
     }
 }
@@ -77,8 +79,10 @@ static void say_path(const char *path, size_t length)
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    static const char before[] = "reach: ",
-                      after[] = ": cannot be read: the file became shorter while it was in use, or its disk failed\n";
+    static const char
+        before[] = "reach: ",
+        after[] =
+            ": cannot be read: the file became shorter while it was in use, or its disk failed\n";
     struct line file;
     (void)number, (void)context;
     find_file(&file, (uintptr_t)info->si_addr);

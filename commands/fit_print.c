@@ -57,18 +57,21 @@ static int print_sandwich(const struct fit_run *r, struct error *e)
 
     for (int i = 1; i < FIT_READINGS; i++)
         closest = r->readings[i].away < r->readings[closest].away ? i : closest;
-    printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 tokens. By each reading of "
+    printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 "
+           "tokens. By each reading of "
            "the index i and of the points used:\n",
            FIT_SANDWICH_SLOPE, -FIT_SANDWICH_INTERCEPT);
     table = table_create("rlrr1rr1r2rl");
     if (table) {
-        static const char *const titles[] = {"i from", "points", "slope", "off by", "intercept", "off by", "R^2", "distance", ""};
+        static const char *const titles[] = {"i from", "points", "slope",    "off by", "intercept",
+                                             "off by", "R^2",    "distance", ""};
 
         for (size_t c = 0; c < sizeof titles / sizeof *titles; c++)
             table_cell(table, "%s", titles[c]);
         for (int i = 0; i < FIT_READINGS; i++) {
             table_cell(table, "%d", r->readings[i].first);
-            table_cell(table, r->readings[i].points == FIT_SANDWICH_POINTS ? "all 8192" : "50 most recent");
+            table_cell(table, r->readings[i].points == FIT_SANDWICH_POINTS ? "all 8192"
+                                                                           : "50 most recent");
             table_cell(table, "%.4f", r->readings[i].result.value[1]);
             table_cell(table, "%+.4f", r->readings[i].result.value[1] - FIT_SANDWICH_SLOPE);
             table_cell(table, "%.4f", r->readings[i].result.value[0]);

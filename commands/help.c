@@ -53,9 +53,10 @@ static void print_paragraphs(FILE *f, const char *text)
     }
 }
 
-static const char *const group_titles[OPTION_GROUPS] = {[GROUP_INPUT] = "Input",         [GROUP_MEASURED] = "What is measured",
-                                                        [GROUP_MODEL] = "Model changes", [GROUP_MACHINE] = "Machine",
-                                                        [GROUP_OUTPUT] = "Output",       [GROUP_RUN] = "Run control"};
+static const char *const group_titles[OPTION_GROUPS] = {
+    [GROUP_INPUT] = "Input",         [GROUP_MEASURED] = "What is measured",
+    [GROUP_MODEL] = "Model changes", [GROUP_MACHINE] = "Machine",
+    [GROUP_OUTPUT] = "Output",       [GROUP_RUN] = "Run control"};
 
 static void print_synopsis(FILE *f, const struct verb *v)
 {
@@ -65,8 +66,8 @@ static void print_synopsis(FILE *f, const struct verb *v)
     while (*line) {
         int length = (int)strcspn(line, "\n");
 
-        fprintf(f, "%s%s%*s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", (int)strlen(v->name),
-                first ? v->name : "", length, line);
+        fprintf(f, "%s%s%*s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ",
+                (int)strlen(v->name), first ? v->name : "", length, line);
         first = 0;
         line += length + (line[length] == '\n');
     }
@@ -103,7 +104,8 @@ static void print_option(FILE *f, const struct option_row *o)
 }
 
 /* The rows of one group, or all common ones. */
-static void print_group(FILE *f, const struct verb *v, const char *title, int common, enum option_group group)
+static void print_group(FILE *f, const struct verb *v, const char *title, int common,
+                        enum option_group group)
 {
     int printed = 0;
 

@@ -27,7 +27,8 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
     int rc = trf_of_decoder(&r, d, p, e);
 
     if (rc == 0 && r.arguments->set.uses_length)
-        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n", screen_text(d->path));
+        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n",
+               screen_text(d->path));
     for (int i = 0; rc == 0 && i < r.head_count; i++) {
         const struct trf_head *head = &r.heads[i];
         const struct layer_bias *b = &r.arguments->set.biases[head->bias];
@@ -36,10 +37,11 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
 
         if (begins) {
             bias_layers_text(layers, sizeof layers, &r.arguments->set, head->bias);
-            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "",
-                   b->reason[0] ? "not applicable, " : "");
+            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers,
+                   layers[0] ? ": " : "", b->reason[0] ? "not applicable, " : "");
             if (b->reason[0])
-                printf("%s%s", screen_text(b->reason), head->values ? "; of the window alone: " : "");
+                printf("%s%s", screen_text(b->reason),
+                       head->values ? "; of the window alone: " : "");
         }
         if (head->values) {
             trf_count_text(text, &head->values[0].count);
@@ -49,8 +51,8 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
                                   : " ",
                    text,
                    series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? ""
-                   : series_verdict(head->series) == SERIES_DIVERGES                  ? " (diverges)"
-                                                                                      : " (undecided)");
+                   : series_verdict(head->series) == SERIES_DIVERGES ? " (diverges)"
+                                                                     : " (undecided)");
         }
         if (i + 1 == r.head_count || r.heads[i + 1].bias != head->bias)
             putchar('\n');
@@ -60,26 +62,30 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
 }
 
 /* For a run; if the estimate fails, what was found so far. */
-static int print_estimate(const struct decoder *d, long length, const struct machine_options *machine, struct error *e)
+static int print_estimate(const struct decoder *d, long length,
+                          const struct machine_options *machine, struct error *e)
 {
     struct run_estimate found;
     char text[MEMORY_PLAN_TEXT];
     int rc = run_estimate(&found, d, length, machine, e);
 
     if (*found.kernels)
-        printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", length, machine->dtype, found.kernels);
+        printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", length,
+               machine->dtype, found.kernels);
     if (found.refused)
-        printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit,
-               d->position_limit + 1);
+        printf("refused        there are learned positions for %d inputs (expected --length %d at "
+               "most)\n",
+               d->position_limit, d->position_limit + 1);
     if (found.plan.total)
         printf("memory         %s\n", memory_plan_text(text, &found.plan));
     if (found.seconds > 0)
-        printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.seconds, found.plan.flops / 1e9,
-               found.plan.flops / found.seconds / 1e9);
+        printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n",
+               found.seconds, found.plan.flops / 1e9, found.plan.flops / found.seconds / 1e9);
     return rc;
 }
 
-static int print_model(const struct model_argument *m, const struct info_options *o, struct progress *p, struct error *e)
+static int print_model(const struct model_argument *m, const struct info_options *o,
+                       struct progress *p, struct error *e)
 {
     struct decoder *d;
     long length = o->length;
@@ -87,7 +93,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     int rc = -1;
 
     d = model_open(m->path, m->adapter_path, o->strict, p, e);
-    if (!d || (!model_take_length(d, o->train_length) && models_refuse_length(e) != 0) || run_override(d, &o->encoding, e) != 0 ||
+    if (!d || (!model_take_length(d, o->train_length) && models_refuse_length(e) != 0) ||
+        run_override(d, &o->encoding, e) != 0 ||
         (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     windows = decoder_windows_text(d);
@@ -102,11 +109,13 @@ static int print_model(const struct model_argument *m, const struct info_options
         printf("adapter        %s\n", screen_text(m->adapter_path));
     printf("family         %s\n", d->family);
     info_print_types(d->tensors);
-    printf("vocabulary     %d%s", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
+    printf("vocabulary     %d%s", d->vocabulary,
+           d->vocabulary == 256 ? " (text is read as bytes)" : "");
     if (d->bos >= 0)
         printf(", %d begins a text", d->bos);
     putchar('\n');
-    printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers, d->hidden, d->heads, d->head_size);
+    printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers,
+           d->hidden, d->heads, d->head_size);
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
     putchar('\n');
@@ -115,7 +124,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", screen_text(d->position_text));
     if (d->declared_length)
-        printf("declared       %d positions (%s)\n", d->declared_length, screen_text(d->declared_by));
+        printf("declared       %d positions (%s)\n", d->declared_length,
+               screen_text(d->declared_by));
     printf("window         %s\n", windows);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
     if (*tensors_assumed(d->tensors))
@@ -150,7 +160,9 @@ static int info_call(struct call *c, struct error *e)
         return -1;
     if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
-    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1 : print_model(model, o, &c->terminal.progress, e);
+    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0
+             ? -1
+             : print_model(model, o, &c->terminal.progress, e);
     model_arguments_free(model, 1);
     return rc;
 }
@@ -177,15 +189,18 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     ADAPTER_ROW,
     ENCODING_ROWS(""),
-    TRAIN_LENGTH_ROW("training length of the model in tokens, for --logn, if the checkpoint does not say it"),
+    TRAIN_LENGTH_ROW(
+        "training length of the model in tokens, for --logn, if the checkpoint does not say it"),
     STRICT_ROW(strict),
     {.name = "verify",
-     .help = "read the whole checkpoint and check it, as `reach erf --verify` does; reports it in a separate line",
+     .help = "read the whole checkpoint and check it, as `reach erf --verify` does; reports it in "
+             "a separate line",
      .type = OPTION_FLAG,
      .at = AT(verify)},
 };
 
-static const struct operand_row operands[] = {{.name = "MODEL", .expected = "a checkpoint folder", .at = AT(model)}};
+static const struct operand_row operands[] = {
+    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(model)}};
 
 static int check(void *options, struct error *e)
 {
@@ -198,12 +213,16 @@ const struct verb info_verb = {
     .name = "info",
     .summary = "what a checkpoint is, and what a run on it would take",
     .synopsis = "MODEL [options]",
-    .description =
-        "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone "
-        "(the inputs that can reach the last output through them), the length it was trained on, element types and digest; then "
-        "what one segment of `reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the "
-        "rate that this machine reaches now on a product of the model's own size; real runs take somewhat more.\n",
-    .examples = "  reach info examples/models/window-40\n  reach info runs/8 --length 8192 --memory 16G\n",
+    .description = "Prints what a checkpoint holds: family, sizes, norms and caps, position "
+                   "encoding, windows of the layers and the cone "
+                   "(the inputs that can reach the last output through them), the length it was "
+                   "trained on, element types and digest; then "
+                   "what one segment of `reach erf` would take in memory and time. The time is the "
+                   "arithmetic of the matrix products at the "
+                   "rate that this machine reaches now on a product of the model's own size; real "
+                   "runs take somewhat more.\n",
+    .examples =
+        "  reach info examples/models/window-40\n  reach info runs/8 --length 8192 --memory 16G\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -11,7 +11,8 @@ static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu",
                                                [ACTIVATION_SILU] = "silu",
                                                [ACTIVATION_GELU_BLOOM] = "gelu_tanh",
                                                [ACTIVATION_RELU_SQUARED] = "relu2",
-                                               [ACTIVATION_CLAMPED] = "quick_gelu clamped at 7, times 1 + up"};
+                                               [ACTIVATION_CLAMPED] =
+                                                   "quick_gelu clamped at 7, times 1 + up"};
 
 /* Appends one setting of the blocks. */
 static void print_setting(int *first, const char *format, ...)
@@ -27,23 +28,29 @@ static void print_setting(int *first, const char *format, ...)
 
 void info_print_blocks(const struct decoder *d)
 {
-    static const char *const residuals[] = {
-        [RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms after"};
-    static const char *const norms[] = {
-        [NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
+    static const char *const residuals[] = {[RESIDUAL_SEQUENTIAL] = "sequential",
+                                            [RESIDUAL_PARALLEL] = "parallel",
+                                            [RESIDUAL_POST] = "norms after"};
+    static const char *const norms[] = {[NORM_LAYER] = "layer norm",
+                                        [NORM_RMS] = "rms norm",
+                                        [NORM_RMS_OUTSIDE] = "rms norm",
+                                        [NORM_LENGTH] = "scale norm"};
     const struct block *b = &d->blocks[0];
     int first = 1;
 
     printf("blocks         ");
     if (b->attention_norm.present || b->attention_post_norm.present)
-        print_setting(&first, "%s", norms[b->attention_norm.present ? b->attention_norm.kind : b->attention_post_norm.kind]);
+        print_setting(&first, "%s",
+                      norms[b->attention_norm.present ? b->attention_norm.kind
+                                                      : b->attention_post_norm.kind]);
     else
         print_setting(&first, "no norms");
     print_setting(&first, "%s", residuals[b->residual]);
     if (b->residual_from_norm)
         print_setting(&first, "residual from the norm");
     if (b->residual != RESIDUAL_POST && b->attention_post_norm.present)
-        print_setting(&first, b->attention_norm.present ? "norms before and after" : "norms after the branches");
+        print_setting(&first, b->attention_norm.present ? "norms before and after"
+                                                        : "norms after the branches");
     if (b->query_norm.present)
         print_setting(&first, b->norms_whole ? "norms of all heads" : "norms of heads");
     if (b->sinks.data)
@@ -68,7 +75,8 @@ void info_print_types(struct tensors *t)
         parameters += (double)tensors_at(t, i)->count;
         bytes += (double)tensors_at(t, i)->bytes;
     }
-    printf("parameters     %.0f in %zu tensors, %.1f MB\nstored as      ", parameters, tensors_count(t), bytes / 1e6);
+    printf("parameters     %.0f in %zu tensors, %.1f MB\nstored as      ", parameters,
+           tensors_count(t), bytes / 1e6);
     for (int type = 0; type < ELEMENT_COUNT; type++) {
         size_t found = 0;
 
@@ -96,10 +104,12 @@ void info_print_mlp(const struct decoder *d)
                plain->gate.weight.data ? ", gated" : "");
     if (mixed) {
         const struct experts *x = &mixed->experts;
-        printf("experts        %d of %d chosen in %d of %d layers, %d wide, %s%s", x->routing.chosen, x->routing.experts, count,
-               d->layers, x->width, activation_names[mixed->activation], x->expert[0].gate.weight.data ? ", gated" : "");
+        printf("experts        %d of %d chosen in %d of %d layers, %d wide, %s%s",
+               x->routing.chosen, x->routing.experts, count, d->layers, x->width,
+               activation_names[mixed->activation], x->expert[0].gate.weight.data ? ", gated" : "");
         if (mixed->up.weight.data)
-            printf("; shared %zu wide%s", mixed->up.weight.rows, x->shared_gate.weight.data ? ", with a gate" : "");
+            printf("; shared %zu wide%s", mixed->up.weight.rows,
+                   x->shared_gate.weight.data ? ", with a gate" : "");
         putchar('\n');
     }
 }

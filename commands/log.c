@@ -36,12 +36,17 @@ int log_open(struct log *l, const char *path, struct error *e)
     if (is_other_file(path))
         return fail(e, "%s: exists and is not a log (expected another --log FILE)", path);
     /* without O_NONBLOCK, opening an unread pipe or writing to a full one would wait forever */
-    int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                          0666);
 
     if (descriptor < 0 && errno == ENXIO)
-        return fail(e, "%s: is a pipe that nobody reads (expected a file for the log, or a reader that is started first)", path);
+        return fail(e,
+                    "%s: is a pipe that nobody reads (expected a file for the log, or a reader "
+                    "that is started first)",
+                    path);
     if (descriptor < 0)
-        return fail(e, "%s: cannot be written: %s (expected a file for the log)", path, strerror(errno));
+        return fail(e, "%s: cannot be written: %s (expected a file for the log)", path,
+                    strerror(errno));
     if (!(l->path = strdup(path))) {
         close(descriptor);
         return fail_memory(e, (double)strlen(path) + 1, "a path");
@@ -113,7 +118,8 @@ static int write_line(int descriptor, const char *line, size_t size)
     return 0;
 }
 
-void log_line(struct log *l, const struct progress *p, const char *event, const struct progress_fact *facts)
+void log_line(struct log *l, const struct progress *p, const char *event,
+              const struct progress_fact *facts)
 {
     char *line = NULL;
     size_t size = 0;
@@ -144,6 +150,7 @@ void log_line(struct log *l, const struct progress *p, const char *event, const 
         fail_memory(&l->failed, (double)size, "a line of the log");
     else if (write_line(l->descriptor, line, size) != 0)
         fail(&l->failed, "%s: cannot be written: %s (expected a file for the log)", l->path,
-             errno == ETIMEDOUT ? "the pipe is full and its reader does not read" : strerror(errno));
+             errno == ETIMEDOUT ? "the pipe is full and its reader does not read"
+                                : strerror(errno));
     free(line);
 }

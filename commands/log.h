@@ -18,6 +18,7 @@ void log_close(struct log *l);
 
 /* Appends the line of an event with a single write. `facts` ends with an entry without a name.
  * After a failed write it writes no more, and l->failed says why. */
-void log_line(struct log *l, const struct progress *p, const char *event, const struct progress_fact *facts);
+void log_line(struct log *l, const struct progress *p, const char *event,
+              const struct progress_fact *facts);
 
 #endif

@@ -21,23 +21,32 @@ static int merge_call(struct call *c, struct error *e)
 #define OPTIONS struct merge_request
 
 static const struct option_row rows[] = {
-    FOLDER_ROW("folder for the result", "reach-erf"), FORCE_ROW("overwrite results"), FORMAT_ROW, WIDE_ROW,
+    FOLDER_ROW("folder for the result", "reach-erf"),
+    FORCE_ROW("overwrite results"),
+    FORMAT_ROW,
+    WIDE_ROW,
     QUIET_ROW("no messages except errors"),
 };
 
-static const struct operand_row operands[] = {
-    {.name = "DIR", .expected = "the folders of all shards", .at = AT(folders), .flags = OPERAND_LIST}};
+static const struct operand_row operands[] = {{.name = "DIR",
+                                               .expected = "the folders of all shards",
+                                               .at = AT(folders),
+                                               .flags = OPERAND_LIST}};
 
 const struct verb merge_verb = {
     .name = "merge",
     .summary = "join the shards of one run of erf into one result",
     .synopsis = "DIR... [-o DIR] [options]",
-    .description = "Joins the results of `reach erf --shard 1/N` to `--shard N/N`, in any order, into one result: the same "
-                   "files, byte for byte, as a run without --shard writes, including its command. Means, intervals and "
-                   "differences are computed again from the norms of all segments; neither models nor text are needed. If shards "
+    .description = "Joins the results of `reach erf --shard 1/N` to `--shard N/N`, in any order, "
+                   "into one result: the same "
+                   "files, byte for byte, as a run without --shard writes, including its command. "
+                   "Means, intervals and "
+                   "differences are computed again from the norms of all segments; neither models "
+                   "nor text are needed. If shards "
                    "name a model or a text by different paths, those of shard 1 are taken.\n"
                    "\n"
-                   "Shards of different models, text, options, types of number, devices or kernels are refused, and so are "
+                   "Shards of different models, text, options, types of number, devices or kernels "
+                   "are refused, and so are "
                    "missing or duplicate shards; the message names them.\n",
     .examples = "  reach erf runs/8 --tokens valid.npy --shard 1/2 -o part-1     # on one machine\n"
                 "  reach erf runs/8 --tokens valid.npy --shard 2/2 -o part-2     # on another\n"

@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-int read_whole(const char *option, const char *text, long low, long high, long *out, struct error *e)
+int read_whole(const char *option, const char *text, long low, long high, long *out,
+               struct error *e)
 {
     char *end;
     long value;
 
     errno = 0;
     value = strtol(text, &end, 10);
-    if (!(isdigit((unsigned char)text[0]) || (text[0] == '-' && isdigit((unsigned char)text[1]))) || *end || errno == ERANGE ||
-        value < low || value > high)
-        return fail(e, "%s: \"%s\" is not valid (expected a whole number from %ld to %ld)", option, text, low, high);
+    if (!(isdigit((unsigned char)text[0]) || (text[0] == '-' && isdigit((unsigned char)text[1]))) ||
+        *end || errno == ERANGE || value < low || value > high)
+        return fail(e, "%s: \"%s\" is not valid (expected a whole number from %ld to %ld)", option,
+                    text, low, high);
     *out = value;
     return 0;
 }
@@ -31,19 +33,22 @@ int read_unsigned(const char *option, const char *text, uint64_t *out, struct er
     errno = 0;
     value = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end || errno == ERANGE)
-        return fail(e, "%s: \"%s\" is not valid (expected a whole number from 0 to %llu)", option, text, ~0ULL);
+        return fail(e, "%s: \"%s\" is not valid (expected a whole number from 0 to %llu)", option,
+                    text, ~0ULL);
     *out = value;
     return 0;
 }
 
-int read_between(const char *option, const char *text, double low, double high, double *out, struct error *e)
+int read_between(const char *option, const char *text, double low, double high, double *out,
+                 struct error *e)
 {
     char *end;
     double value = strtod(text, &end);
 
-    if (!(isdigit((unsigned char)text[0]) || text[0] == '.' || text[0] == '-') || text[strcspn(text, "xX")] || *end ||
-        !(value > low && value < high))
-        return fail(e, "%s: \"%s\" is not valid (expected a number above %g and below %g)", option, text, low, high);
+    if (!(isdigit((unsigned char)text[0]) || text[0] == '.' || text[0] == '-') ||
+        text[strcspn(text, "xX")] || *end || !(value > low && value < high))
+        return fail(e, "%s: \"%s\" is not valid (expected a number above %g and below %g)", option,
+                    text, low, high);
     *out = value;
     return 0;
 }
@@ -78,7 +83,10 @@ static void list_choices(char *out, size_t size, const char *const *choices)
 
     *out = 0;
     for (choices += !**choices; *choices && at < size; choices++)
-        at += (size_t)snprintf(out + at, size - at, "%s%s", *choices, !choices[1] ? "" : !choices[2] ? " or " : ", ");
+        at += (size_t)snprintf(out + at, size - at, "%s%s", *choices,
+                               !choices[1]   ? ""
+                               : !choices[2] ? " or "
+                                             : ", ");
 }
 
 int read_choice(const char *option, const char *text, const char *const *choices, struct error *e)
@@ -95,10 +103,12 @@ int read_choice(const char *option, const char *text, const char *const *choices
 /* Lists of files to read accept standard input; output never replaces a file by standard output. */
 static int is_standard_stream(const struct option_row *row, const char *value)
 {
-    return strcmp(value, "-") == 0 && (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "DIR") == 0);
+    return strcmp(value, "-") == 0 &&
+           (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "DIR") == 0);
 }
 
-int option_read(void *options, const struct option_row *row, const char *value, int nth, struct error *e)
+int option_read(void *options, const struct option_row *row, const char *value, int nth,
+                struct error *e)
 {
     char name[OPTION_NAME_MAX];
     long whole = 0;
@@ -112,7 +122,8 @@ int option_read(void *options, const struct option_row *row, const char *value, 
         if (!*value)
             return fail(e, "%s: is empty (expected %s)", name, row->value);
         if (row->type == OPTION_TEXT && is_standard_stream(row, value))
-            return fail(e, "%s: \"-\" is not valid (expected %s; a file of that name is ./-)", name, row->value);
+            return fail(e, "%s: \"-\" is not valid (expected %s; a file of that name is ./-)", name,
+                        row->value);
         if (row->type == OPTION_LIST)
             return text_list_add(&OPTION_FIELD(struct text_list, options, row), value, e);
         OPTION_FIELD(const char *, options, row) = value;
@@ -138,9 +149,12 @@ int option_read(void *options, const struct option_row *row, const char *value, 
         else
             OPTION_FIELD(size_t, options, row) = (size_t)whole;
         return rc;
-    case OPTION_UNSIGNED: return read_unsigned(name, value, &OPTION_FIELD(uint64_t, options, row), e);
+    case OPTION_UNSIGNED:
+        return read_unsigned(name, value, &OPTION_FIELD(uint64_t, options, row), e);
     case OPTION_BYTES: return read_size(name, value, &OPTION_FIELD(size_t, options, row), e);
-    case OPTION_REAL: return read_between(name, value, row->low, row->high, &OPTION_FIELD(double, options, row), e);
+    case OPTION_REAL:
+        return read_between(name, value, row->low, row->high, &OPTION_FIELD(double, options, row),
+                            e);
     case OPTION_OWN: return row->read(options, value, nth, e);
     }
     return fail(e, "%s: has no type", name);
@@ -175,7 +189,8 @@ static int write_number(FILE *f, const void *options, const struct option_row *r
             snprintf(text, sizeof text, "%ld", whole_of(options, row));
         break;
     case OPTION_UNSIGNED:
-        snprintf(text, sizeof text, "%llu", (unsigned long long)OPTION_FIELD(const uint64_t, options, row));
+        snprintf(text, sizeof text, "%llu",
+                 (unsigned long long)OPTION_FIELD(const uint64_t, options, row));
         break;
     case OPTION_BYTES:
         if (OPTION_FIELD(const size_t, options, row))
@@ -219,7 +234,8 @@ int option_write(FILE *f, const void *options, const struct option_row *row, int
 int edit_distance(const char *word, size_t length, const char *name)
 {
     enum { LONGEST = OPTION_NAME_MAX };
-    int row[LONGEST + 1]; /* edits from the part of the word so far to the name's first j characters */
+    int row[LONGEST +
+            1]; /* edits from the part of the word so far to the name's first j characters */
     size_t count = strlen(name);
 
     if (length > LONGEST || count > LONGEST)
@@ -231,7 +247,8 @@ int edit_distance(const char *word, size_t length, const char *name)
 
         row[0] = (int)i;
         for (size_t j = 1; j <= count; j++) {
-            int changed = before + (word[i - 1] != name[j - 1]), other = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            int changed = before + (word[i - 1] != name[j - 1]),
+                other = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
 
             before = row[j];
             row[j] = changed < other ? changed : other;
@@ -242,7 +259,8 @@ int edit_distance(const char *word, size_t length, const char *name)
 
 void command_word(FILE *f, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
 
     fputc(' ', f);
     if (*word && word[strspn(word, plain)] == 0) {

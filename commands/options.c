@@ -35,7 +35,8 @@ struct arguments {
 };
 
 /* An option's value: after its `=`, or the next argument; *value NULL if it takes none. */
-static int take_value(struct arguments *a, const struct option_row *o, const char *equals, const char **value, struct error *e)
+static int take_value(struct arguments *a, const struct option_row *o, const char *equals,
+                      const char **value, struct error *e)
 {
     char name[OPTION_NAME_MAX];
 
@@ -49,7 +50,8 @@ static int take_value(struct arguments *a, const struct option_row *o, const cha
     return 0;
 }
 
-static int fail_unknown(const struct verb *v, const char *text, const char *name, size_t length, struct error *e)
+static int fail_unknown(const struct verb *v, const char *text, const char *name, size_t length,
+                        struct error *e)
 {
     for (size_t i = 0; i < v->option_count && length > NEAR; i++)
         if (edit_distance(name, length, v->options[i].name) <= NEAR)
@@ -58,12 +60,14 @@ static int fail_unknown(const struct verb *v, const char *text, const char *name
 }
 
 /* Reads the option that starts `text`. */
-static int take_option(struct arguments *a, void *options, const struct verb *v, const char *text, int *given, struct error *e)
+static int take_option(struct arguments *a, void *options, const struct verb *v, const char *text,
+                       int *given, struct error *e)
 {
     const char *name = text + (text[1] == '-' ? 2 : 1), *equals = strchr(name, '='), *value;
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct option_row *o = (text[1] == '-') == (length > 1) ? find(v, name, length)
-                                                                  : NULL; /* `--o` is not a spelling of -o */
+    const struct option_row *o = (text[1] == '-') == (length > 1)
+                                     ? find(v, name, length)
+                                     : NULL; /* `--o` is not a spelling of -o */
     char dashed[OPTION_NAME_MAX];
     int nth;
 
@@ -87,7 +91,8 @@ static void list_operands(char *out, size_t size, const struct verb *v)
                                v->operands[i].flags & OPERAND_LIST ? "..." : "");
 }
 
-static int take_operand(void *options, const struct verb *v, const char *text, size_t *count, struct error *e)
+static int take_operand(void *options, const struct verb *v, const char *text, size_t *count,
+                        struct error *e)
 {
     size_t last = v->operand_count - 1;
     const struct operand_row *o;
@@ -113,7 +118,8 @@ static int is_short_option(const struct verb *v, const char *text)
 {
     int takes_formulas = v->operand_count && v->operands[0].flags & OPERAND_FORMULA;
 
-    return text[0] == '-' && text[1] && text[1] != '-' && (strcmp(text, "-o") == 0 || !takes_formulas);
+    return text[0] == '-' && text[1] && text[1] != '-' &&
+           (strcmp(text, "-o") == 0 || !takes_formulas);
 }
 
 /* An option that goes with few others lists these, so that options added to the table later are
@@ -132,15 +138,16 @@ static int check_beside(const struct verb *v, const int *given, struct error *e)
     char name[OPTION_NAME_MAX], other[OPTION_NAME_MAX];
 
     for (size_t i = 0; i < v->option_count; i++) {
-        const struct option_row *o = &v->options[i], *with = given[i] && o->with ? option_find(v, o->with) : NULL;
+        const struct option_row *o = &v->options[i],
+                                *with = given[i] && o->with ? option_find(v, o->with) : NULL;
 
         if (with && !with->standard && !given[with - v->options])
-            return fail(e, "%s is given without %s (expected both, or neither)", option_dashed(name, o->name),
-                        option_dashed(other, with->name));
+            return fail(e, "%s is given without %s (expected both, or neither)",
+                        option_dashed(name, o->name), option_dashed(other, with->name));
         for (size_t k = 0; given[i] && k < v->option_count; k++)
             if (given[k] && !stands_beside(o, v->options[k].name))
-                return fail(e, "%s and %s are both given (expected one of them)", option_dashed(other, v->options[k].name),
-                            option_dashed(name, o->name));
+                return fail(e, "%s and %s are both given (expected one of them)",
+                            option_dashed(other, v->options[k].name), option_dashed(name, o->name));
     }
     return 0;
 }
@@ -181,7 +188,8 @@ int options_parse(void *options, const struct verb *v, int argc, char **argv, st
             rc = take_operand(options, v, text, &operands, e);
     }
     if (rc == 0 && operands < v->operand_count)
-        rc = fail(e, "no %s is given (expected %s)", v->operands[operands].name, v->operands[operands].expected);
+        rc = fail(e, "no %s is given (expected %s)", v->operands[operands].name,
+                  v->operands[operands].expected);
     if (rc == 0)
         rc = check_beside(v, given, e);
     return rc == 0 && v->check ? v->check(options, e) : rc;
@@ -224,7 +232,8 @@ static int write_option(FILE *f, const void *options, const struct option_row *r
     text = value_text(options, row, nth++, &failed);
     for (; text; text = next) {
         next = value_text(options, row, nth++, &failed);
-        if (nth > 2 || next || row->flags & OPTION_RECORDED || !row->standard || strcmp(text, row->standard) != 0) {
+        if (nth > 2 || next || row->flags & OPTION_RECORDED || !row->standard ||
+            strcmp(text, row->standard) != 0) {
             fprintf(f, " %s", name);
             if (row->value)
                 command_word(f, text);
@@ -286,7 +295,8 @@ static char *setting_text(const void *options, const struct option_row *row)
     return NULL;
 }
 
-int options_settings(struct settings *out, const void *options, const struct verb *v, struct error *e)
+int options_settings(struct settings *out, const void *options, const struct verb *v,
+                     struct error *e)
 {
     for (size_t i = 0; i < v->option_count; i++)
         if (v->options[i].flags & OPTION_RESULT &&

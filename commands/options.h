@@ -19,7 +19,8 @@ enum option_type {
     OPTION_TEXT, /* const char *, not empty; borrowed, here and below */
     OPTION_LIST, /* struct text_list; the option may be repeated */
     OPTION_CHOICE, /* const char *: one of the choices */
-    OPTION_NUMBERED_CHOICE, /* int or enum: the choice's number, from 0; an empty choice means none */
+    OPTION_NUMBERED_CHOICE, /* int or enum: the choice's number, from 0; an empty choice means none
+                             */
     OPTION_INT, /* whole numbers, both ends included */
     OPTION_LONG,
     OPTION_SIZE,
@@ -38,7 +39,15 @@ enum {
 };
 
 /* The part of a long help that shows it. */
-enum option_group { GROUP_INPUT, GROUP_MEASURED, GROUP_MODEL, GROUP_MACHINE, GROUP_OUTPUT, GROUP_RUN, OPTION_GROUPS };
+enum option_group {
+    GROUP_INPUT,
+    GROUP_MEASURED,
+    GROUP_MODEL,
+    GROUP_MACHINE,
+    GROUP_OUTPUT,
+    GROUP_RUN,
+    OPTION_GROUPS
+};
 
 /* One option `--name`; only -o (row "o") and -h have one letter. Order as in recorded commands. */
 struct option_row {
@@ -50,7 +59,8 @@ struct option_row {
     const char *standard; /* the default, as a user would write it; NULL: none */
     long absent; /* value of a whole-number field if not given and without a default */
     double low, high; /* for numbers */
-    const char *const *choices; /* ended by NULL; also completed. Whole numbers: a word for the lowest */
+    const char *const
+        *choices; /* ended by NULL; also completed. Whole numbers: a word for the lowest */
     int (*check)(const char *text, struct error *e); /* for OPTION_TEXT; may be NULL */
     /* For OPTION_OWN; `nth` counts the earlier uses of the option. `write` writes value number nth
      * as it would be given, and returns 0 if there is none; other types may have one too, for
@@ -81,15 +91,18 @@ struct call;
 struct verb {
     const char *name, *summary;
     const char *synopsis; /* after `reach VERB` */
-    const char *description; /* paragraphs separated by empty lines; lines that begin with a space are kept */
+    const char *description; /* paragraphs separated by empty lines; lines that begin with a space
+                                are kept */
     const char *examples; /* lines */
     void (*print_more)(void); /* prints the end of the help; may be NULL */
     const struct operand_row *operands;
     const struct option_row *options;
-    size_t operand_count, option_count, options_size; /* options_size: of the struct that `at` is in */
+    size_t operand_count, option_count,
+        options_size; /* options_size: of the struct that `at` is in */
     int computes; /* uses threads */
     int divided; /* may be run by several ranks (run/ranks.h): all except rank 0 print nothing */
-    int (*check)(void *options, struct error *e); /* refuses conflicts, sets dependent defaults; or NULL */
+    int (*check)(void *options,
+                 struct error *e); /* refuses conflicts, sets dependent defaults; or NULL */
     int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */
 };
 
@@ -108,14 +121,16 @@ enum { PARSED_HELP = 1 };
 /* Fills `options` (v->options_size bytes) with the defaults and the given values. 0, PARSED_HELP,
  * or -1 with a message: wrong usage. `--name VALUE` and `--name=VALUE` are the same; `--` ends the
  * options. Free `options` in every case. */
-int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e) MUST_USE;
+int options_parse(void *options, const struct verb *v, int argc, char **argv,
+                  struct error *e) MUST_USE;
 void options_free(void *options, const struct verb *v);
 /* The command as recorded in results: operands and all options that can change a number, in the
  * order of the table, without defaults; so a run and its --resume, or two runs into different
  * folders, record the same. Caller frees; NULL: out of memory. */
 char *options_command(const void *options, const struct verb *v);
 /* Every option that can change a number, with its value. */
-int options_settings(struct settings *out, const void *options, const struct verb *v, struct error *e) MUST_USE;
+int options_settings(struct settings *out, const void *options, const struct verb *v,
+                     struct error *e) MUST_USE;
 
 /* The row called NAME, or NULL. */
 const struct option_row *option_find(const struct verb *v, const char *name);
@@ -126,7 +141,8 @@ enum { OPTION_NAME_MAX = 40 };
 const char *option_dashed(char out[OPTION_NAME_MAX], const char *name);
 
 /* Reads one value into its field; writes value number nth, or returns 0 if there is none. */
-int option_read(void *options, const struct option_row *row, const char *value, int nth, struct error *e) MUST_USE;
+int option_read(void *options, const struct option_row *row, const char *value, int nth,
+                struct error *e) MUST_USE;
 int option_write(FILE *f, const void *options, const struct option_row *row, int nth);
 /* Sets a default of OPTION_LATER. */
 int option_default(void *options, const struct verb *v, const char *name, struct error *e) MUST_USE;
@@ -137,14 +153,17 @@ void help_print(FILE *f, const struct verb *v);
 void option_help(char *out, size_t size, const struct option_row *o);
 
 /* Strict parsers for a whole value; the message names `option`. 0 or -1. */
-int read_whole(const char *option, const char *text, long low, long high, long *out, struct error *e) MUST_USE;
+int read_whole(const char *option, const char *text, long low, long high, long *out,
+               struct error *e) MUST_USE;
 int read_unsigned(const char *option, const char *text, uint64_t *out, struct error *e) MUST_USE;
 /* low < value < high. */
-int read_between(const char *option, const char *text, double low, double high, double *out, struct error *e) MUST_USE;
+int read_between(const char *option, const char *text, double low, double high, double *out,
+                 struct error *e) MUST_USE;
 int read_size(const char *option, const char *text, size_t *out, struct error *e) MUST_USE;
 
 /* The number of the choice, or -1. */
-int read_choice(const char *option, const char *text, const char *const *choices, struct error *e) MUST_USE;
+int read_choice(const char *option, const char *text, const char *const *choices,
+                struct error *e) MUST_USE;
 
 /* The number of edits between `name` and the first `length` characters of `word`. */
 int edit_distance(const char *word, size_t length, const char *name);

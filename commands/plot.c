@@ -16,7 +16,8 @@ static int plot_call(struct call *c, struct error *e)
 
     for (size_t i = 0; rc == 0 && r.drawn == 0 && i < r.figure_count; i++)
         for (const char *rest = o->formats; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
-            printf("%s/%s.%.*s\n", screen_text(o->folder), r.figures[i]->stem, (int)strcspn(rest, ","), rest);
+            printf("%s/%s.%.*s\n", screen_text(o->folder), r.figures[i]->stem,
+                   (int)strcspn(rest, ","), rest);
     plot_run_free(&r);
     return rc;
 }
@@ -37,7 +38,8 @@ static int plot_check(void *options, struct error *e)
     if (o->title && o->no_title)
         return fail(e, "--title and --no-title are both given (expected one of them)");
     if (o->font && figure_has_panel(o->formats, "tikz"))
-        return fail(e, "--font: is not for tikz, which has the font of its document (expected only --font-size)");
+        return fail(e, "--font: is not for tikz, which has the font of its document (expected only "
+                       "--font-size)");
     for (int i = 0; i < o->labels.count; i++)
         if (!strchr(o->labels.item[i], '=') || o->labels.item[i][0] == '=')
             return fail(e, "--label: \"%s\" is not valid (expected NAME=TEXT)", o->labels.item[i]);
@@ -58,13 +60,15 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "threshold",
      .value = "Q",
-     .help = "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)",
+     .help = "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or "
+             "0.99)",
      .type = OPTION_REAL,
      .at = AT(threshold),
      .low = 0,
      .high = 1,
      .flags = OPTION_RESULT},
-    TRAIN_LENGTH_ROW("training length of the models in tokens, to mark it if a result does not say it (curve.csv, summary.csv, "
+    TRAIN_LENGTH_ROW("training length of the models in tokens, to mark it if a result does not say "
+                     "it (curve.csv, summary.csv, "
                      "ppl.csv, gain.csv and validation.csv do not)"),
     {.name = "only",
      .value = "A,B",
@@ -80,14 +84,16 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "steps",
      .value = "LIST",
-     .help = "the step of training of each curve, in order, such as 1000,2000,4000 (default: from names such as step-1000 or "
+     .help = "the step of training of each curve, in order, such as 1000,2000,4000 (default: from "
+             "names such as step-1000 or "
              "checkpoint-1000)",
      .type = OPTION_TEXT,
      .at = AT(steps),
      .flags = OPTION_RESULT},
     {.name = "panels",
      .value = "LIST",
-     .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; ppl,ratio of ppl; size,share of "
+     .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; "
+             "ppl,ratio of ppl; size,share of "
              "validation; linear,log of "
              "bias and fit; bias,attention of matrix (default: all that have something to show)",
      .type = OPTION_TEXT,
@@ -100,7 +106,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "width",
      .value = "LENGTH",
-     .help = "width of the picture, such as 85mm, 3.3in or 1200px: text keeps its size, and panels go below each other (default: "
+     .help = "width of the picture, such as 85mm, 3.3in or 1200px: text keeps its size, and panels "
+             "go below each other (default: "
              "260mm; png 1600px)",
      .type = OPTION_TEXT,
      .at = AT(width),
@@ -140,7 +147,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "legend",
      .value = "PLACE",
-     .help = "below the panels, in a corner of the first one (top-left, top-right, bottom-left, bottom-right), or none (default: "
+     .help = "below the panels, in a corner of the first one (top-left, top-right, bottom-left, "
+             "bottom-right), or none (default: "
              "below)",
      .type = OPTION_CHOICE,
      .at = AT(legend),
@@ -149,7 +157,8 @@ static const struct option_row rows[] = {
     {.name = "colours",
      .value = "KIND",
      .standard = "distinct",
-     .help = "distinct, or sequential: dark to light in the order of the curves, for example for checkpoints of one training, "
+     .help = "distinct, or sequential: dark to light in the order of the curves, for example for "
+             "checkpoints of one training, "
              "which are sorted by step",
      .type = OPTION_NUMBERED_CHOICE,
      .at = AT(sequential),
@@ -160,46 +169,61 @@ static const struct option_row rows[] = {
 };
 
 static const struct operand_row operands[] = {
-    {.name = "RESULT", .expected = "a folder of results, an erf.h5 or a CSV", .at = AT(results), .flags = OPERAND_LIST}};
+    {.name = "RESULT",
+     .expected = "a folder of results, an erf.h5 or a CSV",
+     .at = AT(results),
+     .flags = OPERAND_LIST}};
 
 const struct verb plot_verb = {
     .name = "plot",
     .summary = "redraw or combine saved results",
     .synopsis = "RESULT... [-o DIR] [options]",
-    .description =
-        "Draws saved results. What is drawn follows from the RESULTs:\n"
-        "\n"
-        "  a folder of results\n"
-        "        everything in it, as below, except summary.csv. The curves of several folders go into one figure; names that "
-        "occur twice are distinguished by their folders.\n"
-        "  erf.h5 or curve.csv of `reach erf`\n"
-        "        the curves (erf.gp); for erf.h5 also layers.gp and targets.gp, if it has several layers or targets. Curves of "
-        "different lengths are aligned at the target, on the right. If the names of the curves state training steps, also the "
-        "field over the step (steps.gp).\n"
-        "  attention.csv of `reach erf`\n"
-        "        the field of each head: points (attention.gp), and a map of layers and heads (heads.gp)\n"
-        "  validation.csv of `reach erf --validate`\n"
-        "        how the loss changes if the text before the last k tokens is replaced, over k and over the share of the "
-        "gradient that was replaced (validation.gp)\n"
-        "  summary.csv of `reach erf`\n"
-        "        a ladder: ERF at every threshold, one row per model (ladder.gp)\n"
-        "  ppl.csv of `reach ppl`\n"
-        "        perplexity over the context, or the window of cached inference, one line per model (ppl.gp); with the FILE of "
-        "--per-token of the same run also over the perplexity at the training length, with paired intervals\n"
-        "  gain.csv of `reach ppl --gain`\n"
-        "        the share of the targets for which a context is enough (gain.gp)\n"
-        "  trf.csv of `reach trf`, with results of `reach erf`\n"
-        "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
-        "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n"
-        "  trf.csv of `reach trf` with several --epsilon\n"
-        "        TRF over epsilon, a line for each encoding, length and depth, of its last head where they differ "
-        "(epsilon.gp)\n"
-        "  bias.csv of `reach bias`, fit.csv of `reach fit`\n"
-        "        biases over the distance (bias.gp) and their matrices (matrix.gp); the fitted curves (fit.gp)\n"
-        "\n"
-        "An option that one of the figures cannot take is refused; --figure chooses those that can.\n",
-    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
-                "  reach plot run --figure erf --panels tail --width 85mm --no-title --label base='Base, 7B' --format pdf\n"
+    .description = "Draws saved results. What is drawn follows from the RESULTs:\n"
+                   "\n"
+                   "  a folder of results\n"
+                   "        everything in it, as below, except summary.csv. The curves of several "
+                   "folders go into one figure; names that "
+                   "occur twice are distinguished by their folders.\n"
+                   "  erf.h5 or curve.csv of `reach erf`\n"
+                   "        the curves (erf.gp); for erf.h5 also layers.gp and targets.gp, if it "
+                   "has several layers or targets. Curves of "
+                   "different lengths are aligned at the target, on the right. If the names of the "
+                   "curves state training steps, also the "
+                   "field over the step (steps.gp).\n"
+                   "  attention.csv of `reach erf`\n"
+                   "        the field of each head: points (attention.gp), and a map of layers and "
+                   "heads (heads.gp)\n"
+                   "  validation.csv of `reach erf --validate`\n"
+                   "        how the loss changes if the text before the last k tokens is replaced, "
+                   "over k and over the share of the "
+                   "gradient that was replaced (validation.gp)\n"
+                   "  summary.csv of `reach erf`\n"
+                   "        a ladder: ERF at every threshold, one row per model (ladder.gp)\n"
+                   "  ppl.csv of `reach ppl`\n"
+                   "        perplexity over the context, or the window of cached inference, one "
+                   "line per model (ppl.gp); with the FILE of "
+                   "--per-token of the same run also over the perplexity at the training length, "
+                   "with paired intervals\n"
+                   "  gain.csv of `reach ppl --gain`\n"
+                   "        the share of the targets for which a context is enough (gain.gp)\n"
+                   "  trf.csv of `reach trf`, with results of `reach erf`\n"
+                   "        theoretical fields beside the measured ones, matched by name "
+                   "(fields.gp): TRF(eps) with eps nearest "
+                   "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n"
+                   "  trf.csv of `reach trf` with several --epsilon\n"
+                   "        TRF over epsilon, a line for each encoding, length and depth, of its "
+                   "last head where they differ "
+                   "(epsilon.gp)\n"
+                   "  bias.csv of `reach bias`, fit.csv of `reach fit`\n"
+                   "        biases over the distance (bias.gp) and their matrices (matrix.gp); the "
+                   "fitted curves (fit.gp)\n"
+                   "\n"
+                   "An option that one of the figures cannot take is refused; --figure chooses "
+                   "those that can.\n",
+    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf "
+                "runs/8-erf/erf.h5 old/curve.csv -o compare\n"
+                "  reach plot run --figure erf --panels tail --width 85mm --no-title --label "
+                "base='Base, 7B' --format pdf\n"
                 "  reach plot step-1000 step-2000 step-4000 --colours sequential -o training\n"
                 "  reach plot windows/summary.csv slopes/summary.csv --train-length 128 -o ladder\n"
                 "  reach plot theory/trf.csv reach-erf -o fields\n",

@@ -30,7 +30,8 @@ static int read_contexts(void *options, const char *value, int nth, struct error
         if (o->context_count == CONTEXTS_MAX)
             return fail(e, "--context: too many (expected at most %d)", CONTEXTS_MAX);
         if (length >= sizeof number)
-            return fail(e, "--context: \"%.*s\" is not valid (expected a whole number)", (int)length, rest);
+            return fail(e, "--context: \"%.*s\" is not valid (expected a whole number)",
+                        (int)length, rest);
         snprintf(number, sizeof number, "%.*s", (int)length, rest);
         if (read_whole("--context", number, 1, 1L << 30, &context, e) != 0)
             return -1;
@@ -55,15 +56,21 @@ static int write_contexts(FILE *f, const void *options, int nth)
 }
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in "
+    TEXT_ROW("text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be "
+             "repeated: files are joined in "
              "order"),
-    TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has one "
+    TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "
+               "be repeated), 2-D has one "
                "stream per row"),
-    BOS_ROW("auto, always or never: let the inputs of every segment, block or window begin with the model's beginning-of-text "
-            "token, which counts in the context (default %s, as in `reach erf`); with cached, only the text begins with it. The "
+    BOS_ROW("auto, always or never: let the inputs of every segment, block or window begin with "
+            "the model's beginning-of-text "
+            "token, which counts in the context (default %s, as in `reach erf`); with cached, only "
+            "the text begins with it. The "
             "first token of the text is then a target too, except with last"),
-    BOUNDARY_ROW("the token that separates the documents of a stream, by its id or its text, as in `reach erf`: each document is "
-                 "scored by itself, and those too short for the longest context and a target are skipped"),
+    BOUNDARY_ROW(
+        "the token that separates the documents of a stream, by its id or its text, as in `reach "
+        "erf`: each document is "
+        "scored by itself, and those too short for the longest context and a target are skipped"),
     FOLDER_ROW("write ppl.csv and the figure to DIR (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",
@@ -91,9 +98,10 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_RECORDED | OPTION_LATER | OPTION_COMMON},
     {.name = "stride",
      .value = "S",
-     .help =
-         "with sliding: new tokens that each window scores, at most the context (default half the context); with last: tokens "
-         "between the targets; below the longest context segments overlap (default: spread over the text, without overlap)",
+     .help = "with sliding: new tokens that each window scores, at most the context (default half "
+             "the context); with last: tokens "
+             "between the targets; below the longest context segments overlap (default: spread "
+             "over the text, without overlap)",
      WHOLE_AT(stride, 1, 1 << 30),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
@@ -105,7 +113,8 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER | OPTION_COMMON},
     {.name = "gain",
-     .help = "also report what each context gains over the next shorter one, with intervals, and how much context each target "
+     .help = "also report what each context gains over the next shorter one, with intervals, and "
+             "how much context each target "
              "needs; not with cached",
      .type = OPTION_FLAG,
      .at = AT(gain),
@@ -114,7 +123,8 @@ static const struct option_row rows[] = {
     {.name = "gain-within",
      .value = "D",
      .standard = "0.1",
-     .help = "of --gain: a context is enough for a target if its NLL is at most D nats above that at the longest (default %s)",
+     .help = "of --gain: a context is enough for a target if its NLL is at most D nats above that "
+             "at the longest (default %s)",
      .type = OPTION_REAL,
      .at = AT(gain_within),
      .low = 0,
@@ -122,8 +132,8 @@ static const struct option_row rows[] = {
      .with = "gain",
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER},
-    TRAIN_LENGTH_ROW(
-        "training length of the models in tokens, if a checkpoint does not say it; the figure marks it, and --logn uses it"),
+    TRAIN_LENGTH_ROW("training length of the models in tokens, if a checkpoint does not say it; "
+                     "the figure marks it, and --logn uses it"),
     ADAPTER_ROW,
     ENCODING_ROWS("; cached needs it, unless the model has windows"),
     DEVICE_ROW,
@@ -132,7 +142,8 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "timing",
-     .help = "also write seconds_per_token to ppl.csv, which then differs from run to run (the screen always has the time)",
+     .help = "also write seconds_per_token to ppl.csv, which then differs from run to run (the "
+             "screen always has the time)",
      .type = OPTION_FLAG,
      .at = AT(timing),
      .with = "o",
@@ -154,23 +165,30 @@ static int check_together(const struct ppl_options *o, struct error *e)
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->stride && o->protocol != PROTOCOL_SLIDING && o->protocol != PROTOCOL_LAST)
-        return fail(e, "--stride: is for --protocol sliding and last (the protocol is %s)", protocol_names[o->protocol]);
+        return fail(e, "--stride: is for --protocol sliding and last (the protocol is %s)",
+                    protocol_names[o->protocol]);
     if (o->segments && o->protocol != PROTOCOL_LAST)
-        return fail(e, "--segments: is for --protocol last only (the protocol is %s, which scores the whole text)",
+        return fail(e,
+                    "--segments: is for --protocol last only (the protocol is %s, which scores the "
+                    "whole text)",
                     protocol_names[o->protocol]);
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each "
+        return fail(e, "--context: --protocol cached is one pass over the whole text (expected "
+                       "--window N, the keys that each "
                        "layer attends to)");
     if (o->encoding.window == 0 && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number of at least 1)");
+        return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole "
+                       "number of at least 1)");
     for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
             return fail(e,
-                        "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the "
+                        "--stride: %zu is more than the context of %zu, so some tokens would not "
+                        "be scored (expected at most the "
                         "context)",
                         o->stride, o->contexts[i]);
     if (o->gain && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--gain: compares several contexts, and --protocol cached has none (expected another protocol)");
+        return fail(e, "--gain: compares several contexts, and --protocol cached has none "
+                       "(expected another protocol)");
     return check_encoding(&o->encoding, e);
 }
 
@@ -181,14 +199,17 @@ static int check(void *options, struct error *e)
 
     if (check_together(o, e) != 0)
         return -1;
-    if (o->protocol == PROTOCOL_LAST && !o->segments && option_default(o, &ppl_verb, "segments", e) != 0)
+    if (o->protocol == PROTOCOL_LAST && !o->segments &&
+        option_default(o, &ppl_verb, "segments", e) != 0)
         return -1;
     if (o->gain && !(o->gain_within > 0) && option_default(o, &ppl_verb, "gain-within", e) != 0)
         return -1;
-    if (o->protocol != PROTOCOL_CACHED && !o->context_count && option_default(o, &ppl_verb, "context", e) != 0)
+    if (o->protocol != PROTOCOL_CACHED && !o->context_count &&
+        option_default(o, &ppl_verb, "context", e) != 0)
         return -1;
     if (o->gain && o->context_count < 2)
-        return fail(e, "--gain: compares several contexts, and one is given (expected several, such as --context 128,512,2048)");
+        return fail(e, "--gain: compares several contexts, and one is given (expected several, "
+                       "such as --context 128,512,2048)");
     return check_together(o, e);
 }
 
@@ -197,8 +218,10 @@ const struct verb ppl_verb = {
     .summary = "perplexity at several contexts, by four protocols",
     .synopsis = "MODEL... (--text FILE | --tokens FILE)... [-o DIR] [options]",
     .description =
-        "Measures perplexity at several contexts: PPL = exp(mean NLL), NLL the negative natural logarithm of a target's "
-        "probability. The context C is the number of input tokens (C + 1 tokens with the target). Every target weighs the same.\n"
+        "Measures perplexity at several contexts: PPL = exp(mean NLL), NLL the negative natural "
+        "logarithm of a target's "
+        "probability. The context C is the number of input tokens (C + 1 tokens with the target). "
+        "Every target weighs the same.\n"
         "\n"
         "Protocols (--protocol):\n"
         "  last            N segments, of which only the last token is scored. The segments are\n"
@@ -211,22 +234,30 @@ const struct verb ppl_verb = {
         "                  C inputs) and scores the new ones, which see at least C-S+1 inputs.\n"
         "  cached          one pass over the whole text, in which every layer attends to the\n"
         "                  last --window keys. Not for models with learned positions.\n"
-        "The last three score every token but the first of the text once, whatever the context: the same targets in every row. "
+        "The last three score every token but the first of the text once, whatever the context: "
+        "the same targets in every row. "
         "With a beginning-of-text token (--bos) the first one, too.\n"
         "\n"
-        "Standard output is a table with one row per model and context. The standard error treats targets as independent; "
-        "neighbours in one text are not quite independent, so it is somewhat too small there. With several models, each is "
-        "compared with the first one, target by target (paired t-test). MODEL and NAME=MODEL are as in `reach erf`.\n"
+        "Standard output is a table with one row per model and context. The standard error treats "
+        "targets as independent; "
+        "neighbours in one text are not quite independent, so it is somewhat too small there. With "
+        "several models, each is "
+        "compared with the first one, target by target (paired t-test). MODEL and NAME=MODEL are "
+        "as in `reach erf`.\n"
         "\n"
         "Written to DIR:\n"
         "  ppl.csv   the table and the differences\n"
-        "  ppl.gp    perplexity over the context (cached: the window) as a gnuplot script, and its pictures;\n"
-        "            with --gain also over the perplexity at the training length, with paired intervals\n"
+        "  ppl.gp    perplexity over the context (cached: the window) as a gnuplot script, and its "
+        "pictures;\n"
+        "            with --gain also over the perplexity at the training length, with paired "
+        "intervals\n"
         "  gain.csv, gain.gp  what --gain adds\n",
-    .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/sqlalchemy.py.gz -o reach-ppl\n"
-                "  reach ppl runs/8 --tokens valid.npy --protocol sliding --context 512,1024 --stride 256\n"
-                "  reach ppl runs/8 --tokens valid.npy --protocol cached --window 1024\n"
-                "  reach ppl runs/8 --text novel.txt --context 64,256,1024,4096 --gain -o gain\n",
+    .examples =
+        "  reach ppl examples/models/alibi examples/models/rotary --text "
+        "examples/text/sqlalchemy.py.gz -o reach-ppl\n"
+        "  reach ppl runs/8 --tokens valid.npy --protocol sliding --context 512,1024 --stride 256\n"
+        "  reach ppl runs/8 --tokens valid.npy --protocol cached --window 1024\n"
+        "  reach ppl runs/8 --text novel.txt --context 64,256,1024,4096 --gain -o gain\n",
     .operands = operands,
     .operand_count = 1,
     .options = rows,

@@ -18,7 +18,8 @@ static void count_cell(struct table *t, size_t n)
 }
 
 /* NaN (from a single target) is printed as -. */
-static void real_cell(struct table *t, const char *format, double value) __attribute__((format(printf, 2, 0)));
+static void real_cell(struct table *t, const char *format, double value)
+    __attribute__((format(printf, 2, 0)));
 
 static void real_cell(struct table *t, const char *format, double value)
 {
@@ -69,7 +70,8 @@ static int print_differences(const struct ppl_run *r)
 
     if (!t)
         return -1;
-    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n", screen_text(r->models[0].argument->name));
+    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n",
+           screen_text(r->models[0].argument->name));
     table_cell(t, "model");
     table_cell(t, "context");
     table_cell(t, "difference");
@@ -118,10 +120,11 @@ static int print_gain(const struct ppl_run *r)
 
     if (!t)
         return -1;
-    table_caption(t, "nats that a context gains over the next shorter one, and nats that are left to gain at the longest; shares "
+    table_caption(t, "nats that a context gains over the next shorter one, and nats that are left "
+                     "to gain at the longest; shares "
                      "of the targets");
-    table_cells(t, (const char *const[]){"model", "context", "gains", "95 % interval", "left", "95 % interval", "needed",
-                                         "enough", NULL});
+    table_cells(t, (const char *const[]){"model", "context", "gains", "95 % interval", "left",
+                                         "95 % interval", "needed", "enough", NULL});
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++) {
             const struct ppl_result *at = &r->models[i].results[j];
@@ -152,20 +155,25 @@ static int print_needs(const struct ppl_run *r, struct error *e)
         const struct ppl_model *m = &r->models[i];
         size_t half = ppl_gain_quantile(r, m, 0.5), most = ppl_gain_quantile(r, m, 0.9);
         char *text;
-        int rc = most == half ? asprintf(&text, "%s: nine tenths of the targets need no more than %zu tokens of context.",
-                                         m->argument->name, most)
-                              : asprintf(&text,
-                                         "%s: half of the targets need no more than %zu tokens of context, nine tenths no "
-                                         "more than %zu.",
-                                         m->argument->name, half, most);
+        int rc =
+            most == half
+                ? asprintf(
+                      &text,
+                      "%s: nine tenths of the targets need no more than %zu tokens of context.",
+                      m->argument->name, most)
+                : asprintf(&text,
+                           "%s: half of the targets need no more than %zu tokens of context, nine "
+                           "tenths no "
+                           "more than %zu.",
+                           m->argument->name, half, most);
 
         if (rc < 0)
             return fail(e, "out of memory for the report");
         screen_print(text, screen_width());
         free(text);
     }
-    printf("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n", r->options->gain_within,
-           r->models[0].results[r->result_count - 1].context);
+    printf("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n",
+           r->options->gain_within, r->models[0].results[r->result_count - 1].context);
     return 0;
 }
 
@@ -177,8 +185,10 @@ static const char *targets_of(const struct ppl_run *r)
     static const char *const of[2][3] = {
         {"every token of the text but the first", "every token of the text",
          "every token of the text, but the first if nothing precedes it"},
-        {"every token but the first of each document that is used", "every token of the documents that are used",
-         "every token of the documents that are used, but the first ones if nothing precedes them"}};
+        {"every token but the first of each document that is used",
+         "every token of the documents that are used",
+         "every token of the documents that are used, but the first ones if nothing precedes "
+         "them"}};
     int which = r->models[0].text.bounds.begins;
 
     for (size_t i = 1; i < r->count; i++)
@@ -195,16 +205,19 @@ static void print_notes(const struct ppl_run *r)
 
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
-        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count,
-               cut->length, cut->overlapping ? "; segments overlap" : "");
+        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every "
+               "context%s\n",
+               cut->count, cut->length, cut->overlapping ? "; segments overlap" : "");
         break;
     case PROTOCOL_NONOVERLAPPING:
-        printf("\ntargets: %s, the same for every context; the first ones of a block see few tokens\n", all);
+        printf(
+            "\ntargets: %s, the same for every context; the first ones of a block see few tokens\n",
+            all);
         break;
     case PROTOCOL_SLIDING:
-        printf(
-            "\ntargets: %s, the same for every context; after the first window each sees at least context - stride + 1 inputs\n",
-            all);
+        printf("\ntargets: %s, the same for every context; after the first window each sees at "
+               "least context - stride + 1 inputs\n",
+               all);
         break;
     case PROTOCOL_CACHED: printf("\ntargets: %s, in one pass\n", all); break;
     case PROTOCOLS: break;
@@ -212,22 +225,29 @@ static void print_notes(const struct ppl_run *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        if (text_describe(stdout, "", &(struct text_notes){screen_text(m->argument->name), &m->text.bounds, &m->documents}))
+        if (text_describe(stdout, "",
+                          &(struct text_notes){screen_text(m->argument->name), &m->text.bounds,
+                                               &m->documents}))
             putchar('\n');
     }
     for (size_t i = 1; i < r->count; i++)
-        if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 && !r->models[i].results[0].paired)
-            printf("%s: not paired: its targets are not those of %s\n", screen_text(r->models[i].argument->name),
+        if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 &&
+            !r->models[i].results[0].paired)
+            printf("%s: not paired: its targets are not those of %s\n",
+                   screen_text(r->models[i].argument->name),
                    screen_text(r->models[0].argument->name));
         else if (!r->models[i].results[0].paired)
-            printf("%s: not paired: its tokens are not those of %s, so perplexities per token cannot be compared either\n",
-                   screen_text(r->models[i].argument->name), screen_text(r->models[0].argument->name));
+            printf("%s: not paired: its tokens are not those of %s, so perplexities per token "
+                   "cannot be compared either\n",
+                   screen_text(r->models[i].argument->name),
+                   screen_text(r->models[0].argument->name));
 }
 
 int ppl_print(const struct ppl_run *r, struct error *e)
 {
-    static const char *const header[] = {"model", "protocol", "context", "stride",     "window", "tokens",
-                                         "NLL",   "s.e.",     "PPL",     "time/token", "L_tr"};
+    static const char *const header[] = {"model",  "protocol",   "context", "stride",
+                                         "window", "tokens",     "NLL",     "s.e.",
+                                         "PPL",    "time/token", "L_tr"};
     struct table *t = table_create("ll4rr3r5r6rrrr1r2");
     int rc;
 

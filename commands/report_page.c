@@ -31,10 +31,13 @@ static void text_cell(struct table *t, const char *text)
 static struct table *cards(const struct result *r)
 {
     enum { TEXTS = 7, NUMBERS = 7 };
-    static const char *const texts[TEXTS] = {"checkpoint",          "digest", "family", "position encoding", "adapter",
-                                             "keys not understood", "assumed"},
-                             *const numbers[NUMBERS] = {"trained on (tokens)", "layers",     "heads",     "heads of keys",
-                                                        "head size",           "model size", "vocabulary"};
+    static const char *const texts[TEXTS] = {"checkpoint", "digest",
+                                             "family",     "position encoding",
+                                             "adapter",    "keys not understood",
+                                             "assumed"},
+                             *const numbers[NUMBERS] = {
+                                 "trained on (tokens)", "layers",     "heads",     "heads of keys",
+                                 "head size",           "model size", "vocabulary"};
     char *alignment = calloc(r->model_count + 2, 1);
     struct table *t = alignment ? table_create(memset(alignment, 'l', r->model_count + 1)) : NULL;
 
@@ -50,7 +53,8 @@ static struct table *cards(const struct result *r)
         for (size_t i = 0; i < r->model_count; i++) {
             const struct result_model *m = &r->models[i];
 
-            text_cell(t, ((const char *const[TEXTS]){m->path, m->digest, m->family, m->position_encoding, m->adapter,
+            text_cell(t, ((const char *const[TEXTS]){m->path, m->digest, m->family,
+                                                     m->position_encoding, m->adapter,
                                                      m->not_understood, m->assumed})[k]);
         }
     }
@@ -59,13 +63,15 @@ static struct table *cards(const struct result *r)
         for (size_t i = 0; i < r->model_count; i++) {
             const struct result_model *m = &r->models[i];
 
-            number_cell(t, ((const size_t[NUMBERS]){m->train_length, m->layers, m->heads, m->kv_heads, m->head_size, m->hidden,
-                                                    m->vocabulary})[k]);
+            number_cell(t,
+                        ((const size_t[NUMBERS]){m->train_length, m->layers, m->heads, m->kv_heads,
+                                                 m->head_size, m->hidden, m->vocabulary})[k]);
         }
     }
     table_cell(t, "segments");
     for (size_t i = 0; i < r->model_count; i++)
-        table_cell(t, "%zu of %zu tokens, digest %s", r->models[i].segments, r->length, r->models[i].tokens_digest);
+        table_cell(t, "%zu of %zu tokens, digest %s", r->models[i].segments, r->length,
+                   r->models[i].tokens_digest);
     table_cell(t, "computed in");
     for (size_t i = 0; i < r->model_count; i++)
         table_cell(t, "%s on %s: %s", r->dtype, r->device, r->kernels);
@@ -143,7 +149,8 @@ static int put_table(FILE *f, const struct report *table)
 {
     const struct csv_table *csv = &table->table;
     char *alignment = calloc(csv->columns + 1, 1);
-    size_t *shown = calloc(csv->columns + 1, sizeof *shown), count = 0, rows = csv->rows < ROWS_SHOWN ? csv->rows : ROWS_SHOWN;
+    size_t *shown = calloc(csv->columns + 1, sizeof *shown), count = 0,
+           rows = csv->rows < ROWS_SHOWN ? csv->rows : ROWS_SHOWN;
     struct table *t = NULL;
     int rc = -1;
 
@@ -177,7 +184,8 @@ static void put_columns(FILE *f, const struct csv_table *csv)
     for (size_t i = 0; i < output_count && csv->columns && !l; i++) {
         size_t k = 0;
 
-        while (k < csv->columns && k < outputs[i]->count && strcmp(outputs[i]->columns[k].name, csv->header[k]) == 0)
+        while (k < csv->columns && k < outputs[i]->count &&
+               strcmp(outputs[i]->columns[k].name, csv->header[k]) == 0)
             k++;
         l = k == csv->columns || k == outputs[i]->count ? outputs[i] : NULL;
     }
@@ -213,15 +221,16 @@ static const char *title_of(const struct report_source *s)
 static void put_figures(FILE *f, const struct report_source *s, size_t *number)
 {
     static const char *const captions[][2] = {
-        {"erf", "Share of the gradient from position m or later, and what the most recent tokens leave out"},
+        {"erf", "Share of the gradient from position m or later, and what the most recent tokens "
+                "leave out"},
         {"layers", "The field from layer to layer"},
         {"targets", "The field by the position of the target"},
         {"attention", "How far each head attends"},
         {"ladder", "The field at every threshold"},
         {"ppl", "Perplexity over the context"},
         {"gain", "Targets for which a context is enough"},
-        {"validation",
-         "How the loss changes with other text before the last k tokens, over k and over the gradient of that text"},
+        {"validation", "How the loss changes with other text before the last k tokens, over k and "
+                       "over the gradient of that text"},
         {"fields", "Theoretical fields"},
         {"bias", "Biases by distance"},
         {"matrix", "Biases, and the attention that they alone would give"},
@@ -249,7 +258,9 @@ static int put_source(FILE *f, const struct report_source *s, size_t *number)
     }
     fputs("</p>\n", f);
     report_tell(f, &s->file);
-    rc = is_erf ? put_result(f, &s->result) : s->file.kind != REPORT_CURVES ? put_table(f, &s->file) : 0;
+    rc = is_erf                          ? put_result(f, &s->result)
+         : s->file.kind != REPORT_CURVES ? put_table(f, &s->file)
+                                         : 0;
     put_columns(f, &s->file.table);
     put_figures(f, s, number);
     if (command) {

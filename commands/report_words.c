@@ -20,7 +20,8 @@ static size_t end_of(const struct report *t, size_t first, int one, int other)
 {
     size_t row = first + 1;
 
-    while (row < t->table.rows && strcmp(report_cell(t, row, one), report_cell(t, first, one)) == 0 &&
+    while (row < t->table.rows &&
+           strcmp(report_cell(t, row, one), report_cell(t, first, one)) == 0 &&
            strcmp(report_cell(t, row, other), report_cell(t, first, other)) == 0)
         row++;
     return row;
@@ -55,15 +56,17 @@ static void tell_perplexity(FILE *f, const struct report *t)
         } else {
             double change = number(t, last, nll) - number(t, first, nll);
 
-            fprintf(f, "the perplexity is %.4g with %.0f tokens of context and %.4g with %.0f, ", number(t, first, ppl),
-                    number(t, first, context), number(t, last, ppl), number(t, last, context));
+            fprintf(f, "the perplexity is %.4g with %.0f tokens of context and %.4g with %.0f, ",
+                    number(t, first, ppl), number(t, first, context), number(t, last, ppl),
+                    number(t, last, context));
             fprintf(f,
                     change < 0   ? "%.3g nats per token less"
                     : change > 0 ? "%.3g nats per token more"
                                  : "the same",
                     fabs(change));
             if (best != first && best != last)
-                fprintf(f, "; the lowest is %.4g, with %.0f", number(t, best, ppl), number(t, best, context));
+                fprintf(f, "; the lowest is %.4g, with %.0f", number(t, best, ppl),
+                        number(t, best, context));
         }
         if (isfinite(number(t, last, error)))
             fprintf(f, " (standard error of one: %.2g nats)", number(t, last, error));
@@ -79,7 +82,8 @@ static void tell_gain(FILE *f, const struct report *t)
     for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
         begin(f, t, row, model);
         fprintf(f,
-                "half of the targets need no more than %.0f tokens of context, nine tenths no more than %.0f, to be predicted at "
+                "half of the targets need no more than %.0f tokens of context, nine tenths no more "
+                "than %.0f, to be predicted at "
                 "most %.6g nats worse than with the longest.</p>\n",
                 number(t, row, half), number(t, row, most), number(t, row, within));
     }
@@ -94,9 +98,11 @@ static void tell_validation(FILE *f, const struct report *t)
     for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
         begin(f, t, row, model);
         fprintf(f,
-                "with the last %.0f tokens kept, other text before them changes the loss by no more than %.6g nats, up or down, "
+                "with the last %.0f tokens kept, other text before them changes the loss by no "
+                "more than %.6g nats, up or down, "
                 "mean of %.0f targets; those tokens have a share of %.3g of the gradient.</p>\n",
-                number(t, row, enough), number(t, row, within), number(t, row, tests), number(t, row, share));
+                number(t, row, enough), number(t, row, within), number(t, row, tests),
+                number(t, row, share));
     }
 }
 
@@ -111,13 +117,15 @@ struct span {
 static struct span span_of(const struct report *t, size_t first, size_t end)
 {
     int length = csv_column(&t->table, "length"), layers = csv_column(&t->table, "layers"),
-        verdict = csv_column(&t->table, "verdict"), logarithm = csv_column(&t->table, "log10_trf_hi");
+        verdict = csv_column(&t->table, "verdict"),
+        logarithm = csv_column(&t->table, "log10_trf_hi");
     struct span s = {0};
 
     for (size_t row = first; row < end; row++) {
         const char *said = report_cell(t, row, verdict);
 
-        if (strcmp(report_cell(t, row, length), "inf") != 0 || strcmp(report_cell(t, row, layers), "1") != 0)
+        if (strcmp(report_cell(t, row, length), "inf") != 0 ||
+            strcmp(report_cell(t, row, layers), "1") != 0)
             continue;
         s.diverges += strcmp(said, "diverges") == 0;
         s.undecided += strcmp(said, "undecided") == 0;
@@ -168,10 +176,13 @@ static void tell_fields(FILE *f, const struct report *t)
         }
         if (s.diverges)
             fputs(s.rows ? "; of other heads the series diverges: their field has no end"
-                         : "the series diverges: no number of tokens holds a share of its weight, the field has no end",
+                         : "the series diverges: no number of tokens holds a share of its weight, "
+                           "the field has no end",
                   f);
         if (s.undecided)
-            fputs(s.rows || s.diverges ? "; of some it is not decided" : "whether the series converges is not decided", f);
+            fputs(s.rows || s.diverges ? "; of some it is not decided"
+                                       : "whether the series converges is not decided",
+                  f);
         fputs(".</p>\n", f);
     }
 }
@@ -228,7 +239,8 @@ static int put_attention(FILE *f, const struct result *r)
             fputs("<p class=sentence>", f);
             html_text(f, r->models[i].name);
             fprintf(f,
-                    ": a head has a share of %.10g of its attention within the last %zu to %zu tokens, the median head within "
+                    ": a head has a share of %.10g of its attention within the last %zu to %zu "
+                    "tokens, the median head within "
                     "%zu.</p>\n",
                     r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
         }

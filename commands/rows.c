@@ -15,7 +15,8 @@ const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
 const char *const positions_choices[] = {"", "none", NULL};
 const char *const none_choices[] = {"none", NULL};
 const char *const slopes_choices[] = {"paper", "press", NULL};
-const char *const bos_choices[] = {[BOS_AUTO] = "auto", [BOS_ALWAYS] = "always", [BOS_NEVER] = "never", NULL};
+const char *const bos_choices[] = {
+    [BOS_AUTO] = "auto", [BOS_ALWAYS] = "always", [BOS_NEVER] = "never", NULL};
 
 int check_bias(const char *text, struct error *e)
 {
@@ -25,13 +26,17 @@ int check_bias(const char *text, struct error *e)
     int rc = 0;
 
     if (!f)
-        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
+        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1,
+                    problem.message);
     missing = formula_missing(f);
     if (missing) {
-        const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(missing);
+        const struct formula_preset *near = formula_preset_find(text)
+                                                ? NULL
+                                                : formula_preset_near(missing);
 
-        rc = fail(e, "--bias: \"%s\": parameter %s has no value (expected one, as in alibi(delta=2)%s%s)", text, missing,
-                  near ? "; did you mean " : "", near ? near->name : "");
+        rc = fail(
+            e, "--bias: \"%s\": parameter %s has no value (expected one, as in alibi(delta=2)%s%s)",
+            text, missing, near ? "; did you mean " : "", near ? near->name : "");
     }
     formula_free(f);
     return rc;
@@ -47,14 +52,16 @@ int check_rope(const char *text, struct error *e)
 int check_encoding(const struct encoding_options *o, struct error *e)
 {
     if (o->rope && o->positions_none)
-        return fail(e, "--rope and --positions none are both given (expected one of them: rotary positions, or none)");
+        return fail(e, "--rope and --positions none are both given (expected one of them: rotary "
+                       "positions, or none)");
     return 0;
 }
 
 int check_keep(const struct machine_options *o, struct error *e)
 {
     if (o->keep_bf16 && strcmp(o->dtype, "f64") == 0)
-        return fail(e, "--keep bf16 and --dtype f64 are both given (expected one of them: bf16 rounds what f64 is to keep)");
+        return fail(e, "--keep bf16 and --dtype f64 are both given (expected one of them: bf16 "
+                       "rounds what f64 is to keep)");
     return 0;
 }
 
@@ -62,12 +69,14 @@ int check_keep(const struct machine_options *o, struct error *e)
 static int is_cuda(const char *device)
 {
     return strncmp(device, "cuda", 4) == 0 &&
-           (device[4] == 0 || (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
+           (device[4] == 0 ||
+            (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
 }
 
 int check_device(const char *text, struct error *e)
 {
     return is_cuda(text) || strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0
                ? 0
-               : fail(e, "--device: \"%s\" is not valid (expected auto, cpu, cuda or cuda:N)", text);
+               : fail(e, "--device: \"%s\" is not valid (expected auto, cpu, cuda or cuda:N)",
+                      text);
 }

@@ -22,7 +22,8 @@ enum screen_colors screen_colors(enum color_choice choice)
     const char *none = getenv("NO_COLOR");
 
     if (choice == COLOR_NEVER ||
-        (choice == COLOR_AUTO && ((none && *none) || !isatty(STDOUT_FILENO) || says("TERM", "dumb") || !getenv("TERM"))))
+        (choice == COLOR_AUTO &&
+         ((none && *none) || !isatty(STDOUT_FILENO) || says("TERM", "dumb") || !getenv("TERM"))))
         return SCREEN_PLAIN;
     return says("COLORTERM", "truecolor") || says("COLORTERM", "24bit") ? SCREEN_TRUE : SCREEN_256;
 }

@@ -36,7 +36,8 @@ struct table *table_create(const char *alignment)
     return t;
 }
 
-static char *format_text(struct table *t, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+static char *format_text(struct table *t, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Names in it may come from files. */
 static char *format_text(struct table *t, const char *format, va_list arguments)
@@ -121,7 +122,8 @@ static void print_rows(FILE *f, const struct table *t, const int *width)
 
     for (size_t i = 0; i < t->count; i++) {
         size_t column = i % t->columns;
-        int length = screen_columns(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
+        int length = screen_columns(t->cell[i]), blank = width[column] - length,
+            right = t->alignment[column] == 'r';
 
         gap = column == 0 ? 0 : gap;
         if (width[column] && length > 0) { /* no trailing blanks */
@@ -202,9 +204,16 @@ int table_html(FILE *f, const struct table *t)
         size_t column = i % t->columns;
         const char *kind = i < t->columns ? "th scope=col" : column ? "td" : "th scope=row";
 
-        fprintf(f, "%s<%s%s>", column ? "" : i ? "\n<tr>" : "\n<thead><tr>", kind, t->alignment[column] == 'r' ? " class=r" : "");
+        fprintf(f, "%s<%s%s>",
+                column ? ""
+                : i    ? "\n<tr>"
+                       : "\n<thead><tr>",
+                kind, t->alignment[column] == 'r' ? " class=r" : "");
         html_text(f, t->cell[i]);
-        fprintf(f, "</%.2s>%s", kind, column + 1 < t->columns ? "" : i < t->columns ? "</tr></thead><tbody>" : "</tr>");
+        fprintf(f, "</%.2s>%s", kind,
+                column + 1 < t->columns ? ""
+                : i < t->columns        ? "</tr></thead><tbody>"
+                                        : "</tr>");
     }
     fputs("</tbody></table></div>\n", f);
     for (size_t i = 0; i < t->notes; i++) {

@@ -26,7 +26,8 @@ static void say(struct progress *p, enum progress_kind kind, const char *line)
                                          [PROGRESS_WARNING] = "warning",
                                          [PROGRESS_NOT_DRAWN] = "warning"};
 
-    log_line(&t->log, p, "message", (const struct progress_fact[]){{"level", levels[kind], 0}, {"message", line, 0}, {0}});
+    log_line(&t->log, p, "message",
+             (const struct progress_fact[]){{"level", levels[kind], 0}, {"message", line, 0}, {0}});
 }
 
 static void tell(struct progress *p, const char *event, const struct progress_fact *facts)
@@ -41,7 +42,8 @@ static void log_progress(struct terminal *t, const char *what)
     const struct progress *p = &t->progress;
     double now = progress_seconds(p), rate = progress_rate(p);
 
-    if (!t->log.path || (t->log.progress > 0 && now - t->log.progress < EVERY_SECONDS && p->done < p->total))
+    if (!t->log.path ||
+        (t->log.progress > 0 && now - t->log.progress < EVERY_SECONDS && p->done < p->total))
         return;
     t->log.progress = now;
     log_line(&t->log, p, "progress",
@@ -75,14 +77,16 @@ static void show(struct progress *p, const char *what)
     memset(bar, ' ', WIDTH);
     memset(bar, '=', filled);
     bar[WIDTH] = 0;
-    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, p->unit,
-            (int)(left / 60), (int)left % 60, screen_text(what));
+    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total,
+            rate, p->unit, (int)(left / 60), (int)left % 60, screen_text(what));
     fflush(stderr);
 }
 
 void terminal_plain(struct terminal *t, const char *verb, int quiet)
 {
-    *t = (struct terminal){.progress = {.say = say, .unit = "segments", .started = progress_now()}, .verb = verb, .quiet = quiet};
+    *t = (struct terminal){.progress = {.say = say, .unit = "segments", .started = progress_now()},
+                           .verb = verb,
+                           .quiet = quiet};
 }
 
 static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
@@ -98,7 +102,8 @@ void terminal_silent(struct terminal *t, const char *verb)
     t->progress.say = say_nothing;
 }
 
-int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path, const char *command, struct error *e)
+int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path,
+                  const char *command, struct error *e)
 {
     char host[256] = "";
 
@@ -120,7 +125,8 @@ int terminal_open(struct terminal *t, const char *verb, int quiet, const char *l
                                         {0}});
     if (!*t->log.failed.text)
         return 0;
-    fail(e, "%s", t->log.failed.text); /* if the log cannot start, fail before anything is measured */
+    fail(e, "%s",
+         t->log.failed.text); /* if the log cannot start, fail before anything is measured */
     log_close(&t->log);
     return -1;
 }
@@ -138,15 +144,19 @@ void terminal_sum_up(struct terminal *t)
     char measured[96] = "";
 
     if (p->done > p->at_start)
-        snprintf(measured, sizeof measured, "%zu %s in %.3g s, %.3g %s/s, ", p->done - p->at_start, p->unit,
-                 p->measured - p->measuring, progress_rate(p), p->unit);
+        snprintf(measured, sizeof measured, "%zu %s in %.3g s, %.3g %s/s, ", p->done - p->at_start,
+                 p->unit, p->measured - p->measuring, progress_rate(p), p->unit);
     progress_message(p, "%speak memory %.3f GB", measured, (double)memory_peak() / 1e9);
 }
 
 void terminal_close(struct terminal *t, const char *message)
 {
     const struct progress *p = &t->progress;
-    struct progress_fact facts[8] = {{"status", !message ? "done" : interrupt_wanted() ? "interrupted" : "failed", 0}};
+    struct progress_fact facts[8] = {{"status",
+                                      !message             ? "done"
+                                      : interrupt_wanted() ? "interrupted"
+                                                           : "failed",
+                                      0}};
     struct rusage usage;
     int count = 1;
 
@@ -163,7 +173,8 @@ void terminal_close(struct terminal *t, const char *message)
     }
     facts[count++] = (struct progress_fact){"peak_bytes", NULL, (double)memory_peak()};
     facts[count++] = (struct progress_fact){"processor_seconds", NULL,
-                                            (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec};
+                                            (double)usage.ru_utime.tv_sec +
+                                                1e-6 * (double)usage.ru_utime.tv_usec};
     log_line(&t->log, p, "end", facts);
     log_close(&t->log);
 }

@@ -15,8 +15,8 @@ struct terminal {
 };
 
 /* Starts; `log_path` NULL: no log, else events are appended to it, first the start of `command`. */
-int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path, const char *command,
-                  struct error *e) MUST_USE;
+int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path,
+                  const char *command, struct error *e) MUST_USE;
 /* Only messages: without bar and log, so that nothing can fail or needs closing. */
 void terminal_plain(struct terminal *t, const char *verb, int quiet);
 /* No messages either: for a rank whose output nobody needs. */

@@ -16,8 +16,10 @@ static int tokenize(const struct tokenize_options *o, struct progress *p, struct
         return -1;
     megabytes = (double)done.bytes / 1e6;
     seconds = done.seconds > 0 ? done.seconds : 1e-9;
-    printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          %.3g (%.3g MB/s)\n", done.tokens,
-           done.bytes, (double)done.bytes / (double)done.tokens, done.seconds, megabytes / seconds);
+    printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          "
+           "%.3g (%.3g MB/s)\n",
+           done.tokens, done.bytes, (double)done.bytes / (double)done.tokens, done.seconds,
+           megabytes / seconds);
     return 0;
 }
 
@@ -54,16 +56,21 @@ const struct verb tokenize_verb = {
     .name = "tokenize",
     .summary = "text to token ids, by a model's own tokenizer",
     .synopsis = "MODEL FILE OUT [options]",
-    .description =
-        "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL is a folder "
-        "with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, or a GGUF file; a model without a "
-        "tokenizer and with a vocabulary of 256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in "
-        ".npy (uint16 where all ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
-        "Special tokens in the text are recognised; none is added before or after it. Broken UTF-8 becomes U+FFFD, as with "
-        "Python's errors=\"replace\". The table on standard output has the number of tokens, the bytes of text per token, and "
-        "the time.",
-    .examples =
-        "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
+    .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for "
+                   "--tokens of the other verbs. MODEL is a folder "
+                   "with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, "
+                   "or a GGUF file; a model without a "
+                   "tokenizer and with a vocabulary of 256 reads bytes. FILE is the text: .gz is "
+                   "unpacked, - is standard input. OUT ends in "
+                   ".npy (uint16 where all ids fit, else uint32), or in .h5 or .hdf5 (a dataset "
+                   "named tokens).\n\n"
+                   "Special tokens in the text are recognised; none is added before or after it. "
+                   "Broken UTF-8 becomes U+FFFD, as with "
+                   "Python's errors=\"replace\". The table on standard output has the number of "
+                   "tokens, the bytes of text per token, and "
+                   "the time.",
+    .examples = "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | "
+                "reach tokenize llama - corpus.h5\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

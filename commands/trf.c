@@ -14,7 +14,8 @@
  * which grows as needed. 0, or -1 if it has another form. */
 static int read_places(const char *text, size_t length, int *places, long long *units)
 {
-    size_t whole = strspn(text, "0"), digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+    size_t whole = strspn(text, "0"),
+           digits = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
 
     if (digits == 0 || digits > SWEPT_PLACES || whole + 1 + digits != length)
         return -1;
@@ -32,12 +33,15 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
     long long first = 0, last = 0, by = 0;
     int places = 0, bad = !step;
 
-    for (int round = 0; round < 2 && !bad; round++) /* the second time in the units common to all three */
+    for (int round = 0; round < 2 && !bad;
+         round++) /* the second time in the units common to all three */
         bad = read_places(value, (size_t)(high - 1 - value), &places, &first) ||
-              read_places(high, (size_t)(step - high), &places, &last) || read_places(step + 1, strlen(step + 1), &places, &by);
+              read_places(high, (size_t)(step - high), &places, &last) ||
+              read_places(step + 1, strlen(step + 1), &places, &by);
     if (bad || first == 0 || by == 0 || first > last)
         return fail(e,
-                    "--epsilon: \"%s\" is not valid (expected LOW:HIGH:STEP, such as 0.01:0.99:0.01, decimals above 0 and below "
+                    "--epsilon: \"%s\" is not valid (expected LOW:HIGH:STEP, such as "
+                    "0.01:0.99:0.01, decimals above 0 and below "
                     "1 of at most %d places, LOW not above HIGH)",
                     value, SWEPT_PLACES);
     for (long long units = first; units <= last; units += by) {
@@ -45,7 +49,8 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
 
         if (o->epsilon_count == EPSILONS_MAX)
             return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
-        for (int n = snprintf(text, sizeof o->swept[0], "0.%0*lld", places, units); text[n - 1] == '0'; n--)
+        for (int n = snprintf(text, sizeof o->swept[0], "0.%0*lld", places, units);
+             text[n - 1] == '0'; n--)
             text[n - 1] = 0;
         o->epsilons[o->epsilon_count++] = text;
     }
@@ -65,7 +70,9 @@ static int read_epsilon(void *options, const char *value, int nth, struct error 
     if (o->epsilon_count == EPSILONS_MAX)
         return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
     if (series_epsilon(value, &wrong) != 0)
-        return fail(e, "--epsilon: \"%s\" is not valid (expected a decimal number above 0 and below 1, of at most 1000 digits)",
+        return fail(e,
+                    "--epsilon: \"%s\" is not valid (expected a decimal number above 0 and below "
+                    "1, of at most 1000 digits)",
                     value);
     o->epsilons[o->epsilon_count++] = value;
     return 0;
@@ -90,7 +97,8 @@ static int read_coherence(void *options, const char *value, int nth, struct erro
     return series_epsilon(value, &wrong) == 0
                ? 0
                : fail(e,
-                      "--coherence: \"%s\" is not valid (expected a decimal number above 0 and below 1, of at most 1000 digits)",
+                      "--coherence: \"%s\" is not valid (expected a decimal number above 0 and "
+                      "below 1, of at most 1000 digits)",
                       value);
 }
 
@@ -114,7 +122,8 @@ static int read_length(void *options, const char *value, int nth, struct error *
         return -1;
     return o->lengths[o->length_count++]
                ? 0
-               : fail(e, "--length: \"%s\" is not valid (expected a whole number of at least 1)", value);
+               : fail(e, "--length: \"%s\" is not valid (expected a whole number of at least 1)",
+                      value);
 }
 
 static int write_length(FILE *f, const void *options, int nth)
@@ -132,7 +141,8 @@ static const struct option_row rows[] = {
     {.name = "epsilon",
      .value = "EPS",
      .standard = "0.01",
-     .help = "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default %s), or all from "
+     .help = "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact "
+             "decimal (default %s), or all from "
              "LOW to "
              "HIGH as LOW:HIGH:STEP; may be repeated",
      .type = OPTION_OWN,
@@ -142,7 +152,8 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_REPEATED},
     {.name = "length",
      .value = "L",
-     .help = "also the field of the first L distances, which exists whether or not the series converges; may be repeated",
+     .help = "also the field of the first L distances, which exists whether or not the series "
+             "converges; may be repeated",
      .type = OPTION_OWN,
      .read = read_length,
      .write = write_length,
@@ -151,14 +162,16 @@ static const struct option_row rows[] = {
     {.name = "layers",
      .value = "R",
      .standard = "1",
-     .help = "also the field across R such layers, from the R-fold convolution of the normalized kernel; with a window also the "
+     .help = "also the field across R such layers, from the R-fold convolution of the normalized "
+             "kernel; with a window also the "
              "bound w R and the exact cone R(w-1)+1",
      WHOLE_AT(layers, 1, LAYERS_MAX),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     {.name = "coherence",
      .value = "EPS",
-     .help = "for rotary positions, also the first distance at which the cosine of the slowest pair, to the power of the layers "
+     .help = "for rotary positions, also the first distance at which the cosine of the slowest "
+             "pair, to the power of the layers "
              "it is in, is below EPS, 0 < EPS < 1 (arXiv:2602.10959)",
      .type = OPTION_OWN,
      .read = read_coherence,
@@ -167,9 +180,12 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "effort",
      .value = "S",
-     .help = "spend at most about S seconds of processor time on a head and on each of its numbers; then the answer is the best "
-             "interval so far, or `undecided`, and a line says what was not settled (default: about four seconds, and ten for "
-             "everything about one bias, counted in work, so that the answer is the same on every machine)",
+     .help = "spend at most about S seconds of processor time on a head and on each of its "
+             "numbers; then the answer is the best "
+             "interval so far, or `undecided`, and a line says what was not settled (default: "
+             "about four seconds, and ten for "
+             "everything about one bias, counted in work, so that the answer is the same on every "
+             "machine)",
      .type = OPTION_REAL,
      .at = AT(effort),
      .low = 0,
@@ -178,9 +194,10 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "train-length",
      .value = "N",
-     .help =
-         "training length of a model in tokens, if its checkpoint does not say it, or for a formula with --layers R; then a line "
-         "says how much of the weight of all layers is within it, and what a rule expects on longer texts (doc/studies/rules.md)",
+     .help = "training length of a model in tokens, if its checkpoint does not say it, or for a "
+             "formula with --layers R; then a line "
+             "says how much of the weight of all layers is within it, and what a rule expects on "
+             "longer texts (doc/studies/rules.md)",
      WHOLE_AT(train_length, 1, 1 << 17),
      .group = GROUP_MEASURED},
     HEADS_ROW,
@@ -194,7 +211,8 @@ static const struct option_row rows[] = {
      .group = GROUP_OUTPUT},
     {.name = "certificate",
      .value = "FILE",
-     .help = "write what was proved to FILE, in numbers that an independent checker can verify (doc/certificate.md)",
+     .help = "write what was proved to FILE, in numbers that an independent checker can verify "
+             "(doc/certificate.md)",
      .type = OPTION_TEXT,
      .at = AT(certificate),
      .group = GROUP_OUTPUT},
@@ -204,10 +222,11 @@ static const struct option_row rows[] = {
     WIDE_ROW,
 };
 
-static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL",
-                                               .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
-                                               .at = AT(arguments),
-                                               .flags = OPERAND_LIST | OPERAND_FORMULA}};
+static const struct operand_row operands[] = {
+    {.name = "FORMULA, PRESET or MODEL",
+     .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
+     .at = AT(arguments),
+     .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
 /* The current head on standard error, after a second and a half, if that is a terminal. */
 static void show(struct progress *p, const char *what)
@@ -223,7 +242,9 @@ static void show(struct progress *p, const char *what)
 
 static int trf_call(struct call *c, struct error *e)
 {
-    struct trf_run r = {.options = c->options, .progress = &c->terminal.progress, .command = c->command};
+    struct trf_run r = {.options = c->options,
+                        .progress = &c->terminal.progress,
+                        .command = c->command};
     int status;
 
     c->terminal.progress.show = show;
@@ -238,28 +259,42 @@ const struct verb trf_verb = {
     .name = "trf",
     .summary = "from a formula alone: does its series converge, and how far does the field reach",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
-    .description =
-        "Computes the theoretical receptive field (TRF) of position biases. For a bias b(t) added to the attention logits at "
-        "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If B is finite, TRF(eps) is the least "
-        "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
-        "\n"
-        "Every answer is certain: a verdict is `converges` or `diverges` only when proved, else `undecided`; a field is the "
-        "exact integer, or an interval that contains it. Long integers are shortened on the screen (1.23e40) and whole in "
-        "trf.csv.\n"
-        "\n"
-        "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that "
-        "exists, else a formula (`man reach-formula`); an argument that begins with a dash is a formula, with ./ or / a path, "
-        "with hf: a model in the local cache, with rope: a rotation, SIZE[/HEAD][,SPEC]. NAME=ARGUMENT gives it a name. @FILE is "
-        "a CSV table of formulas: a column `formula`, a column `name` if they are to have names, and one for each parameter; a "
-        "cell goes before --set, an empty one sets nothing. A formula has a row for each head if it depends on the head. A "
-        "checkpoint has a row for each layer and head, and one for the mean kernel of all heads; its biases are the exact binary "
-        "numbers stored. For rotary positions it finds the first distance at which the sum of their cosines is below 0 "
-        "(arXiv:2405.14591), and how far the slowest pair has turned (arXiv:2602.10959). Several arguments are ranked.\n",
-    .examples = "  reach trf alibi\n"
-                "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"
-                "  reach trf '-ln(1+t)*2' 'alibi + window(64)' --layers 12 --length 512 --length 2048 -o reach-trf\n"
-                "  reach trf examples/models/alibi examples/models/window-40\n"
-                "  reach trf rope:128,base=500000 rope:64,base=500000,linear:factor=4 --train-length 8192\n",
+    .description = "Computes the theoretical receptive field (TRF) of position biases. For a bias "
+                   "b(t) added to the attention logits at "
+                   "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If "
+                   "B is finite, TRF(eps) is the least "
+                   "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
+                   "\n"
+                   "Every answer is certain: a verdict is `converges` or `diverges` only when "
+                   "proved, else `undecided`; a field is the "
+                   "exact integer, or an interval that contains it. Long integers are shortened on "
+                   "the screen (1.23e40) and whole in "
+                   "trf.csv.\n"
+                   "\n"
+                   "An argument is a preset if it names one (`reach bias --help` lists them), else "
+                   "a checkpoint if it is a path that "
+                   "exists, else a formula (`man reach-formula`); an argument that begins with a "
+                   "dash is a formula, with ./ or / a path, "
+                   "with hf: a model in the local cache, with rope: a rotation, "
+                   "SIZE[/HEAD][,SPEC]. NAME=ARGUMENT gives it a name. @FILE is "
+                   "a CSV table of formulas: a column `formula`, a column `name` if they are to "
+                   "have names, and one for each parameter; a "
+                   "cell goes before --set, an empty one sets nothing. A formula has a row for "
+                   "each head if it depends on the head. A "
+                   "checkpoint has a row for each layer and head, and one for the mean kernel of "
+                   "all heads; its biases are the exact binary "
+                   "numbers stored. For rotary positions it finds the first distance at which the "
+                   "sum of their cosines is below 0 "
+                   "(arXiv:2405.14591), and how far the slowest pair has turned "
+                   "(arXiv:2602.10959). Several arguments are ranked.\n",
+    .examples =
+        "  reach trf alibi\n"
+        "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"
+        "  reach trf '-ln(1+t)*2' 'alibi + window(64)' --layers 12 --length 512 --length 2048 -o "
+        "reach-trf\n"
+        "  reach trf examples/models/alibi examples/models/window-40\n"
+        "  reach trf rope:128,base=500000 rope:64,base=500000,linear:factor=4 --train-length "
+        "8192\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -31,7 +31,8 @@ static void sum_text(char out[64], double lo, double hi)
                 return;
         }
         char least[64], greatest[64];
-        snprintf(out, 64, "[%.24s, %.24s]", series_bound_text(least, lo, 0, 6), series_bound_text(greatest, hi, 1, 6));
+        snprintf(out, 64, "[%.24s, %.24s]", series_bound_text(least, lo, 0, 6),
+                 series_bound_text(greatest, hi, 1, 6));
     }
 }
 
@@ -57,7 +58,8 @@ static void print_title(const struct formula_argument *a, int bias)
     printf("%s", screen_text(a->label));
     if (layers[0])
         printf(", %s", layers);
-    if (b->formula && strcmp(a->label, b->formula->source) != 0 && strlen(b->formula->source) <= 100)
+    if (b->formula && strcmp(a->label, b->formula->source) != 0 &&
+        strlen(b->formula->source) <= 100)
         printf(": %s", screen_text(b->formula->source));
     if (bias_rows(&a->set, b) > 1)
         printf(", %d heads", a->set.heads);
@@ -65,7 +67,8 @@ static void print_title(const struct formula_argument *a, int bias)
         printf(", all heads alike");
     putchar('\n');
     if (b->reason[0])
-        printf("not applicable: %s%s\n", screen_text(b->reason), b->formula ? "; of the window alone:" : "");
+        printf("not applicable: %s%s\n", screen_text(b->reason),
+               b->formula ? "; of the window alone:" : "");
 }
 
 /* The columns of a table other than the numbers. */
@@ -89,7 +92,8 @@ static void print_header(struct table *t, const struct trf_run *r, const struct 
                 if (depth)
                     snprintf(layers, sizeof layers, "_%ld", o->layers);
                 if (length)
-                    snprintf(keys, sizeof keys, ", L=%llu", (unsigned long long)o->lengths[length - 1]);
+                    snprintf(keys, sizeof keys, ", L=%llu",
+                             (unsigned long long)o->lengths[length - 1]);
                 table_cell(t, "TRF%s(%s%s)", layers, epsilon, keys);
             }
     if (has->window && r->depths > 1) {
@@ -100,7 +104,8 @@ static void print_header(struct table *t, const struct trf_run *r, const struct 
         table_cell(t, "closed form");
 }
 
-static void print_row(struct table *t, const struct trf_run *r, const struct trf_head *head, const struct columns *has)
+static void print_row(struct table *t, const struct trf_run *r, const struct trf_head *head,
+                      const struct columns *has)
 {
     const struct layer_bias *b = &r->arguments[head->argument].set.biases[head->bias];
     char text[128];
@@ -110,7 +115,8 @@ static void print_row(struct table *t, const struct trf_run *r, const struct trf
         table_cell(t, "%d", head->head);
     else
         table_cell(t, head->averaged ? "all (mean)" : "all");
-    table_cell(t, "%s", head->series ? series_verdict_name(series_verdict(head->series)) : "by length");
+    table_cell(t, "%s",
+               head->series ? series_verdict_name(series_verdict(head->series)) : "by length");
     sum_text(text, head->values[0].sum_lo, head->values[0].sum_hi);
     table_cell(t, "%s", text);
     for (int length = 0; length <= r->options->length_count; length++)
@@ -124,7 +130,8 @@ static void print_row(struct table *t, const struct trf_run *r, const struct trf
         table_cell(t, "%.0f", (double)r->options->layers * ((double)b->window - 1) + 1);
     }
     if (has->closed_form) {
-        if (head->series && series_closed_form(head->series, strtod(r->options->epsilons[0], NULL), &value, text))
+        if (head->series &&
+            series_closed_form(head->series, strtod(r->options->epsilons[0], NULL), &value, text))
             table_cell(t, "%.8g", value);
         else
             table_cell(t, "-");
@@ -166,7 +173,8 @@ static int is_open(const struct trf_head *head, int numbers)
     for (int i = 0; i < numbers; i++) {
         const struct trf_value *v = &head->values[i];
 
-        open |= v->verdict == SERIES_UNDECIDED || (!isnan(v->count.log10_lo) && !series_count_exact(&v->count));
+        open |= v->verdict == SERIES_UNDECIDED ||
+                (!isnan(v->count.log10_lo) && !series_count_exact(&v->count));
     }
     return open;
 }
@@ -187,7 +195,8 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     if (!top->values)
         return 0;
     for (int i = first; i < last; i++)
-        if (r->heads[i].series && series_closed_form(r->heads[i].series, strtod(o->epsilons[0], NULL), &value, formula))
+        if (r->heads[i].series &&
+            series_closed_form(r->heads[i].series, strtod(o->epsilons[0], NULL), &value, formula))
             has.closed_form = 1;
     alignment = malloc(2 * (size_t)numbers + 16);
     if (!alignment)
@@ -212,12 +221,14 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     if (has.closed_form)
         printf("closed form [B], eps %s: %s\n", o->epsilons[0], formula);
     for (int i = first; i < last; i++)
-        if (r->heads[i].series && series_spent(r->heads[i].series) && is_open(&r->heads[i], numbers)) {
+        if (r->heads[i].series && series_spent(r->heads[i].series) &&
+            is_open(&r->heads[i], numbers)) {
             if (o->effort > 0)
-                printf("the search ended while %s: an effort of %g s is not enough\n", series_spent(r->heads[i].series),
-                       o->effort);
+                printf("the search ended while %s: an effort of %g s is not enough\n",
+                       series_spent(r->heads[i].series), o->effort);
             else
-                printf("the search ended while %s; --effort S gives it S seconds\n", series_spent(r->heads[i].series));
+                printf("the search ended while %s; --effort S gives it S seconds\n",
+                       series_spent(r->heads[i].series));
             break;
         }
     if (o->explain) {
@@ -243,7 +254,8 @@ static void print_ranking(const struct trf_run *r)
 {
     if (r->place_count < 2)
         return;
-    printf("\nranking by TRF(%s), shortest first (by the mean kernel if heads differ)\n", r->options->epsilons[0]);
+    printf("\nranking by TRF(%s), shortest first (by the mean kernel if heads differ)\n",
+           r->options->epsilons[0]);
     for (int i = 0; i < r->place_count; i++) {
         const struct trf_place *p = &r->places[i];
         char name[160], text[128];
@@ -252,15 +264,22 @@ static void print_ranking(const struct trf_run *r)
         trf_count_text(text, &p->value->count);
         printf("%3d. %s: %s", i + 1, screen_text(name), text);
         if (!trf_is_finite(p))
-            printf(" (%s%s)", p->by->series ? series_verdict_name(series_verdict(p->by->series)) : "differs by length",
+            printf(" (%s%s)",
+                   p->by->series ? series_verdict_name(series_verdict(p->by->series))
+                                 : "differs by length",
                    isnan(p->value->count.log10_lo) ? "" : "; of the longest length given");
         putchar('\n');
         if (i + 1 == r->place_count)
             break;
         switch (p->order) {
-        case TRF_PROVED: printf("     no longer than the next for every eps and head, proved: %s\n", screen_text(p->why)); break;
+        case TRF_PROVED:
+            printf("     no longer than the next for every eps and head, proved: %s\n",
+                   screen_text(p->why));
+            break;
         case TRF_NEXT_DIVERGES: puts("     shorter than the next, whose series diverges"); break;
-        case TRF_BY_NUMBERS: puts("     no longer than the next by the numbers, at this eps"); break;
+        case TRF_BY_NUMBERS:
+            puts("     no longer than the next by the numbers, at this eps");
+            break;
         case TRF_UNKNOWN: puts("     cannot be distinguished from the next"); break;
         }
     }
@@ -286,11 +305,13 @@ static int print_outlook(const struct trf_run *r, int argument)
 
     if (isnan(u->share))
         return 0;
-    printf("%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training length of %zu: %s %.0f %%, so "
+    printf("%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training "
+           "length of %zu: %s %.0f %%, so "
            "it should %s on longer texts\n",
-           floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s", u->layers == 1 ? "s" : "",
-           EXTRAPOLATION_DISTANCES * u->train_length, u->train_length, keeps ? "at least" : "less than",
-           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "have a higher loss");
+           floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s",
+           u->layers == 1 ? "s" : "", EXTRAPOLATION_DISTANCES * u->train_length, u->train_length,
+           keeps ? "at least" : "less than", 100 * EXTRAPOLATION_KERNEL,
+           keeps ? "keep its loss" : "have a higher loss");
     return 1;
 }
 
@@ -301,8 +322,9 @@ int trf_print(const struct trf_run *r, struct error *e)
     for (int first = 0, last; first < r->head_count; first = last) {
         const struct trf_head *head = &r->heads[first];
 
-        for (last = first + 1;
-             last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias; last++)
+        for (last = first + 1; last < r->head_count && r->heads[last].argument == head->argument &&
+                               r->heads[last].bias == head->bias;
+             last++)
             ;
         if (first > 0)
             putchar('\n');
@@ -315,7 +337,8 @@ int trf_print(const struct trf_run *r, struct error *e)
             told |= print_outlook(r, head->argument);
     }
     if (told)
-        printf("\nwhat to expect on longer texts: by a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+        printf("\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
+               "far (doc/studies/rules.md)\n",
                EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
     print_ranking(r);
     return 0;

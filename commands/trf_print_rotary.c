@@ -13,7 +13,8 @@ static void print_slowest(const struct trf_run *r, const struct trf_rotary *x)
         return;
     printf("slowest pair (arXiv:2602.10959): a radian in %.6g tokens", 1 / x->slowest);
     if (x->slow.quarter)
-        printf(", past a quarter of a turn from distance %llu on", (unsigned long long)x->slow.quarter);
+        printf(", past a quarter of a turn from distance %llu on",
+               (unsigned long long)x->slow.quarter);
     if (x->slow.whole)
         printf(", past a whole one from %llu on", (unsigned long long)x->slow.whole);
     fputs(x->slow.quarter ? ", proved" : "", stdout);
@@ -27,8 +28,9 @@ static void print_slowest(const struct trf_run *r, const struct trf_rotary *x)
         putchar('\n');
     }
     if (x->slow.incoherent)
-        printf("  its cosine to the power of %d layer%s: below %s from distance %llu on, proved\n", x->layers,
-               x->layers == 1 ? "" : "s", r->options->coherence, (unsigned long long)x->slow.incoherent);
+        printf("  its cosine to the power of %d layer%s: below %s from distance %llu on, proved\n",
+               x->layers, x->layers == 1 ? "" : "s", r->options->coherence,
+               (unsigned long long)x->slow.incoherent);
 }
 
 static void print_one(const struct trf_run *r, const struct trf_rotary *x)
@@ -49,16 +51,22 @@ static void print_one(const struct trf_run *r, const struct trf_rotary *x)
     switch (x->found.verdict) {
     case ROTARY_NEVER_BELOW: puts("never below 0, as each cosine is at least -1"); return;
     case ROTARY_NOT_BELOW:
-        printf("at least 0 at every distance below %llu%s, proved\n", at, x->spent ? " (where the effort ended)" : "");
+        printf("at least 0 at every distance below %llu%s, proved\n", at,
+               x->spent ? " (where the effort ended)" : "");
         return;
-    case ROTARY_TIE: printf("at least 0 at every distance below %llu, proved; there it is indistinguishable from 0", at); break;
+    case ROTARY_TIE:
+        printf(
+            "at least 0 at every distance below %llu, proved; there it is indistinguishable from 0",
+            at);
+        break;
     case ROTARY_BELOW: printf("first below 0 at distance %llu, proved", at); break;
     }
     if (window)
-        printf(", %s the window of %ld", at < (unsigned long long)window ? "within" : "beyond", window);
+        printf(", %s the window of %ld", at < (unsigned long long)window ? "within" : "beyond",
+               window);
     if (trained)
-        printf("%s %s the training length of %ld", window ? " and" : ",", at < (unsigned long long)trained ? "within" : "beyond",
-               trained);
+        printf("%s %s the training length of %ld", window ? " and" : ",",
+               at < (unsigned long long)trained ? "within" : "beyond", trained);
     putchar('\n');
 }
 

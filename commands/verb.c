@@ -66,8 +66,8 @@ static int run(struct call *c, struct error *e)
     if (ranks_here()->rank > 0)
         terminal_silent(&c->terminal, v->name);
     if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
-        (ranks_here()->rank == 0 &&
-         terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), c->command, e) != 0))
+        (ranks_here()->rank == 0 && terminal_open(&c->terminal, v->name, flag_of(c, "quiet"),
+                                                  text_of(c, "log"), c->command, e) != 0))
         return print_failure(c, e);
     rc = v->run(c, e);
     if (rc == 0 && *c->terminal.not_drawn.text)

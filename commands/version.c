@@ -38,10 +38,12 @@ static int version_call(struct call *c, struct error *e)
     (void)e;
     printf("reach %s\ncompiler  %s\nflags     %s\n", REACH_VERSION, REACH_COMPILER, REACH_FLAGS);
     H5get_libversion(&major, &minor, &release);
-    printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  xxHash   %u.%u.%u\n  OpenMP   "
+    printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  "
+           "xxHash   %u.%u.%u\n  OpenMP   "
            "%d, %d threads\n",
-           major, minor, release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(),
-           xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP, omp_get_max_threads());
+           major, minor, release, onednn->major, onednn->minor, onednn->patch, zlibVersion(),
+           jansson_version_str(), xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP,
+           omp_get_max_threads());
     printf("  MPI      %s\n", REACH_MPI);
     printf("CUDA\n");
     plugin_driver_version(line, sizeof line);
@@ -50,8 +52,8 @@ static int version_call(struct call *c, struct error *e)
     printf("  plug-in  %s\n", screen_text(line));
     printf("kernel sets\n");
     for (int i = 0; i < kernel_set_count; i++)
-        printf("  %-10s %-4s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,
-               kernel_sets[i].usable() ? "" : " (not usable here)");
+        printf("  %-10s %-4s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype,
+               kernel_sets[i].summary, kernel_sets[i].usable() ? "" : " (not usable here)");
     print_choice("f32");
     print_choice("f64");
     print_choice("tf32");
@@ -63,8 +65,10 @@ const struct verb version_verb = {
     .name = "version",
     .summary = "version, compiler, libraries, kernel sets",
     .synopsis = "",
-    .description = "Prints the version, the compiler and its flags, the libraries with their versions, the CUDA driver and "
-                   "plug-in or what they lack, and the kernel sets of this build with the one that a run would use "
+    .description = "Prints the version, the compiler and its flags, the libraries with their "
+                   "versions, the CUDA driver and "
+                   "plug-in or what they lack, and the kernel sets of this build with the one that "
+                   "a run would use "
                    "(REACH_KERNELS in the environment forces one).\n",
     .examples = "  reach version\n",
     .run = version_call,

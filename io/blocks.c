@@ -30,7 +30,8 @@ static void widen_q5_0(float *restrict out, const unsigned char *restrict b)
     uint32_t high = load32(b + 2);
     for (int i = 0; i < 16; i++) {
         out[i] = d * (float)((int)((b[6 + i] & 15u) | (high >> i & 1) << 4) - 16);
-        out[16 + i] = d * (float)((int)((uint32_t)b[6 + i] >> 4 | (high >> (16 + i) & 1) << 4) - 16);
+        out[16 + i] = d *
+                      (float)((int)((uint32_t)b[6 + i] >> 4 | (high >> (16 + i) & 1) << 4) - 16);
     }
 }
 
@@ -75,7 +76,8 @@ static void widen_q3_k(float *restrict out, const unsigned char *restrict b)
         float scale = d * (float)((low | high << 4) - 32);
         const unsigned char *q = packed + g / 8 * 32 + g % 2 * 16, *third = mask + g % 2 * 16;
         for (int i = 0; i < 16; i++)
-            out[16 * g + i] = scale * (float)((q[i] >> (g % 8 / 2 * 2) & 3) - (third[i] >> (g / 2) & 1 ? 0 : 4));
+            out[16 * g + i] = scale * (float)((q[i] >> (g % 8 / 2 * 2) & 3) -
+                                              (third[i] >> (g / 2) & 1 ? 0 : 4));
     }
 }
 
@@ -117,7 +119,8 @@ static void widen_q5_k(float *restrict out, const unsigned char *restrict b)
         float ds = d * (float)scale, dm = dmin * (float)least;
         const unsigned char *q = b + 48 + g / 2 * 32;
         for (int i = 0; i < 32; i++)
-            out[32 * g + i] = ds * (float)((q[i] >> (g % 2 * 4) & 15) | (mask[i] >> g & 1) << 4) - dm;
+            out[32 * g + i] = ds * (float)((q[i] >> (g % 2 * 4) & 15) | (mask[i] >> g & 1) << 4) -
+                              dm;
     }
 }
 
@@ -126,11 +129,15 @@ static void widen_q6_k(float *restrict out, const unsigned char *restrict b)
 {
     float d = f16_to_float(load16(b + 208));
     for (int g = 0; g < 16; g++) {
-        int part = g / 2; /* of 32 elements: their lower bits in 64 bytes for four parts, their upper ones in 32 */
+        int part = g / 2; /* of 32 elements: their lower bits in 64 bytes for four parts, their
+                             upper ones in 32 */
         float scale = d * (float)(signed char)b[192 + g];
-        const unsigned char *low = b + part / 4 * 64 + part % 2 * 32 + g % 2 * 16, *high = b + 128 + part / 4 * 32 + g % 2 * 16;
+        const unsigned char *low = b + part / 4 * 64 + part % 2 * 32 + g % 2 * 16,
+                            *high = b + 128 + part / 4 * 32 + g % 2 * 16;
         for (int i = 0; i < 16; i++)
-            out[16 * g + i] = scale * (float)(((low[i] >> (part % 4 / 2 * 4) & 15) | (high[i] >> (part % 4 * 2) & 3) << 4) - 32);
+            out[16 * g + i] = scale * (float)(((low[i] >> (part % 4 / 2 * 4) & 15) |
+                                               (high[i] >> (part % 4 * 2) & 3) << 4) -
+                                              32);
     }
 }
 

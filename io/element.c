@@ -7,18 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored tensors are little-endian and are read in place");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "stored tensors are little-endian and are read in place");
 
 static const struct {
     const char *name;
     size_t bytes, block;
 } types[ELEMENT_COUNT] = {
-    [ELEMENT_F64] = {"f64", 8, 1},       [ELEMENT_F32] = {"f32", 4, 1},       [ELEMENT_F16] = {"f16", 2, 1},
-    [ELEMENT_BF16] = {"bf16", 2, 1},     [ELEMENT_Q4_0] = {"Q4_0", 18, 32},   [ELEMENT_Q4_1] = {"Q4_1", 20, 32},
-    [ELEMENT_Q5_0] = {"Q5_0", 22, 32},   [ELEMENT_Q5_1] = {"Q5_1", 24, 32},   [ELEMENT_Q8_0] = {"Q8_0", 34, 32},
-    [ELEMENT_Q2_K] = {"Q2_K", 84, 256},  [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
-    [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256}, [ELEMENT_MXFP4] = {"MXFP4", 17, 32},
-    [ELEMENT_FP8] = {"FP8", 0, 1},       [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
+    [ELEMENT_F64] = {"f64", 8, 1},       [ELEMENT_F32] = {"f32", 4, 1},
+    [ELEMENT_F16] = {"f16", 2, 1},       [ELEMENT_BF16] = {"bf16", 2, 1},
+    [ELEMENT_Q4_0] = {"Q4_0", 18, 32},   [ELEMENT_Q4_1] = {"Q4_1", 20, 32},
+    [ELEMENT_Q5_0] = {"Q5_0", 22, 32},   [ELEMENT_Q5_1] = {"Q5_1", 24, 32},
+    [ELEMENT_Q8_0] = {"Q8_0", 34, 32},   [ELEMENT_Q2_K] = {"Q2_K", 84, 256},
+    [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
+    [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256},
+    [ELEMENT_MXFP4] = {"MXFP4", 17, 32}, [ELEMENT_FP8] = {"FP8", 0, 1},
+    [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
     [ELEMENT_FP4] = {"FP4", 0, 1},       [ELEMENT_E2M1] = {"E2M1", 0, 1},
 };
 
@@ -43,7 +47,8 @@ const char *element_name(enum element type)
 }
 
 /* Gets the elements from `first` to the end of its block; returns how many. */
-static size_t widen_rest(float *out, const void *data, enum element type, size_t first, size_t count)
+static size_t widen_rest(float *out, const void *data, enum element type, size_t first,
+                         size_t count)
 {
     float whole[BLOCK_ELEMENTS_MAX];
     size_t at = first % types[type].block, rest = types[type].block - at;
@@ -74,7 +79,8 @@ double element_read(const void *data, enum element type, size_t index)
     }
 }
 
-void element_widen_f32(float *restrict dst, const void *restrict src, enum element type, size_t count)
+void element_widen_f32(float *restrict dst, const void *restrict src, enum element type,
+                       size_t count)
 {
     const unsigned char *restrict p = src;
     switch (type) {
@@ -101,7 +107,8 @@ void element_widen_f32(float *restrict dst, const void *restrict src, enum eleme
     }
 }
 
-void element_widen_f64(double *restrict dst, const void *restrict src, enum element type, size_t count)
+void element_widen_f64(double *restrict dst, const void *restrict src, enum element type,
+                       size_t count)
 {
     const unsigned char *restrict p = src;
     switch (type) {
@@ -167,7 +174,8 @@ void element_run_f64(double *dst, const void *data, enum element type, size_t fi
 
 double element_round(double x, enum element type)
 {
-    /* significant bits, and the exponents (of 2^e <= |x| < 2^(e + 1)) of the smallest normal and the largest numbers */
+    /* significant bits, and the exponents (of 2^e <= |x| < 2^(e + 1)) of the smallest normal and
+     * the largest numbers */
     static const struct {
         int bits, least, most;
     } formats[] = {[ELEMENT_F64] = {53, -1022, 1023},

@@ -8,8 +8,9 @@
 /* Control, format, surrogate, private, unassigned; ends of lines and paragraphs. */
 static int has_no_picture(utf8proc_category_t c)
 {
-    return c == UTF8PROC_CATEGORY_CC || c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CS || c == UTF8PROC_CATEGORY_CO ||
-           c == UTF8PROC_CATEGORY_CN || c == UTF8PROC_CATEGORY_ZL || c == UTF8PROC_CATEGORY_ZP;
+    return c == UTF8PROC_CATEGORY_CC || c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CS ||
+           c == UTF8PROC_CATEGORY_CO || c == UTF8PROC_CATEGORY_CN || c == UTF8PROC_CATEGORY_ZL ||
+           c == UTF8PROC_CATEGORY_ZP;
 }
 
 static void spell(struct glyph *g, uint32_t character, int is_byte)
@@ -34,8 +35,8 @@ static void spell(struct glyph *g, uint32_t character, int is_byte)
 size_t glyph_next(struct glyph *g, const char *bytes, size_t size)
 {
     utf8proc_int32_t character;
-    utf8proc_ssize_t taken = utf8proc_iterate((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)(size < 4 ? size : 4),
-                                              &character);
+    utf8proc_ssize_t taken = utf8proc_iterate((const utf8proc_uint8_t *)bytes,
+                                              (utf8proc_ssize_t)(size < 4 ? size : 4), &character);
 
     *g = (struct glyph){0};
     if (taken < 1) {
@@ -64,7 +65,8 @@ void glyphs_write(FILE *f, const char *bytes, size_t size)
 char *glyphs_of(const char *text)
 {
     size_t size = strlen(text), at = 0;
-    char *out = malloc(size * (sizeof((struct glyph *)0)->text - 1) + 1); /* enough for the longest spellings */
+    char *out = malloc(size * (sizeof((struct glyph *)0)->text - 1) +
+                       1); /* enough for the longest spellings */
     struct glyph g;
 
     for (size_t i = 0; out && i < size; at += strlen(g.text)) {

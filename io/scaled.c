@@ -27,12 +27,14 @@ static const float normal_float[CODES_OF_FOUR_BITS] = {-1.0f,
                                                        0.5626170039176941f,
                                                        0.7229568362236023f,
                                                        1.0f};
-static const float short_float[CODES_OF_FOUR_BITS] = {0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
-                                                      0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
+static const float short_float[CODES_OF_FOUR_BITS] = {
+    0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
+    0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
 
 /* A sign, two bits of exponent, where 0 is only for fractions of 1, and one of fraction. */
-static const float e2m1[CODES_OF_FOUR_BITS] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,  4.0f,  6.0f,
-                                               -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f};
+static const float e2m1[CODES_OF_FOUR_BITS] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,
+                                               4.0f,  6.0f,  -0.0f, -0.5f, -1.0f, -1.5f,
+                                               -2.0f, -3.0f, -4.0f, -6.0f};
 
 const float *scaled_codes(enum element type)
 {
@@ -41,7 +43,8 @@ const float *scaled_codes(enum element type)
 
 size_t scaled_block(const struct scaled *s, size_t index)
 {
-    return index / s->columns / s->block_rows * s->blocks_across + index % s->columns / s->block_columns;
+    return index / s->columns / s->block_rows * s->blocks_across +
+           index % s->columns / s->block_columns;
 }
 
 size_t scaled_scale_size(enum scale scale)
@@ -59,7 +62,8 @@ size_t scaled_codes_in_byte(enum element type)
 #define E4M3_EXPONENT(c) ((c) >> 3 & 15)
 #define E4M3(c) \
     (((c)&127) == 127 ? NAN \
-                      : ((E4M3_EXPONENT(c) ? 8 : 0) + ((c)&7)) * (float)(1 << (E4M3_EXPONENT(c) ? E4M3_EXPONENT(c) - 1 : 0)) / \
+                      : ((E4M3_EXPONENT(c) ? 8 : 0) + ((c)&7)) * \
+                            (float)(1 << (E4M3_EXPONENT(c) ? E4M3_EXPONENT(c) - 1 : 0)) / \
                             ((c) < 128 ? 512.0f : -512.0f))
 #define E4M3_4(c) E4M3(c), E4M3((c) + 1), E4M3((c) + 2), E4M3((c) + 3)
 #define E4M3_16(c) E4M3_4(c), E4M3_4((c) + 4), E4M3_4((c) + 8), E4M3_4((c) + 12)
@@ -80,12 +84,14 @@ float scaled_scale(const struct scaled *s, size_t block)
     case SCALE_E8M0: return e8m0_to_float(s->scales[block]);
     case SCALE_NESTED: break;
     }
-    return load_float(s->table, s->scales[block]) * load_float(s->table_scales, block / s->table_block) + s->table_offset;
+    return load_float(s->table, s->scales[block]) *
+               load_float(s->table_scales, block / s->table_block) +
+           s->table_offset;
 }
 
 /* Elements first .. first + count of one block. */
-static void widen(float *restrict out, const unsigned char *restrict codes, enum element type, float scale, size_t first,
-                  size_t count)
+static void widen(float *restrict out, const unsigned char *restrict codes, enum element type,
+                  float scale, size_t first, size_t count)
 {
     const float *numbers = scaled_codes(type);
     switch (type) {
@@ -95,7 +101,8 @@ static void widen(float *restrict out, const unsigned char *restrict codes, enum
         break;
     case ELEMENT_INT8:
         for (size_t i = 0; i < count; i++)
-            out[i] = (float)(signed char)codes[first + i] * scale * 7.874015718698502e-3f; /* 1 / 127 */
+            out[i] = (float)(signed char)codes[first + i] * scale *
+                     7.874015718698502e-3f; /* 1 / 127 */
         break;
     case ELEMENT_E2M1:
         for (size_t i = 0; i < count; i++)
@@ -111,7 +118,8 @@ static void widen(float *restrict out, const unsigned char *restrict codes, enum
 void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count)
 {
     while (count) {
-        size_t column = first % s->columns, run = s->block_columns - column % s->block_columns, rest = s->columns - column;
+        size_t column = first % s->columns, run = s->block_columns - column % s->block_columns,
+               rest = s->columns - column;
         run = run < rest ? run : rest;
         run = run < count ? run : count;
         widen(out, s->codes, type, scaled_scale(s, scaled_block(s, first)), first, run);

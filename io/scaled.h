@@ -19,12 +19,14 @@ enum { SCALE_TABLE = 256, CODES_OF_FOUR_BITS = 16 };
 /* What `data` of a tensor or view of a type with scales points to; its pointers may have any
  * alignment. */
 struct scaled {
-    const unsigned char *codes; /* in row-major order; first of two in a byte: the upper half, for E2M1 the lower */
+    const unsigned char
+        *codes; /* in row-major order; first of two in a byte: the upper half, for E2M1 the lower */
     const unsigned char *scales; /* row after row of blocks */
     size_t columns; /* of the matrix; if blocks continue across rows, all its elements */
     size_t block_rows, block_columns, blocks_across;
     enum scale scale;
-    const unsigned char *table, *table_scales; /* for nested scales: [SCALE_TABLE] floats; a float for table_block of them */
+    const unsigned char *table, *table_scales; /* for nested scales: [SCALE_TABLE] floats; a float
+                                                  for table_block of them */
     size_t table_block;
     float table_offset;
 };

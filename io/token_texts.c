@@ -33,7 +33,8 @@ static int make_room(struct token_texts *p, size_t count, size_t size, struct er
     if (p->id && p->end && p->bytes)
         return 0;
     texts_free(p);
-    return fail_memory(e, (double)count * (sizeof *p->id + sizeof *p->end) + (double)size, "the texts of tokens");
+    return fail_memory(e, (double)count * (sizeof *p->id + sizeof *p->end) + (double)size,
+                       "the texts of tokens");
 }
 
 /* After all others: its id is the greatest. */
@@ -46,7 +47,8 @@ static void append(struct token_texts *p, struct token_text piece)
     p->end[p->count++] = p->size;
 }
 
-int texts_make(struct token_texts *out, const struct token_text *piece, size_t count, struct error *e)
+int texts_make(struct token_texts *out, const struct token_text *piece, size_t count,
+               struct error *e)
 {
     size_t size = 0;
 
@@ -101,8 +103,11 @@ void texts_free(struct token_texts *p)
 int texts_check(const struct token_texts *p, struct error *e)
 {
     for (size_t i = 0; i < p->count; i++)
-        if (p->id[i] < 0 || (i && p->id[i] <= p->id[i - 1]) || p->end[i] > p->size || (i && p->end[i] < p->end[i - 1]))
-            return fail(e, "id %d and its end %llu at index %zu (expected ascending ids, and ends within %zu bytes)",
+        if (p->id[i] < 0 || (i && p->id[i] <= p->id[i - 1]) || p->end[i] > p->size ||
+            (i && p->end[i] < p->end[i - 1]))
+            return fail(e,
+                        "id %d and its end %llu at index %zu (expected ascending ids, and ends "
+                        "within %zu bytes)",
                         (int)p->id[i], (unsigned long long)p->end[i], i, p->size);
     return 0;
 }

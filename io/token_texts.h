@@ -28,7 +28,8 @@ struct token_text {
     const char *text;
 };
 /* The table of `count` pieces with ascending ids. Its arrays are owned. */
-int texts_make(struct token_texts *out, const struct token_text *piece, size_t count, struct error *e) MUST_USE;
+int texts_make(struct token_texts *out, const struct token_text *piece, size_t count,
+               struct error *e) MUST_USE;
 /* Adds the texts of `more` that are not in `p`, whose arrays are owned. */
 int texts_add(struct token_texts *p, const struct token_texts *more, struct error *e) MUST_USE;
 /* For a byte model: every byte is its own id. */

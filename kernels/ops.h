@@ -1,20 +1,23 @@
 /* The table of operations that forward and reverse are made of.
  *
- * A kernel set (reference in float or double, cpu, cuda) fills one `struct kernels`. Callers see opaque buffers and enqueue
- * operations in order; an operation may run later, up to `synchronize`. Operations do not fail: what goes wrong is kept and
- * reported by the next create, load or synchronize.
+ * A kernel set (reference in float or double, cpu, cuda) fills one `struct kernels`. Callers see
+ * opaque buffers and enqueue operations in order; an operation may run later, up to `synchronize`.
+ * Operations do not fail: what goes wrong is kept and reported by the next create, load or
+ * synchronize.
  *
- * Rows. Activations hold `rows.count` rows for each of `rows.segments` segments, one segment after the other: always the LAST
- * `count` of the segment's `positions` positions, so row r of a segment stands for position positions - count + r (from 0). A
- * block may need fewer rows at its output than at its input (the last block needs one; a windowed model a cone): queries <= keys
- * below.
+ * Rows. Activations hold `rows.count` rows for each of `rows.segments` segments, one segment after
+ * the other: always the LAST `count` of the segment's `positions` positions, so row r of a segment
+ * stands for position positions - count + r (from 0). A block may need fewer rows at its output
+ * than at its input (the last block needs one; a windowed model a cone): queries <= keys below.
  *
- * Arguments come in one order: outputs; inputs; parameters (weights, norms, attention); numbers; how many rows, how wide; flags.
- * x is what goes in and y what comes out, dx and dy their gradients. Shapes are row-major; [R, W] means rows times width, R being
- * segments times count. Inputs and outputs do not overlap unless said. `accumulate` adds to what is there, otherwise the output
- * is overwritten. Buffers are of ROLE_ACTIVATION unless said. Logarithms are natural.
+ * Arguments come in one order: outputs; inputs; parameters (weights, norms, attention); numbers;
+ * how many rows, how wide; flags. x is what goes in and y what comes out, dx and dy their
+ * gradients. Shapes are row-major; [R, W] means rows times width, R being segments times count.
+ * Inputs and outputs do not overlap unless said. `accumulate` adds to what is there, otherwise the
+ * output is overwritten. Buffers are of ROLE_ACTIVATION unless said. Logarithms are natural.
  *
- * Every operation gives the same bytes for a segment whatever the number of segments, threads or runs. */
+ * Every operation gives the same bytes for a segment whatever the number of segments, threads or
+ * runs. */
 #ifndef REACH_KERNELS_OPS_H
 #define REACH_KERNELS_OPS_H
 
@@ -73,15 +76,16 @@ enum weight_use {
     WEIGHT_TABLE /* rows are gathered, or read once per segment: embedding, positions, head */
 };
 
-/* LAYER (Ba, Kiros, Hinton 2016): (x - mean x) / sqrt(var x + epsilon). RMS (Zhang, Sennrich 2019): x / sqrt(mean x^2 + epsilon).
- * RMS_OUTSIDE: x / (sqrt(mean x^2) + epsilon), older GPT-NeoX code. LENGTH (Nguyen, Salazar 2019, "scalenorm"): x / max(||x||,
- * epsilon). */
+/* LAYER (Ba, Kiros, Hinton 2016): (x - mean x) / sqrt(var x + epsilon). RMS (Zhang, Sennrich 2019):
+ * x / sqrt(mean x^2 + epsilon). RMS_OUTSIDE: x / (sqrt(mean x^2) + epsilon), older GPT-NeoX code.
+ * LENGTH (Nguyen, Salazar 2019, "scalenorm"): x / max(||x||, epsilon). */
 enum norm_kind { NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH };
 
 struct norm {
     enum norm_kind kind;
     double epsilon;
-    const struct weight *scale, *shift; /* [width]; either may be NULL: 1, 0. [1]: one value everywhere */
+    const struct weight *scale,
+        *shift; /* [width]; either may be NULL: 1, 0. [1]: one value everywhere */
 };
 
 /* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM
@@ -156,39 +160,48 @@ enum product_by { PRODUCT_NONE, PRODUCT_LIBRARY, PRODUCT_OWN };
 
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
-    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and its kin, and with instructions
-                      for it of attention) */
+    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and
+                      its kin, and with instructions for it of attention) */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
-    int workers; /* things done at once (threads); the plan batches segments to keep them busy. 0 counts as 1 */
-    int tile; /* rows of a task: the set gives a worker so many queries of a head, or so many rows and columns of a product. 0: a
-               * head of a segment is one task */
-    int prefetches; /* 1: weight_load returns while the data is still on its way. Weights that come and go by layer then hide
-                     * behind the computing: load the next block before weight_free of the last one, without synchronize between
-                     * them (two blocks at once in memory) */
+    int workers; /* things done at once (threads); the plan batches segments to keep them busy. 0
+                    counts as 1 */
+    int tile; /* rows of a task: the set gives a worker so many queries of a head, or so many rows
+               * and columns of a product. 0: a head of a segment is one task */
+    int prefetches; /* 1: weight_load returns while the data is still on its way. Weights that come
+                     * and go by layer then hide behind the computing: load the next block before
+                     * weight_free of the last one, without synchronize between them (two blocks at
+                     * once in memory) */
     void *state;
 
     /* -- memory -- */
     /* `count` elements, contents undefined; NULL with *e on failure. The caller destroys. */
-    struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
+    struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count,
+                             struct error *e);
     void (*destroy)(struct kernels *k, struct buffer *b); /* NULL is allowed */
-    /* Host to buffer and back. ROLE_INDEX buffers take write_index and read_index only. write, read and read_index synchronize;
-     * write_index has taken the values when it returns. */
-    void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count);
-    void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
-    void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
-    void (*read_index)(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count);
+    /* Host to buffer and back. ROLE_INDEX buffers take write_index and read_index only. write, read
+     * and read_index synchronize; write_index has taken the values when it returns. */
+    void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values,
+                  size_t count);
+    void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at,
+                 size_t count);
+    void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values,
+                        size_t count);
+    void (*read_index)(struct kernels *k, int32_t *values, const struct buffer *b, size_t at,
+                       size_t count);
     /* read in two steps, so that the host can enqueue more meanwhile: read_begin enqueues a copy
      * after all operations so far; read_end waits only for that copy and ends the reading, with the
      * values (NULL: discarded), or with -1 and the first error since one was last taken. End all
      * readings before closing their set. Both are NULL in a set whose operations are complete when
      * they return. */
-    struct reading *(*read_begin)(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e);
+    struct reading *(*read_begin)(struct kernels *k, const struct buffer *b, size_t at,
+                                  size_t count, struct error *e);
     int (*read_end)(struct kernels *k, double *values, struct reading *r, struct error *e);
     /* Waits for everything enqueued; -1 with the first error since the last call. */
     int (*synchronize)(struct kernels *k, struct error *e);
     /* The most scratch bytes the set needs for these rows, an attention over at most
      * shape->positions of them, and this head (for the memory plan). */
-    size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head);
+    size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape,
+                            struct rows rows, struct head_shape head);
     /* Unused bytes of the set's memory, for the plan's budget; NULL: ordinary memory. */
     size_t (*memory_free)(struct kernels *k);
     /* Matrix products as run by a library: text for the i-th kind used (from 0), its shape and
@@ -200,147 +213,181 @@ struct kernels {
 
     /* -- parameters -- */
     /* A matrix [sum of groups*rows, columns] from parts stacked in order. */
-    struct weight *(*weight_load)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
-                                  struct error *e);
+    struct weight *(*weight_load)(struct kernels *k, enum weight_use use,
+                                  const struct weight_part *parts, int part_count, struct error *e);
     void (*weight_free)(struct kernels *k, struct weight *w);
     /* Bytes of the set's memory that weight_load would take (0: the weight is used in place). */
-    size_t (*weight_bytes)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count);
+    size_t (*weight_bytes)(struct kernels *k, enum weight_use use, const struct weight_part *parts,
+                           int part_count);
     /* Copies what it needs of `shape`. */
-    struct attention *(*attention_create)(struct kernels *k, const struct attention_shape *shape, struct error *e);
+    struct attention *(*attention_create)(struct kernels *k, const struct attention_shape *shape,
+                                          struct error *e);
     void (*attention_free)(struct kernels *k, struct attention *a);
 
     /* -- rows: the beginning and the end of a pass, and what lies between two operations -- */
-    /* x[R, width] = scale * table[tokens[r], :] + position_table[position of r, :]. x ROLE_RESIDUAL; tokens [R] ROLE_INDEX; table
-     * [vocabulary, width]; position_table [>= position_count, width] or NULL, where position_count is the segment's positions. */
-    void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width);
+    /* x[R, width] = scale * table[tokens[r], :] + position_table[position of r, :]. x
+     * ROLE_RESIDUAL; tokens [R] ROLE_INDEX; table [vocabulary, width]; position_table [>=
+     * position_count, width] or NULL, where position_count is the segment's positions. */
+    void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens,
+                  const struct weight *table, const struct weight *position_table,
+                  int position_count, double scale, struct rows rows, int width);
     /* norms[R] = factor * ||x[r, :]||_2, summed in double. norms ROLE_STATISTIC; x either role. */
-    void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows,
-                      int width);
+    void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *x,
+                      double factor, struct rows rows, int width);
     /* y[R, width] = x[R, width], and y[R, width] += x[R, width]. x and y: either role each. */
-    void (*copy)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
-    void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
-    /* y[segments*to, width] = the last `to` rows of each segment of x[segments*from, width]. Either role each. */
-    void (*tail)(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width);
-    /* dx[segments*from, width]: the last `to` rows of each segment += dy[segments*to, width]. Either role each. */
-    void (*tail_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from,
-                         int width);
+    void (*copy)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                 int width);
+    void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                int width);
+    /* y[segments*to, width] = the last `to` rows of each segment of x[segments*from, width]. Either
+     * role each. */
+    void (*tail)(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to,
+                 int from, int width);
+    /* dx[segments*from, width]: the last `to` rows of each segment += dy[segments*to, width].
+     * Either role each. */
+    void (*tail_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                         int segments, int to, int from, int width);
     /* y[segments*(before + behind), width]: for each segment the `before` rows (0 or more) of
      * x_before, then the `behind` rows of x_behind. All three of one role. */
-    void (*join)(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
-                 int before, int behind, int width);
+    void (*join)(struct kernels *k, struct buffer *y, const struct buffer *x_before,
+                 const struct buffer *x_behind, int segments, int before, int behind, int width);
     /* x[R, width] clamped to [-limit, limit], in place. */
     void (*clip)(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width);
     /* dx[R, width] = 0, in place, where the clamped x is at a limit. */
-    void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width);
+    void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit,
+                         struct rows rows, int width);
 
     /* -- norms -- */
-    /* y[R, width] = norm(x[R, width]); statistics [R, 2] = mean (0 for all but LAYER), factor on x - mean. x ROLE_RESIDUAL; y
-     * either role, or NULL (statistics only); statistics ROLE_STATISTIC. */
-    void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
-                 struct rows rows, int width);
+    /* y[R, width] = norm(x[R, width]); statistics [R, 2] = mean (0 for all but LAYER), factor on x
+     * - mean. x ROLE_RESIDUAL; y either role, or NULL (statistics only); statistics ROLE_STATISTIC.
+     */
+    void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                 const struct buffer *x, const struct norm *norm, struct rows rows, int width);
     /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. rounded
      * [R, width], ROLE_ACTIVATION, or NULL: gets the new dx in the type that products read. */
-    void (*norm_reverse)(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
-                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+    void (*norm_reverse)(struct kernels *k, struct buffer *dx, struct buffer *rounded,
+                         const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows,
                          int width, int accumulate);
     /* The norm of every head separately: of the first `heads` slices of head_size of every row of
      * x[R, width]; y likewise (its other columns do not change; y is not x). norm's parameters are
      * [head_size], or [heads, head_size] if each head has its own; one head may be as wide as a
      * row. statistics [R, heads, 2]. */
-    void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
-                       const struct norm *norm, struct rows rows, int heads, int head_size, int width);
+    void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                       const struct buffer *x, const struct norm *norm, struct rows rows, int heads,
+                       int head_size, int width);
     /* dx = (d norm_heads / d x)^T dy over the same slices; dx may be dy. */
-    void (*norm_heads_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                               const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
-                               int head_size, int width);
+    void (*norm_heads_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                               const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size,
+                               int width);
 
     /* -- matrix products and activations -- */
     /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y either role. */
-    void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                   struct rows rows, int accumulate);
+    void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate);
     /* y[R, out] = c[R, out] + x[R, in] w^T + bias: the same bytes as copying c and adding `linear`.
      * y ROLE_RESIDUAL, c either role. */
-    void (*linear_add)(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
-                       const struct weight *w, const struct weight *bias, struct rows rows);
+    void (*linear_add)(struct kernels *k, struct buffer *y, const struct buffer *c,
+                       const struct buffer *x, const struct weight *w, const struct weight *bias,
+                       struct rows rows);
     /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
-    void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
-                           struct rows rows, int accumulate);
-    /* y[R, width] = act(up), or act(gate) * up (Shazeer 2020; CLAMPED: see there). gate NULL: none. y may be up. */
-    void (*activate)(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
-                     enum activation kind, struct rows rows, int width);
+    void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                           const struct weight *w, struct rows rows, int accumulate);
+    /* y[R, width] = act(up), or act(gate) * up (Shazeer 2020; CLAMPED: see there). gate NULL: none.
+     * y may be up. */
+    void (*activate)(struct kernels *k, struct buffer *y, const struct buffer *up,
+                     const struct buffer *gate, enum activation kind, struct rows rows, int width);
     /* d_up (and d_gate when gated), all [R, width], from dy; d_up may be dy. */
-    void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
-                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+    void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate,
+                             const struct buffer *dy, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows,
                              int width);
 
-    /* -- experts: R rows choose, chosen rows are gathered by expert, multiplied, and brought back -- */
-    /* choice[R, chosen] = the experts of each row in ascending order, weights[R, chosen] theirs; a NaN among a row's logits makes
-     * its weights NaN. choice ROLE_INDEX, or NULL where there is one expert; weights and logits [R, experts] ROLE_RESIDUAL;
-     * correction [experts] or NULL. */
-    void (*route)(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,
-                  const struct weight *correction, const struct routing *routing, struct rows rows);
-    /* d_logits[R, experts] from d_weights[R, chosen], with the choice held constant. Both ROLE_RESIDUAL. */
-    void (*route_reverse)(struct kernels *k, struct buffer *d_logits, const struct buffer *d_weights, const struct buffer *logits,
-                          const struct buffer *choice, const struct routing *routing, struct rows rows);
+    /* -- experts: R rows choose, chosen rows are gathered by expert, multiplied, and brought back
+     * -- */
+    /* choice[R, chosen] = the experts of each row in ascending order, weights[R, chosen] theirs; a
+     * NaN among a row's logits makes its weights NaN. choice ROLE_INDEX, or NULL where there is one
+     * expert; weights and logits [R, experts] ROLE_RESIDUAL; correction [experts] or NULL. */
+    void (*route)(struct kernels *k, struct buffer *choice, struct buffer *weights,
+                  const struct buffer *logits, const struct weight *correction,
+                  const struct routing *routing, struct rows rows);
+    /* d_logits[R, experts] from d_weights[R, chosen], with the choice held constant. Both
+     * ROLE_RESIDUAL. */
+    void (*route_reverse)(struct kernels *k, struct buffer *d_logits,
+                          const struct buffer *d_weights, const struct buffer *logits,
+                          const struct buffer *choice, const struct routing *routing,
+                          struct rows rows);
     /* y[count, width] = x[index[i] / each, width] for i < count. x and y: either role each. */
-    void (*gather)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
-                   int each, int width);
-    /* y[R, width] (+)= the sum over j < each, in that order, of weights[i] x[index[i], width] for i = r each + j. weights
-     * ROLE_RESIDUAL or NULL: 1; index NULL: i. y either role. */
-    void (*combine)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
-                    const struct buffer *weights, struct rows rows, int each, int width, int accumulate);
-    /* For s < count and i = index[s], NULL: s: d_weights[i] = x[s, width] . dx[s, width], then dx[s, width] *= weights[i].
-     * d_weights and weights ROLE_RESIDUAL. */
-    void (*weigh_reverse)(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
-                          const struct buffer *index, const struct buffer *weights, size_t count, int width);
+    void (*gather)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct buffer *index, size_t count, int each, int width);
+    /* y[R, width] (+)= the sum over j < each, in that order, of weights[i] x[index[i], width] for i
+     * = r each + j. weights ROLE_RESIDUAL or NULL: 1; index NULL: i. y either role. */
+    void (*combine)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                    const struct buffer *index, const struct buffer *weights, struct rows rows,
+                    int each, int width, int accumulate);
+    /* For s < count and i = index[s], NULL: s: d_weights[i] = x[s, width] . dx[s, width], then
+     * dx[s, width] *= weights[i]. d_weights and weights ROLE_RESIDUAL. */
+    void (*weigh_reverse)(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
+                          const struct buffer *x, const struct buffer *index,
+                          const struct buffer *weights, size_t count, int width);
     /* linear and linear_reverse for runs of rows, each with its own matrix; all of one shape. Rows
      * of no run do not change. A run gives the same bytes whatever the others are. `typical`: about
      * how many rows a run has, from the sizes of the model and of a segment alone. Once the call
      * returns only the runs' weights are still read. */
-    void (*linear_runs)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
-                        int typical, int accumulate);
-    void (*linear_runs_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
-                                size_t run_count, int typical, int accumulate);
+    void (*linear_runs)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                        const struct run *runs, size_t run_count, int typical, int accumulate);
+    void (*linear_runs_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                                const struct run *runs, size_t run_count, int typical,
+                                int accumulate);
 
     /* -- attention -- */
-    /* Rotates (Su et al. 2021) the first rotary_size dimensions of each of the first `heads` heads of every row of x[R, width],
-     * in place, by the angle of the row's position; direction +1 forward, -1 reverse (the transpose). */
-    void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
-                   int direction);
+    /* Rotates (Su et al. 2021) the first rotary_size dimensions of each of the first `heads` heads
+     * of every row of x[R, width], in place, by the angle of the row's position; direction +1
+     * forward, -1 reverse (the transpose). */
+    void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
+                   int heads, int width, int direction);
     /* q[R, width] *= query_factor of the row's position, in place; its own reverse. For an
      * attention with these factors. */
-    void (*scale_queries)(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width);
+    void (*scale_queries)(struct kernels *k, struct buffer *q, const struct attention *a,
+                          struct rows rows, int width);
     /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the
      * scores. q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size]
      * (keys, then values); rotation already applied. Queries are the last `queries` positions, keys
      * the last `keys`; queries <= keys <= positions. Rows whose keys are all masked give o = 0, lse
      * = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or NULL: an additional score of
      * each head in every softmax, and so in lse, with a value of zeros. */
-    void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                      const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
+    void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse,
+                      const struct buffer *q, const struct buffer *kv, const struct attention *a,
+                      const struct weight *sinks, int segments, int queries, int keys);
     /* dq and dkv (overwritten; shaped as q and kv) from d_o (as o); others as for `attention`. */
-    void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
-                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
+    void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv,
+                              const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o,
+                              const struct buffer *lse, const struct attention *a,
+                              const struct weight *sinks, int segments, int queries, int keys);
     /* The attention of the last `counted` queries: mass[segments, heads, keys] = the sum over them
      * of p(i, i - t) at distance t = 0 .. keys - 1, summed in double; 0 at distances that no query
      * sees. mass ROLE_STATISTIC; the others as for and from `attention`. */
-    void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+    void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q,
+                           const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted);
 
     /* -- the head: from the last hidden rows to log p -- */
-    /* On one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];
-     * dx[segments, width] = seed * d logprob / d x. x [segments, width]; targets [segments] ROLE_INDEX; w [vocabulary, width],
-     * bias [vocabulary] or NULL; logprob ROLE_STATISTIC. */
-    void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
-                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
-                 int segments, int width);
+    /* On one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] =
+     * log softmax(logits)[target]; dx[segments, width] = seed * d logprob / d x. x [segments,
+     * width]; targets [segments] ROLE_INDEX; w [vocabulary, width], bias [vocabulary] or NULL;
+     * logprob ROLE_STATISTIC. */
+    void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob,
+                 const struct buffer *x, const struct buffer *targets, const struct weight *w,
+                 const struct weight *bias, double soft_cap, double seed, int segments, int width);
     /* On every row, without gradient: logprob[R] of x[R, width] and targets[R] likewise. Logits are
      * made and discarded in blocks: the array R x vocabulary is never stored. */
-    void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
-                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width);
+    void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x,
+                      const struct buffer *targets, const struct weight *w,
+                      const struct weight *bias, double soft_cap, struct rows rows, int width);
 };
 
 /* -- the sets of this build, best last: registry.c -- */
@@ -361,7 +408,8 @@ struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
 /* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one,
  * else the processor; then *note says in one line why a plug-in found no GPU (else empty). NULL on
  * failure. */
-struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
+struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note,
+                                struct error *e) MUST_USE;
 /* 0 if such a device exists and goes with the dtype, without opening anything; else -1. */
 int kernels_available(const char *device, const char *dtype, struct error *e) MUST_USE;
 /* check.c: compares a matrix product of the set, forward and reverse, with plain loops (some

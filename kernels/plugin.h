@@ -11,7 +11,8 @@
 /* The plug-in's description of itself. A program accepts it only if version and sizes are equal. */
 struct plugin {
     uint32_t version, bytes; /* PLUGIN_VERSION, sizeof(struct plugin) */
-    uint32_t kernels_bytes, shape_bytes, part_bytes, error_bytes; /* sizeof struct kernels, attention_shape, weight_part, error */
+    uint32_t kernels_bytes, shape_bytes, part_bytes,
+        error_bytes; /* sizeof struct kernels, attention_shape, weight_part, error */
     /* Its usable devices, at least 1; 0 with *e: no GPU, -1 with *e: a GPU that cannot be used. */
     int (*devices)(struct error *e);
     /* A kernel set on a device (from 0) for "f32", "tf32" or "bf16"; NULL on failure. Freed by
@@ -37,7 +38,8 @@ const struct plugin *plugin_open(int *absent, struct error *e);
  * plug-in and its libraries, some 100 MB, are not loaded needlessly. 1 if REACH_CUDA names a
  * plug-in, whatever the driver says. */
 int plugin_is_worth_opening(void);
-/* For `reach version`: "PATH: CUDA 13.0, cuBLASLt 13.0.0", or why there is none; "CUDA 13.0", or that there is no driver. */
+/* For `reach version`: "PATH: CUDA 13.0, cuBLASLt 13.0.0", or why there is none; "CUDA 13.0", or
+ * that there is no driver. */
 void plugin_versions(char *text, size_t size);
 void plugin_driver_version(char *text, size_t size);
 /* Its devices: 0 with *e when there is no plug-in or no usable device. */

@@ -51,7 +51,8 @@ int kernels_take_error(struct kernels *k, struct error *e)
     return fail(e, "%s", state->first.text);
 }
 
-int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e)
+int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts,
+                      int part_count, struct error *e)
 {
     if (part_count < 1)
         return fail(e, "weight: no parts");
@@ -63,25 +64,30 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
         if (!p->data || !p->groups || !p->rows || !p->columns)
             return fail(e, "weight part %d is empty", i);
         if (p->columns != *columns)
-            return fail(e, "weight part %d has %zu columns (expected %zu)", i, p->columns, *columns);
+            return fail(e, "weight part %d has %zu columns (expected %zu)", i, p->columns,
+                        *columns);
         if (size_multiply(&stacked, p->groups, p->rows) || size_add(rows, *rows, stacked) ||
-            size_multiply(&elements, *rows, *columns) || size_multiply(&elements, elements, sizeof(double)))
+            size_multiply(&elements, *rows, *columns) ||
+            size_multiply(&elements, elements, sizeof(double)))
             return fail(e, "weight: its size overflows");
     }
     return 0;
 }
 
 /* The part that holds `row` of the stack, with *at the row's first element, and its factor. */
-static const struct weight_part *find_row(size_t *at, double *factor, const struct weight_part *parts, size_t row)
+static const struct weight_part *find_row(size_t *at, double *factor,
+                                          const struct weight_part *parts, size_t row)
 {
     while (row >= parts->groups * parts->rows)
         row -= parts->groups * parts->rows, parts++;
-    *at = parts->first + row / parts->rows * parts->group_stride + row % parts->rows * parts->row_stride;
+    *at = parts->first + row / parts->rows * parts->group_stride +
+          row % parts->rows * parts->row_stride;
     *factor = parts->factors ? parts->factors[row] : 1;
     return parts;
 }
 
-void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count)
+void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column,
+                           size_t count)
 {
     size_t at;
     double factor;
@@ -97,7 +103,8 @@ void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t 
             out[c] = out[c] * factor + p->offset;
 }
 
-void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count)
+void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column,
+                           size_t count)
 {
     size_t at;
     double factor;
@@ -107,22 +114,27 @@ void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t r
         element_run_f32(out, p->data, p->type, at, count);
     else
         for (size_t c = 0; c < count; c++)
-            out[c] = (float)(element_read(p->data, p->type, at + c * p->column_stride) * factor + p->offset);
+            out[c] = (float)(element_read(p->data, p->type, at + c * p->column_stride) * factor +
+                             p->offset);
 }
 
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type)
 {
     const struct weight_part *p = parts;
-    return part_count == 1 && p->type == type && p->offset == 0 && !p->factors && (uintptr_t)p->data % element_size(type) == 0 &&
-           (p->columns == 1 || p->column_stride == 1) && (p->rows == 1 || p->row_stride == p->columns) &&
+    return part_count == 1 && p->type == type && p->offset == 0 && !p->factors &&
+           (uintptr_t)p->data % element_size(type) == 0 &&
+           (p->columns == 1 || p->column_stride == 1) &&
+           (p->rows == 1 || p->row_stride == p->columns) &&
            (p->groups == 1 || p->group_stride == p->rows * p->columns);
 }
 
 static int attention_check(const struct attention_shape *s, struct error *e)
 {
     if (s->heads < 1 || s->kv_heads < 1 || s->kv_heads > s->heads)
-        return fail(e, "attention: %d heads with %d key-value heads (expected 1 <= key-value heads <= heads)", s->heads,
-                    s->kv_heads);
+        return fail(
+            e,
+            "attention: %d heads with %d key-value heads (expected 1 <= key-value heads <= heads)",
+            s->heads, s->kv_heads);
     if (s->head_size < 1 || s->head_size > 256)
         return fail(e, "attention: head size %d (expected 1 to 256)", s->head_size);
     if (s->positions < 1)
@@ -134,8 +146,9 @@ static int attention_check(const struct attention_shape *s, struct error *e)
     if (!(s->soft_cap >= 0))
         return fail(e, "attention: soft-cap %g (expected 0 for none, or more)", s->soft_cap);
     if (s->rotary_size < 0 || s->rotary_size > s->head_size || s->rotary_size % 2)
-        return fail(e, "attention: %d rotated dimensions (expected an even number up to the head size, %d)", s->rotary_size,
-                    s->head_size);
+        return fail(
+            e, "attention: %d rotated dimensions (expected an even number up to the head size, %d)",
+            s->rotary_size, s->head_size);
     if (s->rotary_size && !(s->cosine && s->sine))
         return fail(e, "attention: rotary without its angles");
     return 0;
@@ -158,8 +171,10 @@ struct attention *attention_copy(const struct attention_shape *shape, struct err
     if (attention_check(shape, e))
         return NULL;
     tables = (shape->bias != NULL) + (shape->multiplier != NULL) + (shape->key_bias != NULL);
-    if (size_multiply(&by_head, (size_t)shape->heads, (size_t)shape->positions) || size_multiply(&count, by_head, tables) ||
-        size_multiply(&angles, (size_t)shape->positions, (size_t)shape->rotary_size / 2) || size_add(&count, count, 2 * angles) ||
+    if (size_multiply(&by_head, (size_t)shape->heads, (size_t)shape->positions) ||
+        size_multiply(&count, by_head, tables) ||
+        size_multiply(&angles, (size_t)shape->positions, (size_t)shape->rotary_size / 2) ||
+        size_add(&count, count, 2 * angles) ||
         size_add(&count, count, shape->query_factor ? (size_t)shape->positions : 0) ||
         size_multiply(&count, count, sizeof(double))) {
         fail(e, "attention: the size of its tables overflows");

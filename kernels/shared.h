@@ -9,7 +9,8 @@
 
 #include "kernels/ops.h"
 
-/* Memory of a set: `count` elements of role_size[role] bytes, in ordinary memory aligned to 64 bytes. ROLE_INDEX holds int32_t.
+/* Memory of a set: `count` elements of role_size[role] bytes, in ordinary memory aligned to 64
+ * bytes. ROLE_INDEX holds int32_t.
  */
 struct buffer {
     void *data;
@@ -55,18 +56,23 @@ int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
 
 /* -- views of stored weights -- */
 
-/* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in columns, are empty or overflow. */
-int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e) MUST_USE;
+/* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in
+ * columns, are empty or overflow. */
+int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts,
+                      int part_count, struct error *e) MUST_USE;
 /* Elements [column, column + count) of row `row` of stacked parts, multiplied by its factor, with
  * the offset added in double, to float or double. The range must be inside. */
-void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
-void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
+void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column,
+                           size_t count);
+void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column,
+                           size_t count);
 /* 1 if the parts are one dense matrix of `type` (no gaps, factors, offset), aligned, so usable. */
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type);
 
 /* -- attention -- */
 
-/* Checks the shape and copies it with its tables; NULL on failure. Freed by attention_release (not a->fast; NULL is allowed). */
+/* Checks the shape and copies it with its tables; NULL on failure. Freed by attention_release (not
+ * a->fast; NULL is allowed). */
 struct attention *attention_copy(const struct attention_shape *shape, struct error *e) MUST_USE;
 void attention_release(struct attention *a);
 

@@ -31,11 +31,14 @@ static double span_bytes(const struct kernels *k, const struct shape *s, int fir
     return rows * s->batch * s->d->hidden * (double)element_size(waits_as(k, s));
 }
 
-void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k, const struct shape *s)
+void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k,
+                 const struct shape *s)
 {
     *disk = span_bytes(k, s, 0, s->disk_layers);
     *memory = span_bytes(k, s, s->disk_layers, aside_layers(s));
-    *passing = aside_layers(s) ? (double)ASIDE_PIECE * (sizeof(double) + (double)element_size(waits_as(k, s))) : 0;
+    *passing = aside_layers(s)
+                   ? (double)ASIDE_PIECE * (sizeof(double) + (double)element_size(waits_as(k, s)))
+                   : 0;
 }
 
 int aside_open(struct engine *g, struct error *e)
@@ -47,7 +50,8 @@ int aside_open(struct engine *g, struct error *e)
     aside_bytes(&memory, &disk, &passing, g->k, &g->shape);
     if (disk >= (double)SIZE_MAX || memory >= (double)SIZE_MAX)
         return fail(e, "%s: their size overflows", what);
-    if (folder && !(a->file = spill_open(folder, (size_t)disk, what, e))) /* also if requested only */
+    if (folder &&
+        !(a->file = spill_open(folder, (size_t)disk, what, e))) /* also if requested only */
         return -1;
     if (passing == 0)
         return 0;
@@ -94,7 +98,8 @@ static int pass(struct engine *g, int l, int batch, int back, struct error *e)
         return 0;
     enum element type = waits_as(k, s);
     int on_disk = l < s->disk_layers;
-    size_t each = element_size(type), count = (size_t)batch * (size_t)s->keys[l] * (size_t)s->d->hidden,
+    size_t each = element_size(type),
+           count = (size_t)batch * (size_t)s->keys[l] * (size_t)s->d->hidden,
            begin = (size_t)span_bytes(k, s, on_disk ? 0 : s->disk_layers, l);
     for (size_t at = 0, now; at < count; at += now) {
         now = count - at < ASIDE_PIECE ? count - at : ASIDE_PIECE;

@@ -13,7 +13,9 @@
 
 int attribution_passes(enum attribution a)
 {
-    return a == ATTRIBUTION_INTEGRATED ? INTEGRATED_STEPS : a == ATTRIBUTION_SMOOTH ? SMOOTH_SAMPLES : 1;
+    return a == ATTRIBUTION_INTEGRATED ? INTEGRATED_STEPS
+           : a == ATTRIBUTION_SMOOTH   ? SMOOTH_SAMPLES
+                                       : 1;
 }
 
 size_t attribution_host(const struct shape *s)
@@ -45,7 +47,8 @@ void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
            before = (size_t)g->shape.n - count;
     double factor = g->d->embedding_scale * g->request.gradient.noise;
     for (size_t b = 0; b < (size_t)rows.segments; b++) {
-        uint64_t stream = random_at(g->request.gradient.noise_seed, (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
+        uint64_t stream = random_at(g->request.gradient.noise_seed,
+                                    (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
         g->k->read(g->k, g->host, x, b * each, each);
 #pragma omp parallel for
         for (size_t i = 0; i < each; i++)
@@ -70,7 +73,8 @@ static int add_points(struct engine *g, struct extent *extent, int count, struct
 }
 
 /* The sum over passes of their gradients, times the seeds, in g->mean. */
-static int add_pass(struct engine *g, struct extent *extent, double seed, int is_first, int count, struct error *e)
+static int add_pass(struct engine *g, struct extent *extent, double seed, int is_first, int count,
+                    struct error *e)
 {
     struct kernels *k = g->k;
     struct buffer *gradient;
@@ -86,7 +90,8 @@ static int add_pass(struct engine *g, struct extent *extent, double seed, int is
     return add_points(g, extent, count, e);
 }
 
-static int sum_passes(struct engine *g, struct extent *extent, size_t first, int count, struct error *e)
+static int sum_passes(struct engine *g, struct extent *extent, size_t first, int count,
+                      struct error *e)
 {
     double node[INTEGRATED_STEPS], weight[INTEGRATED_STEPS];
     int rc = 0;
@@ -115,7 +120,8 @@ static int sum_passes(struct engine *g, struct extent *extent, size_t first, int
 }
 
 /* log p of each target with scaled rows. */
-static int forward_logprob(struct engine *g, double *logprob, double scale, int count, struct error *e)
+static int forward_logprob(struct engine *g, double *logprob, double scale, int count,
+                           struct error *e)
 {
     int rc;
     g->input_scale = scale;
@@ -128,11 +134,14 @@ static int forward_logprob(struct engine *g, double *logprob, double scale, int 
     return g->k->synchronize(g->k, e);
 }
 
-/* Norms [n] of one segment's attributions, and the sum of their elements; and of the gradients to the extent. ids [n + 1]. */
-static void reduce(struct engine *g, double *norm, double *sum, struct extent *extent, const int32_t *ids, int b)
+/* Norms [n] of one segment's attributions, and the sum of their elements; and of the gradients to
+ * the extent. ids [n + 1]. */
+static void reduce(struct engine *g, double *norm, double *sum, struct extent *extent,
+                   const int32_t *ids, int b)
 {
     const struct decoder *d = g->d;
-    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0], width = (size_t)d->embedding_width;
+    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0],
+           width = (size_t)d->embedding_width;
     double *gradient = g->host, *row = g->host + rows * width; /* [rows, E]; [E] */
     int by_input = g->request.gradient.attribution != ATTRIBUTION_SMOOTH;
     double peak = 0;
@@ -157,8 +166,8 @@ static void reduce(struct engine *g, double *norm, double *sum, struct extent *e
 }
 
 /* The same for a single segment, with seeds that fit its gradients; NaN if none does. */
-static int attribute_again(struct engine *g, double *norm, double *sum, struct extent extent, const int32_t *ids, size_t first,
-                           struct error *e)
+static int attribute_again(struct engine *g, double *norm, double *sum, struct extent extent,
+                           const int32_t *ids, size_t first, struct error *e)
 {
     double own = g->seed;
     int exponent = 0, tries = 0, rc;
@@ -176,8 +185,9 @@ static int attribute_again(struct engine *g, double *norm, double *sum, struct e
 }
 
 /* Norms [count, n], log p [count] of the last pass, and for integrated gradients their sums. */
-static int measure_all(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
-                       size_t first, int count, struct error *e)
+static int measure_all(struct engine *g, double *norm, double *logprob,
+                       struct completeness *completeness, const int32_t *ids, size_t first,
+                       int count, struct error *e)
 {
     size_t n = (size_t)g->shape.n;
     struct extent *extent = calloc((size_t)count, sizeof *extent);
@@ -194,7 +204,8 @@ static int measure_all(struct engine *g, double *norm, double *logprob, struct c
     for (int b = 0; rc == 0 && b < count; b++)
         if (isfinite(logprob[b]) && !extent_fits(g, &extent[b])) {
             again = 1;
-            rc = attribute_again(g, norm + (size_t)b * n, &sum[b], extent[b], ids + (size_t)b * (n + 1), first + (size_t)b, e);
+            rc = attribute_again(g, norm + (size_t)b * n, &sum[b], extent[b],
+                                 ids + (size_t)b * (n + 1), first + (size_t)b, e);
         }
     if (rc == 0 && again)
         rc = engine_upload(g, ids, count, e);
@@ -204,14 +215,16 @@ static int measure_all(struct engine *g, double *norm, double *logprob, struct c
     return rc;
 }
 
-int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
-                     size_t first, int count, struct error *e)
+int engine_attribute(struct engine *g, double *norm, double *logprob,
+                     struct completeness *completeness, const int32_t *ids, size_t first, int count,
+                     struct error *e)
 {
     enum attribution kind = g->request.gradient.attribution;
     double *baseline = NULL;
     int rc = -1;
     if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
-        measure_all(g, norm, logprob, kind == ATTRIBUTION_INTEGRATED ? completeness : NULL, ids, first, count, e))
+        measure_all(g, norm, logprob, kind == ATTRIBUTION_INTEGRATED ? completeness : NULL, ids,
+                    first, count, e))
         return -1;
     if (kind == ATTRIBUTION_INPUT) /* its only pass was of the unchanged segment */
         return 0;

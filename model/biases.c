@@ -24,7 +24,8 @@ static struct layer_bias *add_bias(struct bias_set *a, struct error *e)
 
 /* A separate formula with the source and the values of `f`, masked from `window` on (0: no mask); f
  * NULL: 0. NULL with *e. */
-static struct formula *masked_copy(const struct formula *f, int window, const char *path, struct error *e)
+static struct formula *masked_copy(const struct formula *f, int window, const char *path,
+                                   struct error *e)
 {
     const char *source = f ? f->source : "none";
     struct formula_error problem = {0, "out of memory"};
@@ -44,8 +45,9 @@ static struct formula *masked_copy(const struct formula *f, int window, const ch
 
         if (p->count == 0)
             continue;
-        rc = p->decimal ? formula_set(copy, p->name, (const char *const *)p->decimal, p->count, &problem)
-                        : formula_set_values(copy, p->name, p->value, p->count, &problem);
+        rc = p->decimal
+                 ? formula_set(copy, p->name, (const char *const *)p->decimal, p->count, &problem)
+                 : formula_set_values(copy, p->name, p->value, p->count, &problem);
         if (rc != 0) {
             formula_free(copy);
             copy = NULL;
@@ -77,8 +79,9 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length && a->rotary == b->rotary &&
-           (a->query_growth == 0) == (b->query_growth == 0) && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
+    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length &&
+           a->rotary == b->rotary && (a->query_growth == 0) == (b->query_growth == 0) &&
+           !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
            same_formula(a->bias, b->bias);
 }
 
@@ -93,23 +96,34 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
     out[0] = 0;
     switch (d->position) {
     case POSITION_NONE: break;
-    case POSITION_SINUSOIDAL: snprintf(out, size, "sinusoidal positions are added to the embeddings: no bias by distance"); break;
-    case POSITION_LEARNED: snprintf(out, size, "learned positions are added to the embeddings: no bias by distance"); break;
+    case POSITION_SINUSOIDAL:
+        snprintf(out, size,
+                 "sinusoidal positions are added to the embeddings: no bias by distance");
+        break;
+    case POSITION_LEARNED:
+        snprintf(out, size, "learned positions are added to the embeddings: no bias by distance");
+        break;
     case POSITION_ROTARY:
         if (s->rotary != ROTARY_NONE)
             tell_rotary(out, size);
         break;
     }
     if (out[0] == 0 && s->multiplier)
-        snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores",
+        snprintf(out, size,
+                 "the scores are multiplied by %.60s: how far that reaches depends on the scores",
                  s->multiplier->source);
     else if (out[0] == 0 && s->key_bias)
-        snprintf(out, size, "the bias %.60s depends on the key's position, not on the distance", s->key_bias->source);
+        snprintf(out, size, "the bias %.60s depends on the key's position, not on the distance",
+                 s->key_bias->source);
     else if (out[0] == 0 && s->keep)
-        snprintf(out, size, "the first %d keys stay visible besides the window: they depend on position, not on distance",
+        snprintf(out, size,
+                 "the first %d keys stay visible besides the window: they depend on position, not "
+                 "on distance",
                  s->keep);
     else if (out[0] == 0 && (s->log_length || s->query_growth != 0))
-        snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
+        snprintf(out, size,
+                 "queries are scaled by the logarithm of their position: how far that reaches "
+                 "depends on the scores");
 }
 
 /* A copy with its own lists. */
@@ -157,7 +171,8 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
         tell_reason(b->reason, sizeof b->reason, d, s);
-        if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE && copy_rotary(&b->rotary, &d->rotary[s->rotary], e) != 0)
+        if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE &&
+            copy_rotary(&b->rotary, &d->rotary[s->rotary], e) != 0)
             return -1;
         if (b->reason[0] && (!s->window || s->keep)) /* kept keys lie outside any window */
             continue;
@@ -175,14 +190,16 @@ int biases_of_rope(struct bias_set *out, const char *text, struct error *e)
 {
     struct layer_bias *b = add_bias(out, e);
 
-    if (!b || rope_by_hand(&b->rotary, &out->head_size, out->position, sizeof out->position, text, e) != 0)
+    if (!b || rope_by_hand(&b->rotary, &out->head_size, out->position, sizeof out->position, text,
+                           e) != 0)
         return -1;
     tell_rotary(b->reason, sizeof b->reason);
     out->heads = 1;
     return 0;
 }
 
-int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size, struct error *e)
+int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size,
+                      struct error *e)
 {
     struct layer_bias *b = add_bias(out, e);
 
@@ -240,25 +257,29 @@ void bias_layers_text(char *out, size_t size, const struct bias_set *s, int inde
     }
 }
 
-int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b, size_t distances, const char *label,
-               struct error *e)
+int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b,
+               size_t distances, const char *label, struct error *e)
 {
     struct formula_error problem;
     int rows = bias_rows(s, b);
 
     if (rows == s->heads) {
-        if (formula_table(table, b->formula, rows, s->head_size, distances, (double)distances, &problem) != 0)
+        if (formula_table(table, b->formula, rows, s->head_size, distances, (double)distances,
+                          &problem) != 0)
             return fail(e, "%s: %s", label, problem.message);
         return 0;
     }
     for (size_t t = 0; t < distances; t++) { /* equal heads: head 1 is used for all */
-        struct formula_point at = {
-            .t = (double)t, .h = 1, .heads = s->heads, .head_size = s->head_size, .length = (double)distances};
+        struct formula_point at = {.t = (double)t,
+                                   .h = 1,
+                                   .heads = s->heads,
+                                   .head_size = s->head_size,
+                                   .length = (double)distances};
 
         table[t] = formula_evaluate(b->formula, &at);
         if (isnan(table[t]) || table[t] == INFINITY)
-            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", label, t,
-                        isnan(table[t]) ? "not a number, or takes too many steps" : "+inf");
+            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", label,
+                        t, isnan(table[t]) ? "not a number, or takes too many steps" : "+inf");
     }
     return 0;
 }
@@ -280,7 +301,8 @@ char *decoder_windows_text(const struct decoder *d)
     for (int first = 0, last; f && first < d->layers; first = last + 1) {
         int window = d->blocks[first].score.window;
 
-        for (last = first; last + 1 < d->layers && d->blocks[last + 1].score.window == window; last++)
+        for (last = first; last + 1 < d->layers && d->blocks[last + 1].score.window == window;
+             last++)
             ;
         if (first)
             fputs(", ", f);

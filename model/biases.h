@@ -12,7 +12,8 @@ struct layer_bias {
     struct formula *formula; /* owned, every parameter set; NULL: none */
     long window; /* b(t) = -inf for t >= window; 0: no such end is known */
     struct rotary rotary; /* the rotation of queries and keys, its lists owned; size 0: none */
-    char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is that of the window alone then
+    char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is
+                       * that of the window alone then
                        */
 };
 
@@ -36,19 +37,21 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
  * SIZE) are rotated by SPEC, the form of --rope (default base=10000). */
 int biases_of_rope(struct bias_set *out, const char *text, struct error *e) MUST_USE;
 /* The bias of a formula with all parameters set; takes it over, also on failure. */
-int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size, struct error *e) MUST_USE;
+int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size,
+                      struct error *e) MUST_USE;
 void biases_free(struct bias_set *s);
 
 /* Rows of this bias: its heads, or 1 when all heads are equal. */
 int bias_rows(const struct bias_set *s, const struct layer_bias *b);
 
-/* Layers of bias number `index` as "layers 1-4, 6", or "layer 2"; empty for a formula or when all layers share it. */
+/* Layers of bias number `index` as "layers 1-4, 6", or "layer 2"; empty for a formula or when all
+ * layers share it. */
 void bias_layers_text(char *out, size_t size, const struct bias_set *s, int index);
 
 /* table[rows, distances] of b(t), rows as in bias_rows; L = distances. Messages begin with
  * `label`. */
-int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b, size_t distances, const char *label,
-               struct error *e) MUST_USE;
+int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b,
+               size_t distances, const char *label, struct error *e) MUST_USE;
 
 /* Keys that every layer attends to; 0: all of them, or layers differ. */
 int decoder_window(const struct decoder *d);

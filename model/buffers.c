@@ -34,19 +34,24 @@ static void most(size_t *of, size_t count)
 static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
 {
     const struct decoder *d = s->d;
-    const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, heads = (size_t)d->heads,
-                 q_width = heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
-                 inner = hidden > q_width ? hidden : q_width, widest = embedding > inner ? embedding : inner;
+    const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width,
+                 heads = (size_t)d->heads, q_width = heads * (size_t)d->head_size,
+                 kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
+                 inner = hidden > q_width ? hidden : q_width,
+                 widest = embedding > inner ? embedding : inner;
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
-    size_t queries = 0, pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
-    size_t inner_size = 0, gated = 0; /* most elements of any MLP; of any that needs two in reverse */
+    size_t queries = 0,
+           pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
+    size_t inner_size = 0,
+           gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, logits = 0, weights = 0; /* of experts */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
         const struct experts *x = &b->experts;
-        size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b), rows_of_experts = expert_slots(s, l);
+        size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b),
+               rows_of_experts = expert_slots(s, l);
         most(&queries, here);
         most(&inner_size, own);
         most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
@@ -104,18 +109,22 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct decoder *d = s->d;
     const int block = l < d->layers, reverse = s->kind == REQUEST_GRADIENT;
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
-    const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads, kv_heads = (size_t)d->kv_heads,
-                 q_norms = b->norms_whole ? 1 : heads, k_norms = b->norms_whole ? 1 : kv_heads,
-                 q_width = heads * (size_t)d->head_size, kv_width = 2 * kv_heads * (size_t)d->head_size,
-                 mlp = (size_t)mlp_width(b);
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads,
+                 kv_heads = (size_t)d->kv_heads, q_norms = b->norms_whole ? 1 : heads,
+                 k_norms = b->norms_whole ? 1 : kv_heads, q_width = heads * (size_t)d->head_size,
+                 kv_width = 2 * kv_heads * (size_t)d->head_size, mlp = (size_t)mlp_width(b);
     const struct experts *x = &b->experts;
-    const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0, queries = block ? (size_t)s->queries[l] : 0,
-                 carried = block ? (size_t)shape_carry(s, l) : 0, slots = block ? expert_slots(s, l) : 0,
-                 experts = (size_t)x->routing.experts, width = (size_t)x->width;
-    const int heads_normed = b->query_norm.present, clipped = block && b->clip > 0 && shape_rotates(d, l),
+    const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
+                 queries = block ? (size_t)s->queries[l] : 0,
+                 carried = block ? (size_t)shape_carry(s, l) : 0,
+                 slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
+                 width = (size_t)x->width;
+    const int heads_normed = b->query_norm.present,
+              clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
-        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? ASIDE : TURNS}, /* only reverse needs all */
+        {LAYER(x), ROLE_RESIDUAL, inputs, hidden,
+         reverse ? ASIDE : TURNS}, /* only reverse needs all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
@@ -144,7 +153,8 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(place), ROLE_INDEX, slots, 1, KEPT},
         {LAYER(order), ROLE_INDEX, slots, 1, KEPT},
         {LAYER(expert_up), ROLE_ACTIVATION, slots, width, KEPT},
-        {LAYER(expert_gate), ROLE_ACTIVATION, experts && x->expert[0].gate.weight.data ? slots : 0, width, KEPT},
+        {LAYER(expert_gate), ROLE_ACTIVATION, experts && x->expert[0].gate.weight.data ? slots : 0,
+         width, KEPT},
         {LAYER(shared_logit), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
         {LAYER(shared_weight), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
     };
@@ -171,12 +181,14 @@ typedef int visitor(void *context, const struct row *row, int l);
 static int walk(const struct shape *s, visitor *visit, void *context)
 {
     struct row rows[ROWS_MOST];
-    size_t shared[2][ROWS_MOST] = {{0}}; /* the most elements for those that share with layer 0 or 1 */
+    size_t shared[2][ROWS_MOST] = {
+        {0}}; /* the most elements for those that share with layer 0 or 1 */
     int rc = 0;
     for (int i = 0, count = engine_rows(rows, s); i < count && rc == 0; i++)
         if (rows[i].rows)
             rc = visit(context, &rows[i], -1);
-    for (int l = s->d->layers; l >= 0; l--) /* from the last one: an owner comes after those that share with it */
+    for (int l = s->d->layers; l >= 0;
+         l--) /* from the last one: an owner comes after those that share with it */
         for (int i = 0, count = layer_rows(rows, s, l); i < count && rc == 0; i++) {
             int of = owner(rows[i].sharing, s, l);
             if (of < 2) {
@@ -198,7 +210,8 @@ static int add(void *context, const struct row *row, int l)
 {
     struct sum *sum = context;
     (void)l;
-    *(row->sharing == KEPT ? &sum->kept : &sum->others) += sum->segments * (double)row->rows * (double)row->width *
+    *(row->sharing == KEPT ? &sum->kept : &sum->others) += sum->segments * (double)row->rows *
+                                                           (double)row->width *
                                                            (double)sum->k->role_size[row->role];
     return 0;
 }
@@ -226,7 +239,8 @@ static int create(void *context, const struct row *row, int l)
     struct creation *c = context;
     struct kernels *k = c->g->k;
     size_t count;
-    if (size_multiply(&count, (size_t)c->g->shape.batch, row->rows) || size_multiply(&count, count, row->width))
+    if (size_multiply(&count, (size_t)c->g->shape.batch, row->rows) ||
+        size_multiply(&count, count, row->width))
         return fail(c->e, "buffer: its size overflows");
     return (*place(c->g, row, l) = k->create(k, row->role, count, c->e)) ? 0 : -1;
 }

@@ -105,7 +105,8 @@ static const struct refusal refusals[] = {
     {"kimi_k25", OTHER_INPUTS},
     {"kimi_linear", LINEAR},
     {"kimi_vl", OTHER_INPUTS},
-    {"kolibri1", "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
+    {"kolibri1",
+     "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
     {"laguna", ATTENTION_GATED},
     {"lara_mini", LINEAR},
     {"lfm2", CONVOLUTIONS},
@@ -123,7 +124,8 @@ static const struct refusal refusals[] = {
     {"marian", BESIDE},
     {"mbart", BESIDE},
     {"megatron-bert", ENCODER},
-    {"mimo_v2_flash", "its layers with a window have a different number of heads from those without, and its values a different "
+    {"mimo_v2_flash", "its layers with a window have a different number of heads from those "
+                      "without, and its values a different "
                       "size from its keys"},
     {"minicpm3", LATENT},
     {"minimax", LINEAR},
@@ -227,7 +229,8 @@ static void tell_positions(char *out, size_t size, const struct layout *o)
     static const char *const turned[] = {[TURNED_ALL] = NULL,
                                          [TURNED_LISTED] = "in listed layers",
                                          [TURNED_WINDOWS] = "in layers with a window",
-                                         [TURNED_WINDOWS_OR_ALL] = "in layers with a window, or all",
+                                         [TURNED_WINDOWS_OR_ALL] =
+                                             "in layers with a window, or all",
                                          [TURNED_BY_KIND] = "by kind of layer"};
     if (o->rope.theta || o->rotary_dim)
         add(out, size, "rotary");
@@ -259,9 +262,11 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
         {o->norm_bare, "norms without parameters"},
         {o->norm_offset, "norms with 1 + w"},
         {names->attention_post_norm && names->attention_norm, "four norms"},
-        {names->attention_post_norm && !names->attention_norm && !o->norms_after, "norms after the branches"},
+        {names->attention_post_norm && !names->attention_norm && !o->norms_after,
+         "norms after the branches"},
         {o->norms_after, "norms of the sums"},
-        {(o->head_norms.key || o->head_norms.absent) && o->head_norms_of != HEADS_WHOLE, "norms of heads"},
+        {(o->head_norms.key || o->head_norms.absent) && o->head_norms_of != HEADS_WHOLE,
+         "norms of heads"},
         {o->head_norms_of == HEADS_WHOLE, "norms of all heads"},
         {o->parallel.key || o->parallel.absent, "parallel branches"},
         {names->sinks != NULL, "sinks"},

@@ -14,29 +14,36 @@ enum { KEY_SHOWN = 64 };
  * below that are not in it are from files of older versions. */
 static const char *const harmless[] = {
     /* files and types */
-    "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "name_or_path", "tokenizer_class", "torch_dtype",
-    "transformers_version",
+    "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "name_or_path",
+    "tokenizer_class", "torch_dtype", "transformers_version",
     /* how it is run and what it returns */
-    "_attn_implementation", "_attn_implementation_autoset", "_commit_hash", "_experts_implementation", "attn_implementation",
-    "chunk_size_feed_forward", "experts_implementation", "output_attentions", "output_hidden_states", "return_dict",
-    "tie_last_hidden_states", "torchscript", "use_bfloat16", "use_cache", "use_return_dict", "output_cross_attentions",
+    "_attn_implementation", "_attn_implementation_autoset", "_commit_hash",
+    "_experts_implementation", "attn_implementation", "chunk_size_feed_forward",
+    "experts_implementation", "output_attentions", "output_hidden_states", "return_dict",
+    "tie_last_hidden_states", "torchscript", "use_bfloat16", "use_cache", "use_return_dict",
+    "output_cross_attentions",
     /* training, and other tasks than the next token */
-    "attention_dropout", "attn_pdrop", "classifier_dropout", "embd_pdrop", "finetuning_task", "gradient_checkpointing",
-    "hidden_dropout", "id2label", "initializer_range", "is_decoder", "label2id", "num_labels", "problem_type", "resid_pdrop",
-    "task_specific_params", "tie_encoder_decoder", "vision_aspect_ratio", "vision_feature_layer",
+    "attention_dropout", "attn_pdrop", "classifier_dropout", "embd_pdrop", "finetuning_task",
+    "gradient_checkpointing", "hidden_dropout", "id2label", "initializer_range", "is_decoder",
+    "label2id", "num_labels", "problem_type", "resid_pdrop", "task_specific_params",
+    "tie_encoder_decoder", "vision_aspect_ratio", "vision_feature_layer",
     "vision_feature_select_strategy",
     /* read only by other kinds of layers and position scalings, and keys of caches */
-    "attention_chunk_size", "kv_sharing_modes", "layer_types", "mlp_layer_types", "mtp_layer_types", "num_heads",
-    "original_max_position_embeddings", "sliding_window",
+    "attention_chunk_size", "kv_sharing_modes", "layer_types", "mlp_layer_types", "mtp_layer_types",
+    "num_heads", "original_max_position_embeddings", "sliding_window",
     /* tokens that no layer reads */
-    "decoder_start_token_id", "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "unk_token_id",
+    "decoder_start_token_id", "eos_token_id", "pad_token_id", "prefix", "sep_token_id",
+    "unk_token_id",
     /* generation */
-    "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids", "begin_suppress_tokens", "diversity_penalty",
-    "do_sample", "early_stopping", "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "epsilon_cutoff", "eta_cutoff",
-    "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id", "length_penalty", "max_length",
-    "min_length", "no_repeat_ngram_size", "num_assistant_tokens", "num_assistant_tokens_schedule", "num_beam_groups", "num_beams",
-    "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate",
-    "suppress_tokens", "target_lookbehind", "temperature", "tf_legacy_loss", "top_k", "top_p", "typical_p", NULL};
+    "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids",
+    "begin_suppress_tokens", "diversity_penalty", "do_sample", "early_stopping",
+    "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "epsilon_cutoff", "eta_cutoff",
+    "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id",
+    "length_penalty", "max_length", "min_length", "no_repeat_ngram_size", "num_assistant_tokens",
+    "num_assistant_tokens_schedule", "num_beam_groups", "num_beams", "num_return_sequences",
+    "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate",
+    "suppress_tokens", "target_lookbehind", "temperature", "tf_legacy_loss", "top_k", "top_p",
+    "typical_p", NULL};
 
 /* The members of rope_parameters and rope_scaling. Those of a scaling other than the named one are
  * ignored, and so are those of the unused object. */
@@ -84,7 +91,8 @@ static const char *const quantisation[] = {"_load_in_4bit",
                                            "modules_to_convert",
                                            "modules_to_not_convert",
                                            NULL};
-static const char quantisation_root[] = "quantization_config", quantisation_member[] = "quantization_config.";
+static const char quantisation_root[] = "quantization_config",
+                  quantisation_member[] = "quantization_config.";
 
 /* Keys that make another model, each with its one neutral value in JSON. */
 static const struct {
@@ -117,8 +125,9 @@ static const char *const nullable[] = {"attn_logit_softcapping",
                                        "sliding_window",
                                        "word_embed_proj_dim",
                                        NULL};
-static const char *const nullable_rope[] = {"attention_factor", "beta_fast",      "beta_slow",         "factor", "full_attention",
-                                            "mscale",           "mscale_all_dim", "sliding_attention", NULL};
+static const char *const nullable_rope[] = {"attention_factor", "beta_fast",         "beta_slow",
+                                            "factor",           "full_attention",    "mscale",
+                                            "mscale_all_dim",   "sliding_attention", NULL};
 
 static int is_listed(const char *const *list, const char *key)
 {
@@ -132,15 +141,17 @@ static int is_listed(const char *const *list, const char *key)
  * kind of layers; else NULL. */
 static const char *rope_member(const char *key)
 {
-    static const char *const roots[] = {"rope_parameters.full_attention.", "rope_parameters.sliding_attention.",
-                                        "rope_parameters.", "rope_scaling."};
+    static const char *const roots[] = {"rope_parameters.full_attention.",
+                                        "rope_parameters.sliding_attention.", "rope_parameters.",
+                                        "rope_scaling."};
     for (int i = 0; i < 4; i++)
         if (strncmp(key, roots[i], strlen(roots[i])) == 0)
             return key + strlen(roots[i]);
     return NULL;
 }
 
-enum config_key config_key_class(const struct family *family, const struct config *c, const char *key)
+enum config_key config_key_class(const struct family *family, const struct config *c,
+                                 const char *key)
 {
     const char *member = rope_member(key), *dot = strchr(key, '.');
     size_t below = sizeof quantisation_member - 1;
@@ -153,7 +164,8 @@ enum config_key config_key_class(const struct family *family, const struct confi
         return CONFIG_KEY_HARMLESS;
     if (config_asked(c, key))
         return CONFIG_KEY_USED;
-    if (is_listed(family->harmless, key) || (member ? is_listed(rope, member) : is_listed(harmless, dot ? dot + 1 : key)))
+    if (is_listed(family->harmless, key) ||
+        (member ? is_listed(rope, member) : is_listed(harmless, dot ? dot + 1 : key)))
         return CONFIG_KEY_HARMLESS;
     return CONFIG_KEY_UNKNOWN;
 }
@@ -161,15 +173,17 @@ enum config_key config_key_class(const struct family *family, const struct confi
 int config_key_nullable(const struct family *family, const char *key)
 {
     const char *member = rope_member(key);
-    return is_listed(family->nullable, key) || is_listed(member ? nullable_rope : nullable, member ? member : key);
+    return is_listed(family->nullable, key) ||
+           is_listed(member ? nullable_rope : nullable, member ? member : key);
 }
 
 /* 1 if the value is the one in JSON, or equivalent: in Python null and {} are false. */
 static int is_only(const json_t *value, const char *only)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
-    int same = text &&
-               (strcmp(text, only) == 0 || (strcmp(only, "true") != 0 && (strcmp(text, "null") == 0 || strcmp(text, "{}") == 0)));
+    int same = text && (strcmp(text, only) == 0 ||
+                        (strcmp(only, "true") != 0 &&
+                         (strcmp(text, "null") == 0 || strcmp(text, "{}") == 0)));
     free(text);
     return same;
 }
@@ -192,12 +206,14 @@ int config_keys_refuse(const struct decoder *d, const struct family *family, str
                                                : "",
                         strcmp(refused[i].only, "{}") == 0 ? "none" : refused[i].only);
     }
-    if (asprintf(&adapter, "%.*sadapter_config.json", slash ? (int)(slash + 1 - config) : 0, config) < 0)
+    if (asprintf(&adapter, "%.*sadapter_config.json", slash ? (int)(slash + 1 - config) : 0,
+                 config) < 0)
         return fail_memory(e, (double)strlen(config), "a path");
     int there = access(adapter, F_OK) == 0;
     if (there)
         fail(e,
-             "%s: an adapter beside the model is not applied (expected one model; merge the adapter into it, or take the file "
+             "%s: an adapter beside the model is not applied (expected one model; merge the "
+             "adapter into it, or take the file "
              "away)",
              adapter);
     free(adapter);
@@ -219,7 +235,8 @@ static void add_unknown(struct decoder *d, const char *key)
         snprintf(d->not_understood + at, room - at, ", ...");
 }
 
-static int check_object(struct decoder *d, const struct family *family, json_t *object, const char *above, struct error *e)
+static int check_object(struct decoder *d, const struct family *family, json_t *object,
+                        const char *above, struct error *e)
 {
     const char *name;
     json_t *value;
@@ -228,8 +245,9 @@ static int check_object(struct decoder *d, const struct family *family, json_t *
         char key[2 * KEY_SHOWN];
         int length = snprintf(key, sizeof key, "%s%s%s", above, *above ? "." : "", name);
         /* a name with a dot is not a path; one longer than all known names is unknown */
-        enum config_key class = strchr(name, '.') || length >= (int)sizeof key ? CONFIG_KEY_UNKNOWN
-                                                                               : config_key_class(family, d->config, key);
+        enum config_key class = strchr(name, '.') || length >= (int)sizeof key
+                                    ? CONFIG_KEY_UNKNOWN
+                                    : config_key_class(family, d->config, key);
         if (class == CONFIG_KEY_USED && json_is_null(value) && !config_key_nullable(family, key))
             return fail(e, "%s: %s is null (expected a value)", config_path(d->config), key);
         if (class == CONFIG_KEY_USED && json_is_object(value) && (!*above || rope_member(key)) &&

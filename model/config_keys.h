@@ -15,12 +15,14 @@ enum config_key {
 };
 
 /* For a dotted key, after the family's reader has read `c`; it may be absent. */
-enum config_key config_key_class(const struct family *family, const struct config *c, const char *key);
+enum config_key config_key_class(const struct family *family, const struct config *c,
+                                 const char *key);
 /* 1 if null means the same as absence for the key; otherwise null is refused. */
 int config_key_nullable(const struct family *family, const char *key);
 
 /* Before the family's reader: refuses keys of another kind of model, and an adapter beside it. */
-int config_keys_refuse(const struct decoder *d, const struct family *family, struct error *e) MUST_USE;
+int config_keys_refuse(const struct decoder *d, const struct family *family,
+                       struct error *e) MUST_USE;
 /* After it: refuses nulls taken for absence, and lists unknown keys in d->not_understood. */
 int config_keys_check(struct decoder *d, const struct family *family, struct error *e) MUST_USE;
 

@@ -13,13 +13,16 @@
 #include <string.h>
 
 /* Families with their own file; the others are rows of tables. */
-static const struct family *const families[] = {&family_reach,  &family_bloom,    &family_mpt,    &family_opt,
-                                                &family_falcon, &family_megatron, &family_fairseq};
-static const struct family *const tables[] = {families_llama_like, families_mixtures, families_gpt_like};
+static const struct family *const families[] = {&family_reach,  &family_bloom,  &family_mpt,
+                                                &family_opt,    &family_falcon, &family_megatron,
+                                                &family_fairseq};
+static const struct family *const tables[] = {families_llama_like, families_mixtures,
+                                              families_gpt_like};
 
 const struct family *family_at(int i)
 {
-    const int alone = sizeof families / sizeof families[0], table_count = sizeof tables / sizeof tables[0];
+    const int alone = sizeof families / sizeof families[0],
+              table_count = sizeof tables / sizeof tables[0];
     if (i < alone)
         return families[i];
     i -= alone;
@@ -41,7 +44,8 @@ static const char *reason(const struct decoder *d, const char *type)
                   {"auto_map", "its code is in the folder and is not part of transformers"}};
     const char *why = refusal_of(type);
     for (size_t i = 0; i < sizeof beside / sizeof *beside && !why; i++)
-        why = json_is_object(json_object_get(config_root(d->config), beside[i].key)) ? beside[i].why : NULL;
+        why = json_is_object(json_object_get(config_root(d->config), beside[i].key)) ? beside[i].why
+                                                                                     : NULL;
     return why;
 }
 
@@ -59,11 +63,14 @@ static const struct family *family_of(struct decoder *d, struct error *e)
                 return f;
     const char *why = reason(d, type);
     if (*type)
-        fail(e, "%s: model_type '%s' is not supported%s%s (expected one that reach families lists, or our own layout)",
+        fail(e,
+             "%s: model_type '%s' is not supported%s%s (expected one that reach families lists, or "
+             "our own layout)",
              config_path(d->config), type, why ? ": " : "", why ? why : "");
     else
         fail(e,
-             "%s: neither format nor model_type says what the model is (expected a model_type that reach families lists, or our "
+             "%s: neither format nor model_type says what the model is (expected a model_type that "
+             "reach families lists, or our "
              "own layout)",
              config_path(d->config));
     return NULL;
@@ -89,7 +96,9 @@ static int enter_text_config(struct decoder *d, struct error *e)
     if (!type || !outer_types[i])
         return 0;
     if (!json_is_object(text) || !(copy = json_deep_copy(text)))
-        return fail(e, "%s: model_type '%s' without a text_config (expected an object that describes its language model)",
+        return fail(e,
+                    "%s: model_type '%s' without a text_config (expected an object that describes "
+                    "its language model)",
                     config_path(d->config), type);
     for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
         json_t *value = json_object_get(config_root(d->config), kept[j]);
@@ -135,8 +144,8 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
         for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
             ignored |= ends_with(t->name, family->ignored_suffixes[j]);
         if (!ignored)
-            return fail(e, "%s: tensor '%s' has no place in a %s model as %s describes it", d->path, t->name, family->name,
-                        config_name(d->config));
+            return fail(e, "%s: tensor '%s' has no place in a %s model as %s describes it", d->path,
+                        t->name, family->name, config_name(d->config));
     }
     return 0;
 }
@@ -149,7 +158,8 @@ static int check_merged(const struct decoder *d, struct error *e)
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         const struct tensor *t = tensors_at(d->tensors, i);
         if (t->merged && !t->used)
-            return fail(e, "%s: the adapter changes %s, which the model does not use", config_path(d->adapter), t->name);
+            return fail(e, "%s: the adapter changes %s, which the model does not use",
+                        config_path(d->adapter), t->name);
     }
     return 0;
 }
@@ -159,7 +169,9 @@ static void note_quantised(struct decoder *d)
 {
     const struct tensor *first = tensors_quantised(d->tensors);
     if (quantised_method(d->config) && first)
-        family_note(d, "weights stored as %s are widened to float32; activations are not quantised%s", element_name(first->type),
+        family_note(d,
+                    "weights stored as %s are widened to float32; activations are not quantised%s",
+                    element_name(first->type),
                     first->type == ELEMENT_FP8    ? ", whatever activation_scheme says"
                     : first->type == ELEMENT_INT8 ? ", as LLM.int8() does with them"
                                                   : "");
@@ -168,10 +180,12 @@ static void note_quantised(struct decoder *d)
 /* The configuration's number of positions, whatever its encoding. Marks no key as read. */
 static void find_declared(struct decoder *d)
 {
-    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"};
+    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len",
+                                       "seq_length", "model_max_length"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !d->declared_length; i++) {
         const json_t *value = json_object_get(config_root(d->config), keys[i]);
-        if (json_is_number(value) && json_number_value(value) >= 1 && json_number_value(value) <= 1e9) {
+        if (json_is_number(value) && json_number_value(value) >= 1 &&
+            json_number_value(value) <= 1e9) {
             d->declared_length = (int)json_number_value(value);
             d->declared_by = keys[i];
         }
@@ -216,7 +230,8 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
         goto failed;
     find_declared(d);
-    if (config_keys_refuse(d, family, e) || (family->layout ? layout_read(d, family->layout, e) : family->read(d, e)) ||
+    if (config_keys_refuse(d, family, e) ||
+        (family->layout ? layout_read(d, family->layout, e) : family->read(d, e)) ||
         config_keys_check(d, family, e))
         goto failed;
     if (!d->embedding_width)

@@ -44,18 +44,20 @@ struct score {
     int keep; /* the first keys of a segment that stay visible despite the window */
     int rotary; /* the decoder.rotary of its queries and keys, if there is one; ROTARY_NONE */
     int log_length; /* queries are scaled by max(1, ln i / ln log_length), i from 1; 0: not */
-    double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor(i / query_period)), i from 0 */
-    const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
-    /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct
-     * formula_rounding); ELEMENT_F64: not rounded. */
+    double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor(i /
+                                          query_period)), i from 0 */
+    const struct formula *bias, *multiplier,
+        *key_bias; /* key_bias by the position of the key, from 0 */
+    /* The type that bias and multiplier, and key_bias before its scale, are computed in
+     * (analyze/formula.h, struct formula_rounding); ELEMENT_F64: not rounded. */
     enum element bias_type, key_bias_type;
     double key_bias_scale; /* factor on key_bias */
 };
 
 struct expert {
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
-    struct linear down_bias; /* [1, hidden]: the bias of down as a matrix, for the derivative of the expert's weight; weight.data
-                                NULL: none */
+    struct linear down_bias; /* [1, hidden]: the bias of down as a matrix, for the derivative of the
+                                expert's weight; weight.data NULL: none */
 };
 
 /* A mixture of experts: each row goes through its chosen experts; weighted results are added. */
@@ -64,7 +66,8 @@ struct experts {
     int width; /* of an expert */
     struct linear router; /* [experts, hidden] */
     view correction; /* [experts] of the choice; data NULL: none */
-    struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP; weight.data NULL: 1 */
+    struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP;
+                                  weight.data NULL: 1 */
     struct expert *expert; /* [experts]; owned */
 };
 
@@ -72,10 +75,12 @@ struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
-    double clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
+    double
+        clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
     view sinks; /* [heads]: another score per head, with value zero; data NULL: none */
-    struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads, head_size], or, with norms_whole, of
-                                              all heads as one, [heads head_size]; before rotation; both or none */
+    struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads,
+                                              head_size], or, with norms_whole, of all heads as one,
+                                              [heads head_size]; before rotation; both or none */
     int norms_whole, query_norm_last; /* query_norm_last: after the rotation */
     struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts */
     struct experts experts;
@@ -91,7 +96,8 @@ enum position_kind { POSITION_NONE, POSITION_SINUSOIDAL, POSITION_LEARNED, POSIT
 struct decoder {
     char family[32];
     char path[4096];
-    int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp; /* mlp: of blocks without experts */
+    int vocabulary, hidden, layers, heads, kv_heads, head_size,
+        mlp; /* mlp: of blocks without experts */
     int train_length; /* 0: unknown */
     int declared_length; /* inputs that the configuration has positions for; 0: not stated */
     const char *declared_by; /* the key that states it, such as "max_position_embeddings" */
@@ -118,11 +124,14 @@ struct decoder {
         int backwards; /* 1: rotated by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
-        double factor, beyond_factor; /* on the rotated dimensions (yarn); with n > limit inputs (longrope) */
+        double factor,
+            beyond_factor; /* on the rotated dimensions (yarn); with n > limit inputs (longrope) */
         double divided; /* omitted factor, which norms after the rotation would cancel; 0: none */
-        double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
-                               * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
-        double *beyond; /* [size / 2] frequencies with n > limit inputs (longrope); NULL: the same; owned */
+        double base,
+            stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those
+                      * of the base base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
+        double *beyond; /* [size / 2] frequencies with n > limit inputs (longrope); NULL: the same;
+                           owned */
         int limit;
         int scaled; /* 1: frequencies do not follow from the base alone */
         int other_fraction; /* 1: the configuration rotates part of a head, the model's code all */
@@ -143,9 +152,10 @@ struct decoder {
     struct config *config; /* owned */
     int nested; /* 1: the text_config of a checkpoint that also has other models */
     struct config *adapter; /* adapter_config.json of the merged adapter; NULL: none; owned */
-    char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
-    char notes[2048]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
-                        and what was done; "": none */
+    char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and
+                                files */
+    char notes[2048]; /* lines, without the path, that whoever runs the model should see: where the
+                        checkpoint contradicts itself, and what was done; "": none */
     char not_understood[1024]; /* unknown keys, separated by ", ", printable ASCII; "": none */
 };
 
@@ -153,7 +163,8 @@ struct decoder {
  * tensor or an unknown option is named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 /* The same with an adapter merged onto it (io/adapters/adapter.h); NULL: none. */
-struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e) MUST_USE;
+struct decoder *decoder_open_adapted(const char *path, const char *adapter,
+                                     struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
 /* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by

@@ -23,14 +23,16 @@ static int fill_places(struct engine *g, struct error *e)
 static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
-    if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) || (g->places && fill_places(g, e)))
+    if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) ||
+        (g->places && fill_places(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");
     return 0;
 }
 
-struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_request *request, struct error *e)
+struct engine *engine_create(struct kernels *k, const struct decoder *d,
+                             const struct engine_request *request, struct error *e)
 {
     struct engine *g = calloc(1, sizeof *g);
     size_t layers = (size_t)d->layers;
@@ -51,7 +53,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
         fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
         goto failed;
     }
-    if (scores_create(g, e) || weights_load_shared(g, e) || create_activations(g, e) || measure_open(g, e))
+    if (scores_create(g, e) || weights_load_shared(g, e) || create_activations(g, e) ||
+        measure_open(g, e))
         goto failed;
     return g;
 failed:
@@ -92,7 +95,9 @@ const struct memory_plan *engine_plan(const struct engine *g)
 int engine_expects(const struct engine *g, enum request_kind kind, struct error *e)
 {
     static const char *const names[] = {"gradients", "log p of many targets", "attention"};
-    return g->shape.kind == kind ? 0 : fail(e, "the engine was made for %s, not for %s", names[g->shape.kind], names[kind]);
+    return g->shape.kind == kind ? 0
+                                 : fail(e, "the engine was made for %s, not for %s",
+                                        names[g->shape.kind], names[kind]);
 }
 
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e)
@@ -100,9 +105,12 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, s
     const struct decoder *d = g->d;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= d->vocabulary)
-            return fail(e, "%s: token id %d is outside the vocabulary of %d", d->path, (int)ids[i], d->vocabulary);
+            return fail(e, "%s: token id %d is outside the vocabulary of %d", d->path, (int)ids[i],
+                        d->vocabulary);
         if (ids[i] == d->padding)
-            return fail(e, "%s: token id %d is padding, which the model's positions do not count (expected segments without it)",
+            return fail(e,
+                        "%s: token id %d is padding, which the model's positions do not count "
+                        "(expected segments without it)",
                         d->path, (int)ids[i]);
     }
     return 0;
@@ -130,7 +138,8 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
         memcpy(inputs + b * rows, ids + b * (n + 1) + (n - rows), rows * sizeof *inputs);
         targets[b] = ids[b * (n + 1) + n];
     }
-    k->write_index(k, g->tokens, 0, inputs, (size_t)count * rows); /* at once: each device write waits */
+    k->write_index(k, g->tokens, 0, inputs,
+                   (size_t)count * rows); /* at once: each device write waits */
     k->write_index(k, g->targets, 0, targets, (size_t)count);
     for (int b = 0; g->against && b < count; b++)
         targets[b] = g->request.gradient.against;
@@ -141,7 +150,8 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
 }
 
 /* *finite = 1 if the first `count` elements are; -1 on failure. */
-static int all_finite(struct engine *g, const struct buffer *b, size_t count, int *finite, struct error *e)
+static int all_finite(struct engine *g, const struct buffer *b, size_t count, int *finite,
+                      struct error *e)
 {
     double *values = malloc(count * sizeof *values);
     if (!values)
@@ -167,7 +177,8 @@ int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, str
             return -1;
         if (!finite || *layer + 1 == layers)
             break;
-        if (weights_need(g, *layer + 1, e) || forward_block(g, *layer + 1, 1, 0, e) || g->k->synchronize(g->k, e))
+        if (weights_need(g, *layer + 1, e) || forward_block(g, *layer + 1, 1, 0, e) ||
+            g->k->synchronize(g->k, e))
             return -1;
         weights_done(g, *layer + 1);
     }

@@ -1,5 +1,5 @@
-/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. Forward alone:
- * model/score.h. */
+/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every
+ * input embedding. Forward alone: model/score.h. */
 #ifndef REACH_MODEL_ENGINE_H
 #define REACH_MODEL_ENGINE_H
 
@@ -28,12 +28,17 @@ enum keep_mode {
     KEEP_AUTO, /* chosen by the plan */
     KEEP_STORE, /* activations of every layer are kept from forward to reverse */
     KEEP_RECOMPUTE, /* only each layer's input is kept; the rest is recomputed in reverse */
-    KEEP_BF16 /* the same, and these inputs rounded to bf16: half their size, and what is computed again is that of the rounded
-                 ones; log p is not touched */
+    KEEP_BF16 /* the same, and these inputs rounded to bf16: half their size, and what is computed
+                 again is that of the rounded ones; log p is not touched */
 };
 
 /* The quantity for the norms: see model/attribution.h for all but the first. */
-enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, ATTRIBUTION_SMOOTH };
+enum attribution {
+    ATTRIBUTION_GRAD,
+    ATTRIBUTION_INPUT,
+    ATTRIBUTION_INTEGRATED,
+    ATTRIBUTION_SMOOTH
+};
 
 struct gradient_request {
     enum keep_mode keep;
@@ -49,8 +54,8 @@ struct gradient_request {
 
 struct score_request {
     int outputs; /* the last positions whose next token is scored */
-    int carry; /* engine_score_next: the inputs are those positions; keys and values of at most this many before them are kept
-                * from earlier calls. 0: engine_score */
+    int carry; /* engine_score_next: the inputs are those positions; keys and values of at most this
+                * many before them are kept from earlier calls. 0: engine_score */
 };
 
 /* A request to an engine: members of all kinds, and of one kind. Zeros are the defaults. The kernel
@@ -81,9 +86,11 @@ struct memory_plan {
     int disk_layers; /* the first layers, with inputs in gradient.scratch; as few as possible */
     double disk; /* their bytes there */
     double buffers; /* the part of activations and scratch in the engine's buffers, as created */
-    double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
-    double attention_flops; /* those of attention among them, without pairs that a window or a bias takes out; a bias with the
-                             * distance is taken to end where equal scores would underflow, so that there are no fewer */
+    double flops; /* floating-point operations of one segment, forward and, unless `forward`,
+                     reverse */
+    double attention_flops; /* those of attention among them, without pairs that a window or a bias
+                             * takes out; a bias with the distance is taken to end where equal
+                             * scores would underflow, so that there are no fewer */
 };
 
 /* Operations a second that a set reaches now, each the best of several trials (half a second). */
@@ -91,27 +98,30 @@ struct engine_rates {
     double products; /* of a product of the model's size */
     double attention; /* of attention, forward and reverse */
 };
-int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d, int positions, struct error *e) MUST_USE;
+int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
+                 int positions, struct error *e) MUST_USE;
 
 struct engine;
 
 /* Plans and allocates. A run that cannot fit is refused with a message that says what would fit.
  * The decoder and kernels must outlive the engine. */
-struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_request *request,
-                             struct error *e) MUST_USE;
+struct engine *engine_create(struct kernels *k, const struct decoder *d,
+                             const struct engine_request *request, struct error *e) MUST_USE;
 void engine_close(struct engine *g);
 const struct memory_plan *engine_plan(const struct engine *g);
-/* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns text. */
+/* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns
+ * text. */
 enum { MEMORY_PLAN_TEXT = 320 };
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p);
 /* Plans only. */
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
-                    struct error *e) MUST_USE;
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d,
+                    const struct engine_request *request, struct error *e) MUST_USE;
 
 /* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p
  * / d e_m||_2, logprob [count]. With gradient.by_layer norm is [count, layers, n]: from layer 1 on
  * the norms of the gradient with respect to the input of block l, x[l]. */
-int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
+int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count,
+                   struct error *e) MUST_USE;
 
 /* The same in two steps, so that a device can be given more work before it is done: engine_begin
  * enqueues a batch (or computes it, if the kernel set is synchronous), and engine_end waits for
@@ -140,6 +150,7 @@ int engine_predict(struct engine *g, double *logprob, struct error *e) MUST_USE;
 /* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer with output that is
  * not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all are
  * finite. */
-int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;
+int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer,
+                           struct error *e) MUST_USE;
 
 #endif

@@ -29,7 +29,8 @@ struct expert_weights {
 
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
-    struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm, key_norm;
+    struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
+        key_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct weight *sinks, *correction;
     struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
@@ -54,11 +55,12 @@ struct shape {
 
 /* A block's activations. B segments. The table in buffers.c says where and when they exist. */
 struct layer {
-    struct buffer *x; /* [B keys, d] the block's input. One more layer has the last block's output */
+    struct buffer
+        *x; /* [B keys, d] the block's input. One more layer has the last block's output */
     struct buffer *norms; /* with by_layer, but for layer 0, which has engine.norms: [B keys] */
     struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
-    struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet rotated, and values of the positions
-                             before x's */
+    struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet
+                             rotated, and values of the positions before x's */
     /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
@@ -68,19 +70,23 @@ struct layer {
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
-    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind it), and their statistics */
+    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind
+     * it), and their statistics */
     struct buffer *raw_q, *raw_kv;
     struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
-    struct buffer *clipped_q, *clipped_kv; /* with clipping and rotation: q and kv between the two */
+    struct buffer *clipped_q,
+        *clipped_kv; /* with clipping and rotation: q and kv between the two */
     /* with post norms: their inputs, and their statistics */
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
     /* with experts, S = queries chosen: slots for a segment's rows, by expert, segment and row */
     struct buffer *logits, *weights; /* [B queries, experts], [B queries, chosen] */
-    struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the place in choice of a slot */
+    struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the
+                                              place in choice of a slot */
     struct buffer *expert_up, *expert_gate; /* [B S, m of an expert] before the activation */
     struct buffer *shared_logit, *shared_weight; /* [B queries] */
-    int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each segment */
+    int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each
+                        segment */
 };
 
 /* Inputs of blocks stored for reverse outside their buffers (then two in turn): aside.c. */
@@ -95,7 +101,8 @@ struct aside {
 struct begun {
     int count; /* segments */
     int32_t *ids; /* [B, n + 1] of them */
-    struct reading **readings; /* norms of each layer, log p, points of range.c; NULL if synchronous */
+    struct reading *
+        *readings; /* norms of each layer, log p, points of range.c; NULL if synchronous */
 };
 
 struct engine {
@@ -117,22 +124,27 @@ struct engine {
     struct layer *layers; /* [layers + 1] */
     struct buffer *tokens, *targets;
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
-    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds
-                                       [B n] */
+    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of
+                                       position_rows each position adds [B n] */
     struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
-    struct buffer *r, *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
+    struct buffer *r,
+        *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
     struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *rounded; /* one of them as read by products, if that type is shorter */
     const struct buffer *rounded_of; /* which */
-    struct buffer *last, *d_last, *final_statistics, *logprob, *norms, *head_peak; /* head_peak [B]: norms of d_last */
-    struct buffer *against, *d_against, *logprob_against; /* with contrast: the other token's targets, d_last and logprob */
+    struct buffer *last, *d_last, *final_statistics, *logprob, *norms,
+        *head_peak; /* head_peak [B]: norms of d_last */
+    struct buffer *against, *d_against,
+        *logprob_against; /* with contrast: the other token's targets, d_last and logprob */
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     struct buffer *mass; /* for attention by distance: [B, H, n] */
-    struct buffer *slots, *expert_a, *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
+    struct buffer *slots, *expert_a,
+        *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
-    struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a layer's x */
+    struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a
+                             layer's x */
 
     struct aside aside;
 
@@ -154,9 +166,10 @@ struct engine {
 };
 
 /* -- shape.c -- */
-/* The shape of a request, but for batch and stored_layers, which the plan chooses; refuses one whose segments the model cannot
- * have. Closed also after a failure. */
-int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request, struct error *e) MUST_USE;
+/* The shape of a request, but for batch and stored_layers, which the plan chooses; refuses one
+ * whose segments the model cannot have. Closed also after a failure. */
+int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request,
+               struct error *e) MUST_USE;
 void shape_close(struct shape *s);
 /* n, and keys and queries for it. */
 void shape_rows(struct shape *s, int n);
@@ -176,7 +189,8 @@ void buffers_destroy(struct engine *g);
 /* Layers, the first ones, whose inputs wait elsewhere than in their buffers. */
 int aside_layers(const struct shape *s);
 /* Bytes of them in memory, on disk, and of what they pass through. */
-void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k, const struct shape *s);
+void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k,
+                 const struct shape *s);
 int aside_open(struct engine *g, struct error *e) MUST_USE;
 void aside_close(struct engine *g);
 /* Stores layer l's x there, if it is one of them, and restores it. */
@@ -185,14 +199,16 @@ int aside_take(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 
 /* -- plan.c -- */
 /* The plan of a request, and its shape, which the caller closes also after a failure. */
-int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k, const struct decoder *d,
-              const struct engine_request *request, struct error *e) MUST_USE;
+int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
+              const struct decoder *d, const struct engine_request *request,
+              struct error *e) MUST_USE;
 
 /* -- work.c -- */
 /* Operations of one pass over one segment, in reverse too where a gradient is asked for. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
-/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones, at distances first .. end
+/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones,
+ * at distances first .. end
  * - 1.
  */
 double work_pairs_between(double first, double end, double queries, double n, double seen);
@@ -209,7 +225,8 @@ int attribution_passes(enum attribution a);
 size_t attribution_host(const struct shape *s);
 
 /* -- range.c -- */
-/* The largest norms of gradients at the points that are looked at: the least and the most of them. */
+/* The largest norms of gradients at the points that are looked at: the least and the most of them.
+ */
 struct extent {
     double least, most;
 };
@@ -230,7 +247,8 @@ int extent_fits(const struct engine *g, const struct extent *x);
 int range_next(int *exponent, int *tries, const struct engine *g, const struct extent *found);
 /* Norms [n] measured with the seed 2^exponent -> those of the seed 1; NaN if that seed did not fit
  * either. */
-void range_end(double *norm, size_t n, int exponent, const struct engine *g, const struct extent *found);
+void range_end(double *norm, size_t n, int exponent, const struct engine *g,
+               const struct extent *found);
 
 /* -- engine.c -- */
 /* An error unless the engine was made for this. */
@@ -238,7 +256,8 @@ int engine_expects(const struct engine *g, enum request_kind kind, struct error 
 /* Puts each segment's inputs that matter and target into g->tokens and g->targets, checked. */
 int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* Fails, naming the id, unless every id is in the vocabulary and none is padding. */
-int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e) MUST_USE;
+int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count,
+                     struct error *e) MUST_USE;
 
 /* -- measure.c -- */
 int measure_open(struct engine *g, struct error *e) MUST_USE;
@@ -248,30 +267,33 @@ void measure_close(struct engine *g);
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
 int scores_create(struct engine *g, struct error *e) MUST_USE;
-/* Shape of layer l without tables, for estimates; and about the bytes of the tables: of those that sets keep, as they are given
- * and in floats, and of those on their way to them. */
+/* Shape of layer l without tables, for estimates; and about the bytes of the tables: of those that
+ * sets keep, as they are given and in floats, and of those on their way to them. */
 struct attention_shape scores_shape(const struct decoder *d, int l, int n);
 double scores_bytes(double *passing, const struct decoder *d, int n);
 
 /* -- weights.c -- */
-/* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */
+/* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident.
+ */
 int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
 void weights_free_all(struct engine *g);
-/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions first .. first + n - 1, in
- * place of those before. */
+/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions
+ * first .. first + n - 1, in place of those before. */
 int weights_load_positions(struct engine *g, long first, struct error *e) MUST_USE;
 /* Makes block l's parameters ready; weights_done frees them unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
 /* Before a pass: of the blocks left loaded by the last pass, keeps only the first. */
 void weights_begin(struct engine *g);
-/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the
- * set prefetches, next is on its way before and nothing waits, else what is enqueued ends first. */
+/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it
+ * stays). Gives l back; where the set prefetches, next is on its way before and nothing waits, else
+ * what is enqueued ends first. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
-/* Makes a part of expert i of block l ready, what goes in (up, gate) or what goes out (down); weights_done_expert gives it back
- * unless weights are resident. */
+/* Makes a part of expert i of block l ready, what goes in (up, gate) or what goes out (down);
+ * weights_done_expert gives it back unless weights are resident. */
 enum expert_part { EXPERT_IN, EXPERT_OUT };
-int weights_need_expert(struct engine *g, int l, int i, enum expert_part part, struct error *e) MUST_USE;
+int weights_need_expert(struct engine *g, int l, int i, enum expert_part part,
+                        struct error *e) MUST_USE;
 void weights_done_expert(struct engine *g, int l, int i, enum expert_part part);
 /* Bytes of the set's memory for block l without its experts, and for all that is not in blocks. */
 struct weight_bytes {
@@ -281,17 +303,20 @@ struct weight_bytes {
 struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
 /* The same for all experts of block l; *largest: the largest part of one. */
-struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, const struct decoder *d, int l);
+struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k,
+                                          const struct decoder *d, int l);
 
 /* -- forward.c -- */
-/* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and noise. */
+/* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and
+ * noise. */
 void forward_embed(struct engine *g, int batch);
 /* Block l: its x -> kept activations, and the next layer's x unless `only_kept`. */
 int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e) MUST_USE;
 /* From g->tokens to the last layer's x: embeddings and all blocks, with their weights. */
 int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 
-/* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's input. */
+/* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's
+ * input. */
 void forward_last(struct engine *g, struct rows rows);
 
 /* -- experts.c -- */
@@ -304,36 +329,42 @@ size_t expert_slots(const struct shape *s, int l);
 double experts_host(const struct shape *s);
 int experts_open(struct engine *g, struct error *e) MUST_USE;
 void experts_close(struct engine *g);
-/* Of g->y [B queries, d]: choice, weights and what goes into the activation; and of the shared expert's gate. */
+/* Of g->y [B queries, d]: choice, weights and what goes into the activation; and of the shared
+ * expert's gate. */
 int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 /* Output of the experts, (+)= into `to` [B queries, d]. */
-int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e) MUST_USE;
+int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate,
+                 struct error *e) MUST_USE;
 /* dy = gradient of the block's output -> gradient of the experts' input, (+)= into g->y. */
-int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e) MUST_USE;
+int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate,
+                    struct error *e) MUST_USE;
 
 /* -- near_ties.c -- */
 enum { TIE_ROWS = 64 };
 /* 1 if the choice of one row, ascending, is within rounding error (`unit` for 1) of a tie. */
-int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit);
+int near_tie(const double *logits, const double *correction, const int32_t *choice,
+             const struct routing *g, double unit);
 /* Adds those of block l, whose choice was just copied to the host, to g->ties. */
 void near_ties_count(struct engine *g, int l, int batch);
 
 /* -- score.c -- */
-/* Puts what layer l's `carry` holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call.
- * Returns the rows of kv. */
+/* Puts what layer l's `carry` holds before g->fresh into the block's kv buffer, and keeps the end
+ * of both for the next call. Returns the rows of kv. */
 int score_join(struct engine *g, int l, int batch);
 
 /* -- reverse.c -- */
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
 /* Block l: gradient of its output `*dy` (destroyed) -> of its input `*dx`; may swap them. */
-int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch, struct error *e) MUST_USE;
-/* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
+int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch,
+                  struct error *e) MUST_USE;
+/* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine.
+ */
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
 /* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch);
-/* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows, g->logprob; with by_layer also
- * the layers' norms. */
+/* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows,
+ * g->logprob; with by_layer also the layers' norms. */
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
 
 #endif

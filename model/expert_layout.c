@@ -10,15 +10,21 @@ static int read_groups(struct mixture *m, struct decoder *d, struct error *e)
     struct routing *r = &m->routing;
     struct config *c = d->config;
     long groups, chosen;
-    if (config_int_or(c, "n_group", 1, GROUPS_MOST, 1, &groups, e) || config_int_or(c, "topk_group", 1, groups, 1, &chosen, e))
+    if (config_int_or(c, "n_group", 1, GROUPS_MOST, 1, &groups, e) ||
+        config_int_or(c, "topk_group", 1, groups, 1, &chosen, e))
         return -1;
     r->groups = (int)groups, r->chosen_groups = (int)chosen;
     if (r->experts % groups || r->experts / groups < 2)
-        return fail(e, "%s: n_group %ld is not supported with %d experts (expected groups of two or more, all of one size)",
+        return fail(e,
+                    "%s: n_group %ld is not supported with %d experts (expected groups of two or "
+                    "more, all of one size)",
                     config_path(c), groups, r->experts);
     if (r->chosen > r->experts / groups * chosen)
-        return fail(e, "%s: num_experts_per_tok is %d (expected at most %ld: topk_group %ld of %d experts each)", config_path(c),
-                    r->chosen, r->experts / groups * chosen, chosen, r->experts / (int)groups);
+        return fail(e,
+                    "%s: num_experts_per_tok is %d (expected at most %ld: topk_group %ld of %d "
+                    "experts each)",
+                    config_path(c), r->chosen, r->experts / groups * chosen, chosen,
+                    r->experts / (int)groups);
     return 0;
 }
 
@@ -27,12 +33,13 @@ static int read_kinds(struct mixture *m, const struct decoder *d, struct error *
 {
     m->kinds = config_get(d->config, "mlp_layer_types");
     if (m->kinds && json_array_size(m->kinds) != (size_t)d->layers)
-        return fail(e, "%s: mlp_layer_types is not a list of dense or sparse for each of %d layers", config_path(d->config),
-                    d->layers);
+        return fail(e, "%s: mlp_layer_types is not a list of dense or sparse for each of %d layers",
+                    config_path(d->config), d->layers);
     for (size_t l = 0; m->kinds && l < json_array_size(m->kinds); l++) {
         const char *kind = json_string_value(json_array_get(m->kinds, l));
         if (!kind || (strcmp(kind, "dense") != 0 && strcmp(kind, "sparse") != 0))
-            return fail(e, "%s: mlp_layer_types, entry %zu is neither dense nor sparse", config_path(d->config), l + 1);
+            return fail(e, "%s: mlp_layer_types, entry %zu is neither dense nor sparse",
+                        config_path(d->config), l + 1);
     }
     return 0;
 }
@@ -43,31 +50,37 @@ static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
     const struct expert_layout *o = m->layout;
     struct config *c = d->config;
     long step = 1, first = o->dense_absent, last = -1;
-    if ((o->first_dense && config_int_or(c, o->first_dense, 0, 10000, o->dense_absent, &first, e)) ||
+    if ((o->first_dense &&
+         config_int_or(c, o->first_dense, 0, 10000, o->dense_absent, &first, e)) ||
         (o->step && config_int_or(c, o->step, 1, 10000, 1, &step, e)) ||
-        (o->last && config_int_or(c, o->last, -1, 10000, -1, &last, e)) || (o->listed && read_kinds(m, d, e)))
+        (o->last && config_int_or(c, o->last, -1, 10000, -1, &last, e)) ||
+        (o->listed && read_kinds(m, d, e)))
         return -1;
     m->dense = o->dense ? config_get(c, o->dense) : NULL;
     if (m->dense && !json_is_array(m->dense))
         return fail(e, "%s: %s is not a list of layers", config_path(c), o->dense);
     for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
         if (!json_is_integer(json_array_get(m->dense, i)))
-            return fail(e, "%s: %s, entry %zu is not a whole number", config_path(c), o->dense, i + 1);
+            return fail(e, "%s: %s, entry %zu is not a whole number", config_path(c), o->dense,
+                        i + 1);
     m->first_dense = m->dense || m->kinds ? 0 : (int)first;
     m->step = (int)step, m->last = last < 0 ? d->layers - 1 : (int)last;
     return 0;
 }
 
 /* The number of experts; the key's two names may not disagree. */
-static int read_count(long *count, const struct expert_layout *o, struct decoder *d, struct error *e)
+static int read_count(long *count, const struct expert_layout *o, struct decoder *d,
+                      struct error *e)
 {
     long other;
     const char *key = o->older_count ? family_either(d, o->count, o->older_count) : o->count;
     if (config_int(d->config, key, 1, EXPERTS_MOST, count, e) ||
-        (o->older_count && config_int_or(d->config, o->older_count, 1, EXPERTS_MOST, *count, &other, e)))
+        (o->older_count &&
+         config_int_or(d->config, o->older_count, 1, EXPERTS_MOST, *count, &other, e)))
         return -1;
     return o->older_count && other != *count
-               ? fail(e, "%s: %s %ld and %s %ld differ", config_path(d->config), o->count, *count, o->older_count, other)
+               ? fail(e, "%s: %s %ld and %s %ld differ", config_path(d->config), o->count, *count,
+                      o->older_count, other)
                : 0;
 }
 
@@ -81,35 +94,43 @@ static int read_alike(long *value, const char *key, long most, struct decoder *d
     *value = (long)json_integer_value(json_array_get(list, 0));
     for (size_t l = 0; l < json_array_size(list); l++)
         if (json_integer_value(json_array_get(list, l)) != *value)
-            return fail(e, "%s: %s says another number for layer %zu (expected the same in all)", config_path(c), key, l + 1);
-    return *value < 1 || *value > most ? fail(e, "%s: %s is %ld (expected 1 to %ld)", config_path(c), key, *value, most) : 0;
+            return fail(e, "%s: %s says another number for layer %zu (expected the same in all)",
+                        config_path(c), key, l + 1);
+    return *value < 1 || *value > most
+               ? fail(e, "%s: %s is %ld (expected 1 to %ld)", config_path(c), key, *value, most)
+               : 0;
 }
 
 /* How many each token chooses; the key's two names may not disagree. */
-static int read_chosen(long *chosen, const struct expert_layout *o, long count, struct decoder *d, struct error *e)
+static int read_chosen(long *chosen, const struct expert_layout *o, long count, struct decoder *d,
+                       struct error *e)
 {
     const char *key = o->chosen ? o->chosen : "num_experts_per_tok";
     long other;
-    if (read_alike(chosen, o->older_chosen ? family_either(d, key, o->older_chosen) : key, count, d, e))
+    if (read_alike(chosen, o->older_chosen ? family_either(d, key, o->older_chosen) : key, count, d,
+                   e))
         return -1;
     if (!o->older_chosen || !config_has(d->config, o->older_chosen))
         return 0;
     if (read_alike(&other, o->older_chosen, EXPERTS_MOST, d, e))
         return -1;
-    return other != *chosen
-               ? fail(e, "%s: %s %ld and %s %ld differ", config_path(d->config), key, *chosen, o->older_chosen, other)
-               : 0;
+    return other != *chosen ? fail(e, "%s: %s %ld and %s %ld differ", config_path(d->config), key,
+                                   *chosen, o->older_chosen, other)
+                            : 0;
 }
 
 static int read_shared_size(struct mixture *m, struct decoder *d, struct error *e)
 {
     const struct expert_layout *o = m->layout;
     long size = o->shared_absent, least = o->shared_gated ? 1 : 0;
-    if (o->shared_width ? config_int_or(d->config, o->shared_width, least, 1 << 24, o->shared_absent, &size, e)
-                        : o->shared_count && config_int_or(d->config, o->shared_count, 0, 1024, o->shared_absent, &size, e))
+    if (o->shared_width
+            ? config_int_or(d->config, o->shared_width, least, 1 << 24, o->shared_absent, &size, e)
+            : o->shared_count &&
+                  config_int_or(d->config, o->shared_count, 0, 1024, o->shared_absent, &size, e))
         return -1;
     if (o->shared_gated && size == 0)
-        return fail(e, "%s: %s is missing (expected a whole number)", config_path(d->config), o->shared_width);
+        return fail(e, "%s: %s is missing (expected a whole number)", config_path(d->config),
+                    o->shared_width);
     m->shared_width = (int)(o->shared_width ? size : size * m->width);
     return 0;
 }
@@ -121,12 +142,15 @@ static int read_sparsemixer(struct mixture *m, struct decoder *d, struct error *
     if (config_real_or(d->config, "router_jitter_noise", 0, 1e6, 0.01, &noise, e))
         return -1;
     m->routing.tolerance = 2 * noise;
-    return m->routing.chosen == 2 ? 0
-                                  : fail(e, "%s: num_experts_per_tok is %d (expected 2, as many as a %s model chooses)",
-                                         config_path(d->config), m->routing.chosen, d->family);
+    return m->routing.chosen == 2
+               ? 0
+               : fail(e,
+                      "%s: num_experts_per_tok is %d (expected 2, as many as a %s model chooses)",
+                      config_path(d->config), m->routing.chosen, d->family);
 }
 
-int mixture_settings(struct mixture *m, const struct expert_layout *o, struct decoder *d, struct error *e)
+int mixture_settings(struct mixture *m, const struct expert_layout *o, struct decoder *d,
+                     struct error *e)
 {
     struct config *c = d->config;
     long count, chosen, width;
@@ -143,12 +167,15 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
                                   .normalised = 1,
                                   .factor = 1,
                                   .floor = o->scoring == SCORING_SIGMOID ? 1e-20 : 0};
-    if ((o->normalised >= 0 && config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e)) ||
-        (o->factor && config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
-        (o->scoring == SCORING_SPARSEMIXER && read_sparsemixer(m, d, e)) || read_shared_size(m, d, e) ||
-        (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
+    if ((o->normalised >= 0 &&
+         config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e)) ||
+        (o->factor &&
+         config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
+        (o->scoring == SCORING_SPARSEMIXER && read_sparsemixer(m, d, e)) ||
+        read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
         return -1;
-    family_note(d, "gradients go through the weights of the experts that each token chose; the choice itself is held constant");
+    family_note(d, "gradients go through the weights of the experts that each token chose; the "
+                   "choice itself is held constant");
     return 0;
 }
 
@@ -162,24 +189,30 @@ int mixture_in_layer(const struct mixture *m, int l)
     return l >= m->first_dense && l <= m->last && (l + 1) % m->step == 0;
 }
 
-static int read_apart(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+static int read_apart(struct experts *x, const struct mixture *m, const struct decoder *d,
+                      const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
     size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if (family_linear(&out->gate, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i, o->gate) ||
-            family_linear(&out->up, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i, o->up) ||
-            family_linear(&out->down, d, hidden, width, 0, e, "%s.%s.%d.%s", stem, o->parent, i, o->down))
+        if (family_linear(&out->gate, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
+                          o->gate) ||
+            family_linear(&out->up, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
+                          o->up) ||
+            family_linear(&out->down, d, hidden, width, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
+                          o->down))
             return -1;
     }
     return 0;
 }
 
-static int read_below(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+static int read_below(struct experts *x, const struct mixture *m, const struct decoder *d,
+                      const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width, all = (size_t)x->routing.experts * width;
+    size_t hidden = (size_t)d->hidden, width = (size_t)m->width,
+           all = (size_t)x->routing.experts * width;
     view gate, up, down;
     if (family_matrix(&gate, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->gate) ||
         family_matrix(&up, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->up) ||
@@ -204,11 +237,14 @@ struct stacks {
 };
 
 /* Expert i of those stacked in NAME, and its bias if experts have one. */
-static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t rows, size_t columns, const char *name)
+static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t rows,
+                    size_t columns, const char *name)
 {
     size_t count = (size_t)s->m->routing.experts;
-    if (s->turned ? family_stacked_turned(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s", s->stem, name, s->weight)
-                  : family_stacked(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s", s->stem, name, s->weight))
+    if (s->turned ? family_stacked_turned(&out->weight, s->d, count, i, rows, columns, s->e,
+                                          "%s.%s%s", s->stem, name, s->weight)
+                  : family_stacked(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s",
+                                   s->stem, name, s->weight))
         return -1;
     if (!s->m->layout->biased)
         return 0;
@@ -227,8 +263,8 @@ static int read_down(struct expert *out, const struct stacks *s, size_t i, const
     return 0;
 }
 
-static int read_stacked(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, int which,
-                        struct error *e)
+static int read_stacked(struct experts *x, const struct mixture *m, const struct decoder *d,
+                        const char *stem, int which, struct error *e)
 {
     const struct expert_layout *o = m->layout;
     const struct stacks s = {m, d, stem, "", "_bias", o->turned, e};
@@ -240,34 +276,41 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
             read_down(out, &s, (size_t)i, o->stacked_down[which]))
             return -1;
         if (o->alternating) {
-            out->gate.weight = view_every_second(both.weight, 0), out->up.weight = view_every_second(both.weight, 1);
+            out->gate.weight = view_every_second(both.weight, 0),
+            out->up.weight = view_every_second(both.weight, 1);
         } else {
-            out->gate.weight = view_rows(both.weight, 0, width), out->up.weight = view_rows(both.weight, width, width);
+            out->gate.weight = view_rows(both.weight, 0, width),
+            out->up.weight = view_rows(both.weight, width, width);
         }
         if (o->biased)
-            out->gate.bias = view_every_second(both.bias, 0), out->up.bias = view_every_second(both.bias, 1);
+            out->gate.bias = view_every_second(both.bias, 0),
+            out->up.bias = view_every_second(both.bias, 1);
     }
     return 0;
 }
 
 /* GGUF files have one tensor each for the gates, the ups and the downs of all experts of a layer
  * (io/gguf/names.c). */
-static const char gguf_gate[] = "mlp.experts.gate_exps", gguf_up[] = "mlp.experts.up_exps", gguf_down[] = "mlp.experts.down_exps";
+static const char gguf_gate[] = "mlp.experts.gate_exps", gguf_up[] = "mlp.experts.up_exps",
+                  gguf_down[] = "mlp.experts.down_exps";
 
-static int read_gguf(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+static int read_gguf(struct experts *x, const struct mixture *m, const struct decoder *d,
+                     const char *stem, struct error *e)
 {
     const struct stacks s = {m, d, stem, ".weight", ".bias", 0, e};
     size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
         if (read_one(&out->gate, &s, (size_t)i, width, hidden, gguf_gate) ||
-            read_one(&out->up, &s, (size_t)i, width, hidden, gguf_up) || read_down(out, &s, (size_t)i, gguf_down))
+            read_one(&out->up, &s, (size_t)i, width, hidden, gguf_up) ||
+            read_down(out, &s, (size_t)i, gguf_down))
             return -1;
     }
     return 0;
 }
 
-static int read_shared(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+static int read_shared(struct block *b, const struct mixture *m, const struct decoder *d,
+                       const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
     size_t hidden = (size_t)d->hidden, width = (size_t)m->shared_width;
@@ -279,20 +322,26 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
         if (family_linear(&both, d, 2 * width, hidden, 0, e, "%s.%s", stem, o->shared_gate_up) ||
             family_linear(&b->down, d, hidden, width, 0, e, "%s.%s", stem, o->shared_down))
             return -1;
-        b->gate.weight = view_rows(both.weight, 0, width), b->up.weight = view_rows(both.weight, width, width);
+        b->gate.weight = view_rows(both.weight, 0, width),
+        b->up.weight = view_rows(both.weight, width, width);
         return 0;
     }
-    const char *shared = o->other_shared && family_has(d, "%s.%s.down_proj.weight", stem, o->other_shared) ? o->other_shared
-                                                                                                           : o->shared;
+    const char *shared = o->other_shared &&
+                                 family_has(d, "%s.%s.down_proj.weight", stem, o->other_shared)
+                             ? o->other_shared
+                             : o->shared;
     if (family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, shared) ||
         family_linear(&b->up, d, width, hidden, biased, e, "%s.%s.up_proj", stem, shared) ||
         family_linear(&b->down, d, hidden, width, biased, e, "%s.%s.down_proj", stem, shared))
         return -1;
-    return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, shared) : 0;
+    return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e,
+                                           "%s.%s_gate", stem, shared)
+                           : 0;
 }
 
 /* A vector, or a matrix of one row. */
-static int read_correction(view *out, size_t count, const struct decoder *d, const char *stem, const char *name, struct error *e)
+static int read_correction(view *out, size_t count, const struct decoder *d, const char *stem,
+                           const char *name, struct error *e)
 {
     if (family_columns(d, "%s.%s", stem, name) != count) /* 0 for a vector */
         return family_vector(out, d, count, e, "%s.%s", stem, name);
@@ -302,20 +351,27 @@ static int read_correction(view *out, size_t count, const struct decoder *d, con
     return 0;
 }
 
-int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d,
+                 const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
     struct experts *x = &b->experts;
     size_t count = (size_t)m->routing.experts;
-    const char *router = o->other_router && !family_has(d, "%s.%s.weight", stem, o->router) ? o->other_router : o->router;
+    const char *router = o->other_router && !family_has(d, "%s.%s.weight", stem, o->router)
+                             ? o->other_router
+                             : o->router;
     x->routing = m->routing, x->width = m->width;
     x->expert = calloc(count, sizeof *x->expert);
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
-    const char *correction = o->other_correction && family_has(d, "%s.%s", stem, o->other_correction) ? o->other_correction
-                                                                                                      : o->correction;
-    if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem, router) ||
-        (correction && read_correction(&x->correction, count, d, stem, correction, e)) || read_shared(b, m, d, stem, e))
+    const char *correction = o->other_correction &&
+                                     family_has(d, "%s.%s", stem, o->other_correction)
+                                 ? o->other_correction
+                                 : o->correction;
+    if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem,
+                      router) ||
+        (correction && read_correction(&x->correction, count, d, stem, correction, e)) ||
+        read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))
         return read_gguf(x, m, d, stem, e);

@@ -11,16 +11,19 @@
 struct expert_layout {
     /* keys of config.json */
     const char *count, *older_count;
-    const char *chosen, *older_chosen; /* chosen NULL: num_experts_per_tok; that may be a list of one number for all layers */
+    const char *chosen, *older_chosen; /* chosen NULL: num_experts_per_tok; that may be a list of
+                                          one number for all layers */
     const char *width; /* NULL: intermediate_size */
     const char *shared_width; /* of the shared expert; NULL: by shared_count */
-    const char *shared_count; /* shared experts as wide as the others, side by side; NULL: shared_absent */
+    const char
+        *shared_count; /* shared experts as wide as the others, side by side; NULL: shared_absent */
     long shared_absent; /* the default for either key; 0: none, or with shared_gated required */
     int shared_gated; /* 1: the shared expert has a gate */
     /* Layers without experts: those before the first, unless listed by name. */
     const char *first_dense; /* NULL: dense_absent */
     long dense_absent;
-    const char *dense, *step, *last; /* step: all except every step-th; last with experts, -1: the last */
+    const char *dense, *step,
+        *last; /* step: all except every step-th; last with experts, -1: the last */
     int listed; /* 1: mlp_layer_types */
     enum scoring scoring; /* SCORING_SPARSEMIXER: two, with router_jitter_noise for nearness */
     int by_groups; /* 1: n_group and topk_group */
@@ -34,7 +37,8 @@ struct expert_layout {
     const char *correction, *other_correction; /* the whole names; correction NULL: none */
     const char *parent, *gate, *up, *down; /* separate; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
-    int below; /* 1: PARENT.GATE, PARENT.UP and PARENT.DOWN are [experts width, hidden] each, expert below expert */
+    int below; /* 1: PARENT.GATE, PARENT.UP and PARENT.DOWN are [experts width, hidden] each, expert
+                  below expert */
     const char *shared, *other_shared; /* the parents of gate_proj, up_proj and down_proj */
     const char *shared_gate_up, *shared_down; /* or gate and up in one, gate first */
 };
@@ -49,10 +53,12 @@ struct mixture {
 };
 
 /* -1 for impossible routing. Call it after the sizes. */
-int mixture_settings(struct mixture *m, const struct expert_layout *layout, struct decoder *d, struct error *e) MUST_USE;
+int mixture_settings(struct mixture *m, const struct expert_layout *layout, struct decoder *d,
+                     struct error *e) MUST_USE;
 /* 1 if layer l has experts. */
 int mixture_in_layer(const struct mixture *m, int l);
 /* The experts of layer l, with tensors below STEM, and the shared one as its MLP. */
-int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e) MUST_USE;
+int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d,
+                 const char *stem, struct error *e) MUST_USE;
 
 #endif

@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct routing shared_routing = {
-    .experts = 1, .chosen = 1, .scoring = SCORING_SIGMOID, .groups = 1, .chosen_groups = 1, .factor = 1};
+const struct routing shared_routing = {.experts = 1,
+                                       .chosen = 1,
+                                       .scoring = SCORING_SIGMOID,
+                                       .groups = 1,
+                                       .chosen_groups = 1,
+                                       .factor = 1};
 
 int mlp_width(const struct block *b)
 {
@@ -39,8 +43,11 @@ double experts_host(const struct shape *s)
     size_t slots, experts;
     largest(&slots, &experts, s);
     double runs = (double)experts * s->batch;
-    double ties = sizeof(double) * TIE_ROWS * (double)experts + (double)sizeof(size_t) * ENGINE_AHEAD * s->batch;
-    return experts ? ties + 12.0 * (double)slots * s->batch + runs * sizeof(struct run) + 4.0 * (runs + 1) * s->d->layers : 0;
+    double ties = sizeof(double) * TIE_ROWS * (double)experts +
+                  (double)sizeof(size_t) * ENGINE_AHEAD * s->batch;
+    return experts ? ties + 12.0 * (double)slots * s->batch + runs * sizeof(struct run) +
+                         4.0 * (runs + 1) * s->d->layers
+                   : 0;
 }
 
 int experts_open(struct engine *g, struct error *e)
@@ -51,8 +58,10 @@ int experts_open(struct engine *g, struct error *e)
     if (!experts)
         return 0;
     if (slots > INT32_MAX / batch)
-        return fail(e, "%s: %zu rows of experts in a batch of %zu segments (expected at most %d: fewer segments)", g->d->path,
-                    slots * batch, batch, INT32_MAX);
+        return fail(e,
+                    "%s: %zu rows of experts in a batch of %zu segments (expected at most %d: "
+                    "fewer segments)",
+                    g->d->path, slots * batch, batch, INT32_MAX);
     g->expert_host = malloc(3 * slots * batch * sizeof *g->expert_host);
     g->runs = calloc(experts * batch, sizeof *g->runs);
     g->tie_logits = calloc(experts * TIE_ROWS, sizeof *g->tie_logits);
@@ -80,15 +89,17 @@ static void sort_rows(struct engine *g, int l, int batch)
     struct kernels *k = g->k;
     struct layer *s = &g->layers[l];
     const struct routing *routing = &g->d->blocks[l].experts.routing;
-    size_t each = expert_slots(&g->shape, l), total = (size_t)batch * each, segments = (size_t)batch,
-           runs = (size_t)routing->experts * segments;
-    int32_t *choice = g->expert_host, *place = choice + total, *order = place + total, *next = s->starts + 1;
+    size_t each = expert_slots(&g->shape, l), total = (size_t)batch * each,
+           segments = (size_t)batch, runs = (size_t)routing->experts * segments;
+    int32_t *choice = g->expert_host, *place = choice + total, *order = place + total,
+            *next = s->starts + 1;
     memset(choice, 0, total * sizeof *choice); /* if reading fails, since the set keeps errors */
     k->read_index(k, choice, s->choice, 0, total);
     memset(s->starts, 0, (runs + 1) * sizeof *s->starts);
     for (size_t i = 0; i < total; i++)
         next[(size_t)choice[i] * segments + i / each]++;
-    for (size_t i = 0, at = 0; i < runs; i++) { /* next[i]: where its rows begin, and at the end where they end */
+    for (size_t i = 0, at = 0; i < runs;
+         i++) { /* next[i]: where its rows begin, and at the end where they end */
         size_t count = (size_t)next[i];
         next[i] = (int32_t)at;
         at += count;
@@ -117,7 +128,8 @@ struct product {
     int reverse, accumulate;
 };
 
-static void multiply(struct engine *g, int l, int batch, const struct product *p, int first, int last)
+static void multiply(struct engine *g, int l, int batch, const struct product *p, int first,
+                     int last)
 {
     struct kernels *k = g->k;
     const int32_t *starts = g->layers[l].starts;
@@ -125,15 +137,18 @@ static void multiply(struct engine *g, int l, int batch, const struct product *p
     int typical = (int)(expert_slots(&g->shape, l) / (size_t)routing->experts) + 1;
     size_t count = 0;
     for (int i = first; i < last; i++) {
-        const struct linear_weights *w = (const struct linear_weights *)(const void *)((const char *)&g->blocks[l].experts[i] +
-                                                                                       p->place);
+        const struct linear_weights *w =
+            (const struct linear_weights *)(const void *)((const char *)&g->blocks[l].experts[i] +
+                                                          p->place);
         for (int b = 0; b < batch && w->weight; b++) {
             const int32_t *start = starts + i * batch + b;
             if (start[1] > start[0])
-                g->runs[count++] = (struct run){(size_t)start[0], start[1] - start[0], w->weight, p->reverse ? NULL : w->bias};
+                g->runs[count++] = (struct run){(size_t)start[0], start[1] - start[0], w->weight,
+                                                p->reverse ? NULL : w->bias};
         }
     }
-    (p->reverse ? k->linear_runs_reverse : k->linear_runs)(k, p->to, p->from, g->runs, count, typical, p->accumulate);
+    (p->reverse ? k->linear_runs_reverse : k->linear_runs)(k, p->to, p->from, g->runs, count,
+                                                           typical, p->accumulate);
 }
 
 /* The next expert from i on with rows; the number of experts after the last. */
@@ -146,8 +161,8 @@ static int next_expert(const struct engine *g, int l, int i, int batch)
 }
 
 /* Products of one part of the experts: all at once if weights are resident, else in turn. */
-static int multiply_part(struct engine *g, int l, int batch, enum expert_part part, const struct product *products, int count,
-                         struct error *e)
+static int multiply_part(struct engine *g, int l, int batch, enum expert_part part,
+                         const struct product *products, int count, struct error *e)
 {
     int experts = g->d->blocks[l].experts.routing.experts;
     for (int j = 0; g->plan.resident && j < count; j++)
@@ -160,7 +175,8 @@ static int multiply_part(struct engine *g, int l, int batch, enum expert_part pa
             return -1;
         for (int j = 0; j < count; j++)
             multiply(g, l, batch, &products[j], i, i + 1);
-        if (g->k->prefetches ? next < experts && weights_need_expert(g, l, next, part, e) : g->k->synchronize(g->k, e))
+        if (g->k->prefetches ? next < experts && weights_need_expert(g, l, next, part, e)
+                             : g->k->synchronize(g->k, e))
             return -1;
         weights_done_expert(g, l, i, part);
     }
@@ -177,7 +193,8 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]};
     size_t slots = (size_t)batch * expert_slots(&g->shape, l);
-    const struct product products[] = {{OF(up), s->expert_up, g->slots, 0, 0}, {OF(gate), s->expert_gate, g->slots, 0, 0}};
+    const struct product products[] = {{OF(up), s->expert_up, g->slots, 0, 0},
+                                       {OF(gate), s->expert_gate, g->slots, 0, 0}};
     if (w->shared_gate.weight) {
         k->linear(k, s->shared_logit, g->y, w->shared_gate.weight, w->shared_gate.bias, rows, 0);
         k->route(k, NULL, s->shared_weight, s->shared_logit, NULL, &shared_routing, rows);
@@ -189,41 +206,52 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
     return multiply_part(g, l, batch, EXPERT_IN, products, s->expert_gate ? 2 : 1, e);
 }
 
-int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e)
+int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate,
+                 struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
     struct layer *s = &g->layers[l];
-    struct rows rows = {batch, g->shape.queries[l]}, slots = {batch, (int)expert_slots(&g->shape, l)};
+    struct rows rows = {batch, g->shape.queries[l]},
+                slots = {batch, (int)expert_slots(&g->shape, l)};
     const struct product down = {OF(down), g->slots, g->expert_a, 0, 0};
-    k->activate(k, g->expert_a, s->expert_up, s->expert_gate, b->activation, slots, b->experts.width);
+    k->activate(k, g->expert_a, s->expert_up, s->expert_gate, b->activation, slots,
+                b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
         return -1;
-    k->combine(k, to, g->slots, s->place, s->weights, rows, b->experts.routing.chosen, g->d->hidden, accumulate);
+    k->combine(k, to, g->slots, s->place, s->weights, rows, b->experts.routing.chosen, g->d->hidden,
+               accumulate);
     return 0;
 }
 
-int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e)
+int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate,
+                    struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
     struct layer *s = &g->layers[l];
     const struct routing *routing = &b->experts.routing;
-    struct rows rows = {batch, g->shape.queries[l]}, slot_rows = {batch, (int)expert_slots(&g->shape, l)};
+    struct rows rows = {batch, g->shape.queries[l]},
+                slot_rows = {batch, (int)expert_slots(&g->shape, l)};
     size_t slots = (size_t)batch * (size_t)slot_rows.count;
     const int biased = b->experts.expert[0].down_bias.weight.data != NULL;
-    struct buffer *dots = g->d_logits; /* of dy and the experts' biases, later replaced by the derivative of the logits */
-    const struct product out[] = {{OF(down), g->expert_a, g->slots, 1, 0}, {OF(down_bias), dots, g->slots, 0, 0}},
-                         in[] = {{OF(up), g->slots, g->expert_a, 1, 0}, {OF(gate), g->slots, g->expert_b, 1, 1}};
+    struct buffer *dots = g->d_logits; /* of dy and the experts' biases, later replaced by the
+                                          derivative of the logits */
+    const struct product out[] = {{OF(down), g->expert_a, g->slots, 1, 0},
+                                  {OF(down_bias), dots, g->slots, 0, 0}},
+                         in[] = {{OF(up), g->slots, g->expert_a, 1, 0},
+                                 {OF(gate), g->slots, g->expert_b, 1, 1}};
     k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);
     if (multiply_part(g, l, batch, EXPERT_OUT, out, biased ? 2 : 1, e))
         return -1;
-    k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows, b->experts.width);
-    k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots, b->experts.width);
+    k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows,
+                b->experts.width);
+    k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots,
+                     b->experts.width);
     if (biased)
         k->combine(k, g->d_weights, dots, s->place, NULL, slot_rows, 1, 1, 1);
-    k->activate_reverse(k, g->expert_a, s->expert_gate ? g->expert_b : NULL, g->expert_a, s->expert_up, s->expert_gate,
-                        b->activation, slot_rows, b->experts.width);
+    k->activate_reverse(k, g->expert_a, s->expert_gate ? g->expert_b : NULL, g->expert_a,
+                        s->expert_up, s->expert_gate, b->activation, slot_rows, b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_IN, in, s->expert_gate ? 2 : 1, e))
         return -1;
     k->combine(k, g->y, g->slots, s->place, NULL, rows, routing->chosen, g->d->hidden, accumulate);

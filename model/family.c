@@ -23,28 +23,33 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     long vocabulary, hidden, layers, heads, kv_heads, head_size = 0;
     vocabulary = d->vocabulary;
     if ((keys->vocabulary && config_int(c, keys->vocabulary, 1, 1 << 26, &vocabulary, e)) ||
-        config_int(c, keys->hidden, 1, 1 << 20, &hidden, e) || config_int(c, keys->layers, 1, 10000, &layers, e) ||
+        config_int(c, keys->hidden, 1, 1 << 20, &hidden, e) ||
+        config_int(c, keys->layers, 1, 10000, &layers, e) ||
         config_int(c, keys->heads, 1, 1 << 16, &heads, e))
         return -1;
     kv_heads = heads;
     if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
-        (keys->head_size && config_int_or(c, keys->head_size, 1, 256, keys->head_size_default, &head_size, e)))
+        (keys->head_size &&
+         config_int_or(c, keys->head_size, 1, 256, keys->head_size_default, &head_size, e)))
         return -1;
-    if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only with the default value */
+    if (!keys->head_size &&
+        config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only with the default value */
         return -1;
     if (!keys->head_size && head_size && (hidden % heads || head_size != hidden / heads))
-        return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)", config_path(c), head_size, keys->hidden,
-                    hidden, keys->heads, heads);
+        return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)",
+                    config_path(c), head_size, keys->hidden, hidden, keys->heads, heads);
     if (!head_size) {
         head_size = hidden / heads;
         if (hidden % heads || head_size > 256)
-            return fail(e, "%s: %s %ld over %s %ld is not a head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden,
-                        keys->heads, heads, keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
+            return fail(e, "%s: %s %ld over %s %ld is not a head size from 1 to 256%s%s",
+                        config_path(c), keys->hidden, hidden, keys->heads, heads,
+                        keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
     }
     if (heads % kv_heads)
-        return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), keys->heads, heads, keys->kv_heads, kv_heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = (int)heads,
-    d->kv_heads = (int)kv_heads;
+        return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), keys->heads, heads,
+                    keys->kv_heads, kv_heads);
+    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers,
+    d->heads = (int)heads, d->kv_heads = (int)kv_heads;
     d->head_size = (int)head_size;
     d->blocks = calloc((size_t)layers, sizeof *d->blocks);
     if (!d->blocks)
@@ -61,12 +66,13 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
         return -1;
     if (value == only)
         return 0;
-    return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false",
-                only ? "true" : "false");
+    return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key,
+                value ? "true" : "false", only ? "true" : "false");
 }
 
 /* Appends as much as fits to a text of `size` bytes, with a separator unless it is empty. */
-static void append(char *text, size_t size, const char *separator, const char *format, va_list arguments)
+static void append(char *text, size_t size, const char *separator, const char *format,
+                   va_list arguments)
 {
     size_t at = strlen(text);
     if (at && at + strlen(separator) < size)
@@ -150,18 +156,21 @@ static void shape_text(char text[128], const size_t *shape, int rank)
 static int fail_missing(const struct decoder *d, const char *name, struct error *e)
 {
     int some = tensors_count(d->tensors) > 0;
-    return fail(e, "%s: tensor '%s' is missing (family %s; the first tensor there is %s%.200s%s)", d->path, name, d->family,
-                some ? "'" : "", some ? tensors_at(d->tensors, 0)->name : "none", some ? "'" : "");
+    return fail(e, "%s: tensor '%s' is missing (family %s; the first tensor there is %s%.200s%s)",
+                d->path, name, d->family, some ? "'" : "",
+                some ? tensors_at(d->tensors, 0)->name : "none", some ? "'" : "");
 }
 
 /* The tensor `name` of exactly this shape. */
-static struct tensor *find_shaped(const struct decoder *d, const char *name, const size_t *shape, int rank, struct error *e)
+static struct tensor *find_shaped(const struct decoder *d, const char *name, const size_t *shape,
+                                  int rank, struct error *e)
 {
     struct tensor *t = tensors_find(d->tensors, name);
     if (!t) {
         const struct tensor *integer = tensors_find_any(d->tensors, name);
         if (integer)
-            fail(e, "%s: tensor '%s' is stored as %s (expected F64, F32, F16 or BF16)", d->path, name, integer->stored->name);
+            fail(e, "%s: tensor '%s' is stored as %s (expected F64, F32, F16 or BF16)", d->path,
+                 name, integer->stored->name);
         else
             fail_missing(d, name, e);
         return NULL;
@@ -171,11 +180,13 @@ static struct tensor *find_shaped(const struct decoder *d, const char *name, con
         return t;
     char found[128], expected[128];
     shape_text(found, t->shape, t->rank), shape_text(expected, shape, rank);
-    fail(e, "%s: tensor '%s' has shape [%s] (expected [%s] from %s)", d->path, name, found, expected, config_name(d->config));
+    fail(e, "%s: tensor '%s' has shape [%s] (expected [%s] from %s)", d->path, name, found,
+         expected, config_name(d->config));
     return NULL;
 }
 
-static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t columns, const char *name, struct error *e)
+static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t columns,
+                        const char *name, struct error *e)
 {
     const struct tensor *t = find_shaped(d, name, (size_t[]){rows, columns}, 2, e);
     if (!t)
@@ -190,7 +201,8 @@ static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t 
     return 0;
 }
 
-static int vector_named(view *out, const struct decoder *d, size_t size, const char *name, struct error *e)
+static int vector_named(view *out, const struct decoder *d, size_t size, const char *name,
+                        struct error *e)
 {
     const struct tensor *t = find_shaped(d, name, &size, 1, e);
     if (!t)
@@ -205,13 +217,15 @@ static int vector_named(view *out, const struct decoder *d, size_t size, const c
     return 0;
 }
 
-int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...)
+int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e,
+                  const char *format, ...)
 {
     FORMAT_NAME(name, format);
     return matrix_named(out, d, rows, columns, name, e);
 }
 
-int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...)
+int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns,
+                      struct error *e, const char *format, ...)
 {
     FORMAT_NAME(name, format);
     const struct tensor *t = find_shaped(d, name, (size_t[]){columns, rows}, 2, e);
@@ -227,14 +241,15 @@ int family_transposed(view *out, const struct decoder *d, size_t rows, size_t co
     return 0;
 }
 
-int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...)
+int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
+                  const char *format, ...)
 {
     FORMAT_NAME(name, format);
     return vector_named(out, d, size, name, e);
 }
 
-int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e,
-                  const char *format, ...)
+int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns,
+                  int with_bias, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
     char name[NAME_MAX_LENGTH + 8];
@@ -249,7 +264,8 @@ int family_linear(struct linear *out, const struct decoder *d, size_t rows, size
 }
 
 /* STEM.PART as a vector of `width`; nothing if PART is NULL. */
-static int part_of(view *out, const struct decoder *d, size_t width, const char *stem, const char *part, struct error *e)
+static int part_of(view *out, const struct decoder *d, size_t width, const char *stem,
+                   const char *part, struct error *e)
 {
     char name[2 * NAME_MAX_LENGTH];
     if (!part)
@@ -258,28 +274,35 @@ static int part_of(view *out, const struct decoder *d, size_t width, const char 
     return vector_named(out, d, width, name, e);
 }
 
-static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
-                      const char *scale, const char *shift, struct error *e, const char *stem)
+static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
+                      double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *stem)
 {
     *out = (struct norm_view){.kind = kind, .epsilon = epsilon, .present = 1};
-    return part_of(&out->scale, d, width, stem, scale, e) || part_of(&out->shift, d, width, stem, shift, e) ? -1 : 0;
+    return part_of(&out->scale, d, width, stem, scale, e) ||
+                   part_of(&out->shift, d, width, stem, shift, e)
+               ? -1
+               : 0;
 }
 
-int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift,
-                struct error *e, const char *format, ...)
+int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon,
+                int with_shift, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
-    return norm_named(out, d, kind, epsilon, (size_t)d->hidden, "weight", with_shift ? "bias" : NULL, e, stem);
+    return norm_named(out, d, kind, epsilon, (size_t)d->hidden, "weight",
+                      with_shift ? "bias" : NULL, e, stem);
 }
 
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
-                      const char *scale, const char *shift, struct error *e, const char *format, ...)
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
+                      double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
     return norm_named(out, d, kind, epsilon, width, scale, shift, e, stem);
 }
 
-int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...)
+int family_values(double *out, const struct decoder *d, size_t count, struct error *e,
+                  const char *format, ...)
 {
     FORMAT_NAME(name, format);
     struct tensor *t = tensors_find(d->tensors, name);
@@ -287,7 +310,8 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
         return fail_missing(d, name, e);
     t->used = 1;
     if (t->count != count)
-        return fail(e, "%s: tensor '%s' has %zu elements (expected %zu from its configuration)", d->path, name, t->count, count);
+        return fail(e, "%s: tensor '%s' has %zu elements (expected %zu from its configuration)",
+                    d->path, name, t->count, count);
     for (size_t i = 0; i < count; i++) {
         size_t at = 0, rest = i;
         for (int axis = t->rank - 1; axis >= 0; axis--) {
@@ -296,7 +320,8 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
         }
         out[i] = element_read(t->data, t->type, at);
         if (!isfinite(out[i]))
-            return fail(e, "%s: tensor '%s' holds %g (expected finite numbers)", d->path, name, out[i]);
+            return fail(e, "%s: tensor '%s' holds %g (expected finite numbers)", d->path, name,
+                        out[i]);
     }
     return 0;
 }
@@ -304,10 +329,12 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
 /* Compares numbers of any types; rows with equal bytes are not compared again. */
 static int is_same_matrix(const view *a, const view *b)
 {
-    int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1 && !element_is_scaled(a->type);
+    int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1 &&
+                !element_is_scaled(a->type);
     for (size_t r = 0; r < a->rows; r++) {
         size_t x = r * a->row_stride, y = r * b->row_stride;
-        if (plain && memcmp((const char *)a->data + element_bytes(a->type, x), (const char *)b->data + element_bytes(b->type, y),
+        if (plain && memcmp((const char *)a->data + element_bytes(a->type, x),
+                            (const char *)b->data + element_bytes(b->type, y),
                             element_bytes(a->type, a->columns)) == 0)
             continue;
         for (size_t c = 0; c < a->columns; c++)
@@ -331,12 +358,14 @@ int family_refuse_tied(const struct decoder *d, struct error *e)
     if (!is_merged(d, &d->embedding) && !is_merged(d, &d->head.weight))
         return 0;
     return fail(e,
-                "%s: the adapter changes the embedding or the head, which %s ties (expected an adapter that leaves them as they "
+                "%s: the adapter changes the embedding or the head, which %s ties (expected an "
+                "adapter that leaves them as they "
                 "are, or a model that does not tie them)",
                 config_path(d->adapter), d->path);
 }
 
-int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head, const char *format, ...)
+int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head,
+                     const char *format, ...)
 {
     FORMAT_NAME(name, format);
     int by_head = d->tied && !tensors_find(d->tensors, name) && family_has(d, "%s.weight", head);
@@ -357,7 +386,9 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
         if (d->adapter && family_refuse_tied(d, e))
             return -1;
         d->tied = 0;
-        family_note(d, "the stored %s.weight differs from the embedding and is used, although the configuration ties the two",
+        family_note(d,
+                    "the stored %s.weight differs from the embedding and is used, although the "
+                    "configuration ties the two",
                     stem);
     }
     return 0;
@@ -385,7 +416,8 @@ int family_normalise_head(struct decoder *d, struct error *e)
 
 double *family_own(struct decoder *d, size_t count, struct error *e)
 {
-    double **grown = realloc(d->vectors, (size_t)(d->vector_count + 1) * sizeof *grown), *vector = calloc(count, sizeof *vector);
+    double **grown = realloc(d->vectors, (size_t)(d->vector_count + 1) * sizeof *grown),
+           *vector = calloc(count, sizeof *vector);
     d->vectors = grown ? grown : d->vectors;
     if (!grown || !vector) {
         free(vector);
@@ -397,8 +429,13 @@ double *family_own(struct decoder *d, size_t count, struct error *e)
 
 view family_own_view(const double *vector, size_t count)
 {
-    return (
-        view){.data = vector, .type = ELEMENT_F64, .groups = 1, .rows = count, .columns = 1, .row_stride = 1, .column_stride = 1};
+    return (view){.data = vector,
+                  .type = ELEMENT_F64,
+                  .groups = 1,
+                  .rows = count,
+                  .columns = 1,
+                  .row_stride = 1,
+                  .column_stride = 1};
 }
 
 /* *v times a factor; without data: the factor, if absence means 1, else nothing. */
@@ -411,7 +448,9 @@ static int scale_vector(view *v, struct decoder *d, double factor, int absent, s
     if (!(vector = family_own(d, count, e)))
         return -1;
     for (size_t i = 0; i < count; i++)
-        vector[i] = factor * (v->data ? element_read(v->data, v->type, i * v->row_stride) + v->offset : absent);
+        vector[i] = factor * (v->data
+                                  ? element_read(v->data, v->type, i * v->row_stride) + v->offset
+                                  : absent);
     *v = family_own_view(vector, count);
     return 0;
 }
@@ -420,7 +459,10 @@ int family_scale_logits(struct decoder *d, double factor, struct error *e)
 {
     if (factor == 1)
         return 0;
-    return scale_vector(&d->final_norm.scale, d, factor, 1, e) || scale_vector(&d->final_norm.shift, d, factor, 0, e) ? -1 : 0;
+    return scale_vector(&d->final_norm.scale, d, factor, 1, e) ||
+                   scale_vector(&d->final_norm.shift, d, factor, 0, e)
+               ? -1
+               : 0;
 }
 
 void family_ignore(const struct decoder *d, const char *format, ...)
@@ -455,8 +497,8 @@ static view stacked_view(const struct tensor *t, size_t index, int rows)
                       index * t->stride[0]);
 }
 
-int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
-                   const char *format, ...)
+int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows,
+                   size_t columns, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(name, format);
     const struct tensor *t = find_shaped(d, name, (size_t[]){count, rows, columns}, 3, e);
@@ -465,8 +507,8 @@ int family_stacked(view *out, const struct decoder *d, size_t count, size_t inde
     return t ? 0 : -1;
 }
 
-int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns,
-                          struct error *e, const char *format, ...)
+int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index,
+                          size_t rows, size_t columns, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(name, format);
     const struct tensor *t = find_shaped(d, name, (size_t[]){count, columns, rows}, 3, e);
@@ -525,7 +567,8 @@ view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t 
     return view_groups(v, groups, parts * size, which * size, size);
 }
 
-int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e)
+int family_activation(enum activation *out, const struct decoder *d, const char *key,
+                      const char *fallback, struct error *e)
 {
     /* gelu_fast is gelu_new with sqrt(2/pi) to ten digits, a relative difference of 4e-12. */
     static const struct {
@@ -548,10 +591,10 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
             *out = known[i].kind;
             return 0;
         }
-    return fail(
-        e,
-        "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, relu2, silu)",
-        config_path(d->config), key, name);
+    return fail(e,
+                "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, "
+                "gelu_fast, quick_gelu, relu, relu2, silu)",
+                config_path(d->config), key, name);
 }
 
 int family_bos(struct decoder *d, const char *key, struct error *e)
@@ -568,7 +611,8 @@ struct formula *family_formula(struct decoder *d, const char *text, struct error
     struct formula_error problem;
     struct formula *f = formula_parse(text, &problem);
     if (!f) {
-        fail(e, "%s: formula '%s', character %zu: %s", d->path, text, problem.at + 1, problem.message);
+        fail(e, "%s: formula '%s', character %zu: %s", d->path, text, problem.at + 1,
+             problem.message);
         return NULL;
     }
     struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
@@ -582,15 +626,18 @@ struct formula *family_formula(struct decoder *d, const char *text, struct error
     return f;
 }
 
-int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e)
+int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values,
+                     struct error *e)
 {
     struct formula_error problem;
     if (formula_set_values(f, name, values, d->heads, &problem))
-        return fail(e, "%s: formula '%s', parameter %s: %s", config_path(d->config), f->source, name, problem.message);
+        return fail(e, "%s: formula '%s', parameter %s: %s", config_path(d->config), f->source,
+                    name, problem.message);
     return 0;
 }
 
-struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type, struct error *e)
+struct formula *family_slope_formula(struct decoder *d, const char *text, double most,
+                                     enum element type, struct error *e)
 {
     struct formula *f = family_formula(d, text, e);
     double *slopes = calloc((size_t)d->heads, sizeof *slopes);
@@ -604,7 +651,9 @@ struct formula *family_slope_formula(struct decoder *d, const char *text, double
     while (2 * power <= d->heads)
         power *= 2;
     for (int h = 1; h <= d->heads; h++)
-        slopes[h - 1] = element_round(h <= power ? exp2(-most * h / power) : exp2(-most * (2 * (h - power) - 1) / (2.0 * power)),
+        slopes[h - 1] = element_round(h <= power
+                                          ? exp2(-most * h / power)
+                                          : exp2(-most * (2 * (h - power) - 1) / (2.0 * power)),
                                       type);
     if (family_parameter(d, f, "k", slopes, e))
         f = NULL; /* the decoder owns it */
@@ -618,19 +667,24 @@ int family_windows(struct decoder *d, struct window_rule rule, struct error *e)
     json_t *types = config_get(c, "layer_types");
     long window = rule.window, most = 0, least = window;
     if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
-        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers", config_path(c), d->layers);
+        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers",
+                    config_path(c), d->layers);
     for (int l = 0; l < d->layers; l++) {
-        int sliding = window &&
-                      (rule.but ? (l + !rule.but_first) % rule.but != 0 : l >= rule.first && (l - rule.first) % rule.step == 0);
+        int sliding = window && (rule.but ? (l + !rule.but_first) % rule.but != 0
+                                          : l >= rule.first && (l - rule.first) % rule.step == 0);
         if (types) {
             const char *type = json_string_value(json_array_get(types, (size_t)l));
             sliding = type && strcmp(type, "sliding_attention") == 0;
             if (!type || !(sliding || strcmp(type, "full_attention") == 0))
-                return fail(e, "%s: layer_types, entry %d: '%s' is not supported (supported: full_attention, sliding_attention)",
+                return fail(e,
+                            "%s: layer_types, entry %d: '%s' is not supported (supported: "
+                            "full_attention, sliding_attention)",
                             config_path(c), l + 1, type ? type : "not a string");
             if (sliding && !window)
-                return fail(e, "%s: layer_types, entry %d is sliding_attention, but no sliding_window is set", config_path(c),
-                            l + 1);
+                return fail(
+                    e,
+                    "%s: layer_types, entry %d is sliding_attention, but no sliding_window is set",
+                    config_path(c), l + 1);
         }
         long w = sliding ? window : 0;
         d->blocks[l].score.window = (int)w;

@@ -24,8 +24,10 @@ struct family {
     const char *positions, *about; /* of a family with a reader, for people (catalogue.h) */
 };
 
-extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon, family_megatron, family_fairseq;
-extern const struct family families_llama_like[], families_mixtures[], families_gpt_like[]; /* to a name that is NULL */
+extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
+    family_megatron, family_fairseq;
+extern const struct family families_llama_like[], families_mixtures[],
+    families_gpt_like[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
@@ -33,8 +35,8 @@ const struct family *family_at(int i);
 /* Types of checkpoints whose text_config is read as one of them, from 0; NULL after the last. */
 const char *family_outer_type(int i);
 
-/* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden
- * / heads. */
+/* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size
+ * NULL: as many as heads, hidden / heads. */
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
     long head_size_default; /* if the configuration does not have it; 0: hidden / heads */
@@ -60,36 +62,42 @@ size_t family_columns(const struct decoder *d, const char *format, ...) PRINTF_L
 /* 1 if the tensor is stored. */
 int family_has(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Views of stored tensors; a missing tensor or another shape is an error that names it and what was expected. */
-int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
-                  ...) MUST_USE PRINTF_LIKE(6, 7);
+/* Views of stored tensors; a missing tensor or another shape is an error that names it and what was
+ * expected. */
+int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e,
+                  const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 /* A matrix [rows, columns] stored transposed, as [columns, rows] (Conv1D). */
-int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
-                      ...) MUST_USE PRINTF_LIKE(6, 7);
+int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns,
+                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 /* Matrix `index` of `count` stacked in one tensor [count, rows, columns]. */
-int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
-                   const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
+int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows,
+                   size_t columns, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(8, 9);
 /* The same for matrices stored transposed, in one tensor [count, columns, rows]. */
-int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns,
-                          struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
-int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE
-    PRINTF_LIKE(5, 6);
+int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index,
+                          size_t rows, size_t columns, struct error *e, const char *format,
+                          ...) MUST_USE PRINTF_LIKE(8, 9);
+int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
+                  const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
-int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e,
-                  const char *format, ...) MUST_USE PRINTF_LIKE(7, 8);
+int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns,
+                  int with_bias, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(7, 8);
 /* A norm of width hidden: STEM.weight and, with_shift, STEM.bias. */
-int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift,
-                struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(7, 8);
+int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon,
+                int with_shift, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(7, 8);
 /* A norm of any width (1: one value everywhere): STEM.SCALE and STEM.SHIFT, each NULL for none. */
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
-                      const char *scale, const char *shift, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
+                      double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
-int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE
-    PRINTF_LIKE(5, 6);
+int family_values(double *out, const struct decoder *d, size_t count, struct error *e,
+                  const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* d->embedding: the tensor of that name, [vocabulary, width]. If the configuration ties the two and
  * only the head's matrix, HEAD.weight, is stored, that is the embedding. */
-int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head, const char *format, ...) MUST_USE
-    PRINTF_LIKE(5, 6);
+int family_embedding(struct decoder *d, size_t width, struct error *e, const char *head,
+                     const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. If the configuration ties
  * the head to the embedding (d->tied), the weight may be missing; one that is stored and differs is
  * still used, as in the library that defines the format, and d->tied and a note say so. Call it
@@ -121,13 +129,14 @@ view view_as_vector(view v);
 view view_as_row(view v);
 /* Rows first .. first+count of each of `groups` groups of group_rows rows. */
 view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t count);
-/* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused projections, head-major). */
+/* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused
+ * projections, head-major). */
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
 /* Activation by its Hugging Face name, or the fallback's if key is NULL; an unknown one is an error
  * naming the key and what is supported. */
-int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback,
-                      struct error *e) MUST_USE;
+int family_activation(enum activation *out, const struct decoder *d, const char *key,
+                      const char *fallback, struct error *e) MUST_USE;
 
 /* Windows by layer: from config.json's layer_types if present, else every `step`-th layer from
  * `first` on, or with `but` all layers except every `but`-th. These layers get `window`, the others
@@ -160,11 +169,15 @@ struct rope_keys {
     double original_default; /* overrides original_max_position_embeddings; 0: no */
 };
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
-/* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */
-int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
-/* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid).
+/* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair),
+ * size, pairing. */
+int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing,
+                        struct error *e) MUST_USE;
+/* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and
+ * `first` (see struct sinusoid).
  */
-int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e) MUST_USE;
+int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first,
+                      struct error *e) MUST_USE;
 
 /* Sets d->bos to the beginning-of-text token of a config key; -1 if it is absent or outside the
  * vocabulary (small models often keep a large model's default). */
@@ -173,10 +186,11 @@ int family_bos(struct decoder *d, const char *key, struct error *e) MUST_USE;
 /* Parses a formula that the decoder will own; NULL on failure. */
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e) MUST_USE;
 /* Gives one of its parameters one value for each head. */
-int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e) MUST_USE;
+int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values,
+                     struct error *e) MUST_USE;
 /* A formula whose parameter k is each head's ALiBi slope in released code, rounded to `type`:
  * 2^-(most h / c) for the nearest power of two c not above H, then those of odd h of 2c. */
-struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type,
-                                     struct error *e) MUST_USE;
+struct formula *family_slope_formula(struct decoder *d, const char *text, double most,
+                                     enum element type, struct error *e) MUST_USE;
 
 #endif

@@ -2,8 +2,8 @@
 #include "model/engine_parts.h"
 
 /* y = norm(x), or x if there is no norm; rows of width hidden, y of either role. */
-static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x, const struct norm_weights *w,
-                   struct rows rows)
+static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x,
+                   const struct norm_weights *w, struct rows rows)
 {
     if (w->present)
         g->k->norm(g->k, y, statistics, x, &w->norm, rows, g->d->hidden);
@@ -20,20 +20,24 @@ void forward_embed(struct engine *g, int batch)
     struct buffer *to = norm ? g->raw : g->layers[0].x;
     double scale = d->embedding_scale * g->input_scale;
     if (g->project_in.weight) {
-        k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->shape.n, scale, rows, d->embedding_width);
+        k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->shape.n, scale, rows,
+                 d->embedding_width);
         if (g->noisy)
             attribution_noise(g, g->narrow, rows);
         k->copy(k, g->y, g->narrow, rows, d->embedding_width);
         if (g->position_rows)
             k->embed(k, to, g->places, g->position_rows, NULL, g->shape.n, 1, rows, d->hidden);
-        k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
+        k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows,
+                  g->position_rows != NULL);
     } else {
-        k->embed(k, to, g->tokens, g->embedding, g->position_rows, g->shape.n, scale, rows, d->hidden);
+        k->embed(k, to, g->tokens, g->embedding, g->position_rows, g->shape.n, scale, rows,
+                 d->hidden);
         if (g->noisy)
             attribution_noise(g, to, rows);
     }
     if (norm)
-        k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
+        k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows,
+                d->hidden);
 }
 
 /* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as read by attention:
@@ -45,12 +49,15 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], heads = w->query_norm.present, rotated = shape_rotates(d, l), q_width = d->heads * d->head_size,
-        kv_width = 2 * d->kv_heads * d->head_size, last = b->query_norm_last;
-    const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads, q_size = q_width / q_heads,
-              k_size = kv_width / 2 / k_heads;
+    int keys = g->shape.keys[l], heads = w->query_norm.present, rotated = shape_rotates(d, l),
+        q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size,
+        last = b->query_norm_last;
+    const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads,
+              q_size = q_width / q_heads, k_size = kv_width / 2 / k_heads;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
-    struct buffer *kv = g->shape.carry ? g->fresh : s->kv; /* each buffer below is the next one if its step is absent */
+    struct buffer *kv = g->shape.carry
+                            ? g->fresh
+                            : s->kv; /* each buffer below is the next one if its step is absent */
     int clipped = b->clip > 0 && rotated;
     struct buffer *flat_q = clipped ? s->clipped_q : s->q, *flat_kv = clipped ? s->clipped_kv : kv;
     struct buffer *raw_q = heads ? s->raw_q : flat_q, *raw_kv = heads ? s->raw_kv : flat_kv;
@@ -58,10 +65,12 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
     if (heads) {
         k->copy(k, flat_kv, raw_kv, key_rows, kv_width); /* for the values */
-        k->norm_heads(k, flat_kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads, k_size, kv_width);
+        k->norm_heads(k, flat_kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads,
+                      k_size, kv_width);
     }
     if (heads && !last)
-        k->norm_heads(k, flat_q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
+        k->norm_heads(k, flat_q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads,
+                      q_size, q_width);
     if (b->clip > 0) {
         k->clip(k, flat_kv, b->clip, key_rows, kv_width);
         k->clip(k, flat_q, b->clip, query_rows, q_width);
@@ -76,14 +85,16 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
         k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
     }
     if (last)
-        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
+        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads,
+                      q_size, q_width);
     if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, s->q, g->attention[l], query_rows, q_width);
     return kv_rows.count;
 }
 
 /* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the attention. */
-static void branch_joins(struct engine *g, int l, struct buffer *to, struct buffer *from, int from_rows, int batch)
+static void branch_joins(struct engine *g, int l, struct buffer *to, struct buffer *from,
+                         int from_rows, int batch)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -108,7 +119,8 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     struct rows rows = {batch, queries};
     if (g->d->blocks[l].residual == RESIDUAL_POST) {
         branch_joins(g, l, s->attention_sum, from, from_rows, batch);
-        k->norm(k, s->mid, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
+        k->norm(k, s->mid, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows,
+                hidden);
         return;
     }
     if (!w->attention_post_norm.present) {
@@ -122,7 +134,8 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
 }
 
 /* to[B queries, d] = `onto`, which may be `to`, or NULL for nothing, plus MLP and experts. */
-static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer *onto, int batch, struct error *e)
+static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer *onto, int batch,
+                       struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -130,7 +143,8 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]};
     if (w->up.weight)
-        k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows, mlp_width(b));
+        k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows,
+                    mlp_width(b));
     int apart = onto && onto != to, plain = w->up.weight && !w->shared_gate.weight;
     if (apart && !plain)
         k->copy(k, to, onto, rows, g->d->hidden);
@@ -147,17 +161,23 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
 
 /* The end of a block with a norm after its MLP: s->mlp_sum, its statistics and, unless `only_kept`,
  * x[l + 1]. The residual stream is in `from` [B queries, d]. */
-static int forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept, struct error *e)
+static int forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept,
+                        struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     struct buffer *out = g->layers[l + 1].x;
-    int queries = g->shape.queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
+    int queries = g->shape.queries[l], hidden = g->d->hidden,
+        post = g->d->blocks[l].residual == RESIDUAL_POST;
     struct rows rows = {batch, queries};
     if (forward_mlp(g, l, s->mlp_sum, post ? from : NULL, batch, e))
         return -1;
-    k->norm(k, only_kept ? NULL : post ? out : g->t, s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
+    k->norm(k,
+            only_kept ? NULL
+            : post    ? out
+                      : g->t,
+            s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
     if (only_kept || post)
         return 0;
     k->copy(k, out, from, rows, hidden);
@@ -173,7 +193,8 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     struct buffer *x = g->layers[l].x, *out = g->layers[l + 1].x;
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = d->hidden, pruned = queries < keys;
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = d->hidden,
+        pruned = queries < keys;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
 
     /* attention; y = norm(x), its last rows in t when fewer queries than keys are needed */
@@ -189,7 +210,8 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
     struct buffer *mlp_input = s->mid;
     if (b->residual != RESIDUAL_PARALLEL) {
-        forward_mid(g, l, b->residual_from_norm ? y_last : x, b->residual_from_norm ? queries : keys, batch);
+        forward_mid(g, l, b->residual_from_norm ? y_last : x,
+                    b->residual_from_norm ? queries : keys, batch);
     } else {
         mlp_input = x;
         if (pruned) {
@@ -227,7 +249,8 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
         if (weights_need(g, l, e) || aside_put(g, l, batch, e))
             return -1;
         if (forward_block(g, l, batch, 0, e) ||
-            weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse starts with the last one */
+            weights_turn(g, l, l + 1 < layers ? l + 1 : l,
+                         e)) /* reverse starts with the last one */
             return -1;
     }
     return 0;

@@ -12,7 +12,8 @@ struct reading {
     const char *prefix;
     double epsilon;
     enum activation activation;
-    int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled, single;
+    int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled,
+        single;
     enum fused fused;
     struct mixture mixture; /* of layouts with experts */
     int block; /* the names of its tensors */
@@ -25,7 +26,8 @@ static int get(int *out, const struct reading *r, const struct setting *s)
         *out = s->absent;
         return 0;
     }
-    return config_bool_or(r->d->config, s->older ? family_either(r->d, s->key, s->older) : s->key, s->absent, out, r->e);
+    return config_bool_or(r->d->config, s->older ? family_either(r->d, s->key, s->older) : s->key,
+                          s->absent, out, r->e);
 }
 
 static int read_sizes(struct reading *r)
@@ -34,21 +36,26 @@ static int read_sizes(struct reading *r)
     struct decoder *d = r->d;
     const char *inner_key = o->inner ? o->inner : "intermediate_size";
     long inner, factor = 0;
-    const struct size_keys keys = {.vocabulary = "vocab_size",
-                                   .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
-                                   .layers = o->layers ? family_either(d, "num_hidden_layers", o->layers) : "num_hidden_layers",
-                                   .heads = o->heads ? family_either(d, "num_attention_heads", o->heads) : "num_attention_heads",
-                                   .kv_heads = !o->grouped   ? NULL
-                                               : o->kv_heads ? o->kv_heads
-                                                             : "num_key_value_heads",
-                                   .head_size = o->sized ? "head_dim" : NULL,
-                                   .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
+    const struct size_keys keys = {
+        .vocabulary = "vocab_size",
+        .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
+        .layers = o->layers ? family_either(d, "num_hidden_layers", o->layers)
+                            : "num_hidden_layers",
+        .heads = o->heads ? family_either(d, "num_attention_heads", o->heads)
+                          : "num_attention_heads",
+        .kv_heads = !o->grouped   ? NULL
+                    : o->kv_heads ? o->kv_heads
+                                  : "num_key_value_heads",
+        .head_size = o->sized ? "head_dim" : NULL,
+        .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
     if (family_sizes(d, &keys, r->e) ||
-        (o->inner_factor && config_int_or(d->config, o->inner_factor, 1, 1024, o->inner_times, &factor, r->e)))
+        (o->inner_factor &&
+         config_int_or(d->config, o->inner_factor, 1, 1024, o->inner_times, &factor, r->e)))
         return -1;
     if (factor)
         inner = factor * d->hidden;
-    else if (o->inner_times ? config_int_or(d->config, inner_key, 1, 1 << 24, (long)o->inner_times * d->hidden, &inner, r->e)
+    else if (o->inner_times ? config_int_or(d->config, inner_key, 1, 1 << 24,
+                                            (long)o->inner_times * d->hidden, &inner, r->e)
                             : config_int(d->config, inner_key, 1, 1 << 24, &inner, r->e))
         return -1;
     d->mlp = (int)inner;
@@ -61,8 +68,9 @@ static int read_settings(struct reading *r)
     const struct layout *o = r->layout;
     struct config *c = r->d->config;
     r->epsilon = o->epsilon_absent, r->post_norms = 1;
-    if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) || get(&r->mlp_bias, r, &o->mlp_bias) ||
-        get(&r->head_bias, r, &o->head_bias) || get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) ||
+    if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) ||
+        get(&r->mlp_bias, r, &o->mlp_bias) || get(&r->head_bias, r, &o->head_bias) ||
+        get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) ||
         get(&r->scaled, r, &o->scale_embedding) || get(&r->single, r, &o->multi_query) ||
         config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
@@ -83,11 +91,15 @@ static int read_rotary_dim(struct decoder *d, long absent, struct error *e)
     if (config_int_or(c, "rotary_dim", 2, d->head_size, absent, &rotated, e))
         return -1;
     if (!config_has(c, "rotary_dim") && !config_absent(c, "rotary_dim"))
-        return fail(e, "%s: rotary_dim null is not supported (expected an even number up to the head size, %d)", config_path(c),
-                    d->head_size);
+        return fail(e,
+                    "%s: rotary_dim null is not supported (expected an even number up to the head "
+                    "size, %d)",
+                    config_path(c), d->head_size);
     if (rotated % 2 || rotated > d->head_size)
-        return fail(e, "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)", config_path(c),
-                    rotated, d->head_size);
+        return fail(
+            e,
+            "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)",
+            config_path(c), rotated, d->head_size);
     snprintf(d->position_text, sizeof d->position_text, "rotary, base 10000, interleaved");
     if (rotated < d->head_size)
         family_describe(d, "%ld of %d dimensions", rotated, d->head_size);
@@ -100,10 +112,11 @@ static int read_learned(struct reading *r)
     struct decoder *d = r->d;
     size_t first = (size_t)o->first_row;
     long limit;
-    if (config_int(d->config, o->older_learned ? family_either(d, o->learned, o->older_learned) : o->learned, 1, 1 << 30, &limit,
-                   r->e) ||
-        family_matrix(&d->position_rows, d, (size_t)limit + first, (size_t)d->hidden, r->e, "%s%s.weight", r->prefix,
-                      o->names.positions))
+    if (config_int(d->config,
+                   o->older_learned ? family_either(d, o->learned, o->older_learned) : o->learned,
+                   1, 1 << 30, &limit, r->e) ||
+        family_matrix(&d->position_rows, d, (size_t)limit + first, (size_t)d->hidden, r->e,
+                      "%s%s.weight", r->prefix, o->names.positions))
         return -1;
     d->position_rows = view_rows(d->position_rows, first, (size_t)limit);
     d->position = POSITION_LEARNED, d->position_limit = (int)limit;
@@ -115,7 +128,9 @@ static int read_sinusoidal(struct decoder *d, enum sinusoidal kind, int first, s
 {
     int half = d->hidden / 2;
     if (d->hidden % 2 || half < 2)
-        return fail(e, "%s: sinusoidal positions of width %d are not supported (expected an even number of at least 4)",
+        return fail(e,
+                    "%s: sinusoidal positions of width %d are not supported (expected an even "
+                    "number of at least 4)",
                     config_path(d->config), d->hidden);
     snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
     return family_sinusoidal(d, 10000, kind == SINUSOIDAL_OPEN ? half : half - 1, 1, first, e);
@@ -133,7 +148,8 @@ static int read_pattern(long *but, struct reading *r, long window)
         return 0;
     }
     if (window && !config_absent(c, o->pattern) && !config_has(c, o->pattern))
-        return fail(r->e, "%s: %s is null (expected a number, or layer_types)", config_path(c), o->pattern);
+        return fail(r->e, "%s: %s is null (expected a number, or layer_types)", config_path(c),
+                    o->pattern);
     return window ? config_int_or(c, o->pattern, 1, 10000, o->pattern_absent, but, r->e) : 0;
 }
 
@@ -156,16 +172,20 @@ static int read_windows(struct reading *r)
     const struct layout *o = r->layout;
     struct decoder *d = r->d;
     struct config *c = d->config;
-    struct window_rule rule = {.step = o->windows == WINDOWS_ALTERNATE ? 2 : 1, .but_first = o->pattern_first};
-    int on = 1, switched = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_ALL_SWITCHED || o->windows == WINDOWS_UNTURNED;
+    struct window_rule rule = {.step = o->windows == WINDOWS_ALTERNATE ? 2 : 1,
+                               .but_first = o->pattern_first};
+    int on = 1, switched = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_ALL_SWITCHED ||
+                           o->windows == WINDOWS_UNTURNED;
     if (o->windows == WINDOWS_NONE)
         return 0;
     if (o->windows == WINDOWS_FULL)
         return family_windows(d, rule, r->e);
     int from = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_FROM;
-    if ((from && config_int_or(c, "max_window_layers", 0, 10000, o->window_first_absent, &rule.first, r->e)) ||
+    if ((from && config_int_or(c, "max_window_layers", 0, 10000, o->window_first_absent,
+                               &rule.first, r->e)) ||
         (switched && config_bool_or(c, "use_sliding_window", 0, &on, r->e)) ||
-        config_int_or(c, "sliding_window", on, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
+        config_int_or(c, "sliding_window", on, 1 << 30,
+                      config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
                       r->e) ||
         (o->windows == WINDOWS_BUT_EVERY && read_pattern(&rule.but, r, rule.window)))
         return -1;
@@ -174,15 +194,20 @@ static int read_windows(struct reading *r)
         return read_unturned(r, on ? window : 0, window);
     if (!on || (o->windows == WINDOWS_NAMED && !config_get(c, "layer_types")))
         rule.window = 0;
-    if (o->windows == WINDOWS_BUT_EVERY && !window && o->turned != TURNED_WINDOWS_OR_ALL && !config_get(c, "layer_types"))
+    if (o->windows == WINDOWS_BUT_EVERY && !window && o->turned != TURNED_WINDOWS_OR_ALL &&
+        !config_get(c, "layer_types"))
         return fail(r->e,
-                    "%s: sliding_window is null, but most layers of a %s model have a window (expected a number, or layer_types)",
+                    "%s: sliding_window is null, but most layers of a %s model have a window "
+                    "(expected a number, or layer_types)",
                     config_path(c), d->family);
     if (family_windows(d, rule, r->e))
         return -1;
-    for (int l = 0; (o->windows == WINDOWS_ALL || o->windows == WINDOWS_ALL_SWITCHED) && l < d->layers; l++)
+    for (int l = 0;
+         (o->windows == WINDOWS_ALL || o->windows == WINDOWS_ALL_SWITCHED) && l < d->layers; l++)
         if (d->blocks[l].score.window != rule.window)
-            return fail(r->e, "%s: layer_types, entry %d: a %s model has the same window in every layer (expected %s_attention)",
+            return fail(r->e,
+                        "%s: layer_types, entry %d: a %s model has the same window in every layer "
+                        "(expected %s_attention)",
                         config_path(c), l + 1, d->family, rule.window ? "sliding" : "full");
     return 0;
 }
@@ -197,11 +222,14 @@ static int read_listed(struct reading *r)
     if (config_int_or(c, "no_rope_layer_interval", 1, 10000, 4, &interval, r->e))
         return -1;
     if (list && (!json_is_array(list) || json_array_size(list) < (size_t)d->layers))
-        return fail(r->e, "%s: no_rope_layers is not a list of 1 or 0 for each of %d layers", config_path(c), d->layers);
+        return fail(r->e, "%s: no_rope_layers is not a list of 1 or 0 for each of %d layers",
+                    config_path(c), d->layers);
     for (int l = 0; l < d->layers; l++) {
         const json_t *one = list ? json_array_get(list, (size_t)l) : NULL;
-        if (one && !(json_is_integer(one) && json_integer_value(one) >= 0 && json_integer_value(one) <= 1))
-            return fail(r->e, "%s: no_rope_layers, entry %d is neither 1 nor 0", config_path(c), l + 1);
+        if (one &&
+            !(json_is_integer(one) && json_integer_value(one) >= 0 && json_integer_value(one) <= 1))
+            return fail(r->e, "%s: no_rope_layers, entry %d is neither 1 nor 0", config_path(c),
+                        l + 1);
         int turned = one ? json_integer_value(one) == 1 : (l + 1) % interval != 0;
         d->blocks[l].score.rotary = turned ? 0 : ROTARY_NONE;
     }
@@ -241,7 +269,8 @@ static int read_alibi(struct decoder *d, struct error *e)
 static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
-    if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
+    if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) ||
+        (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
         (o->alibi && read_alibi(r->d, r->e)) || (o->learned && read_learned(r)) ||
         (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
@@ -256,9 +285,10 @@ static int read_norm(struct norm_view *out, const struct reading *r, size_t widt
 {
     const struct layout *o = r->layout;
     const char *scale = o->norm_bare ? NULL : "weight", *shift = o->norm_bias ? "bias" : NULL;
-    if (r->block < 0 ? family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e, "%s%s", r->prefix, name)
-                     : family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e, "%s%s.%d.%s", r->prefix,
-                                         o->names.layers, r->block, name))
+    if (r->block < 0 ? family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e,
+                                         "%s%s", r->prefix, name)
+                     : family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e,
+                                         "%s%s.%d.%s", r->prefix, o->names.layers, r->block, name))
         return -1;
     out->scale.offset = o->norm_offset;
     return 0;
@@ -270,14 +300,18 @@ static int read_block_norm(struct norm_view *out, const struct reading *r, const
     return name ? read_norm(out, r, (size_t)r->d->hidden, name) : 0;
 }
 
-static int read_linear(struct linear *out, const struct reading *r, size_t rows, size_t columns, int biased, const char *name)
+static int read_linear(struct linear *out, const struct reading *r, size_t rows, size_t columns,
+                       int biased, const char *name)
 {
     const char *p = r->prefix, *layers = r->layout->names.layers;
     *out = (struct linear){0};
     if (!r->layout->transposed)
-        return family_linear(out, r->d, rows, columns, biased, r->e, "%s%s.%d.%s", p, layers, r->block, name);
-    return family_transposed(&out->weight, r->d, rows, columns, r->e, "%s%s.%d.%s.weight", p, layers, r->block, name) ||
-                   (biased && family_vector(&out->bias, r->d, rows, r->e, "%s%s.%d.%s.bias", p, layers, r->block, name))
+        return family_linear(out, r->d, rows, columns, biased, r->e, "%s%s.%d.%s", p, layers,
+                             r->block, name);
+    return family_transposed(&out->weight, r->d, rows, columns, r->e, "%s%s.%d.%s.weight", p,
+                             layers, r->block, name) ||
+                   (biased && family_vector(&out->bias, r->d, rows, r->e, "%s%s.%d.%s.bias", p,
+                                            layers, r->block, name))
                ? -1
                : 0;
 }
@@ -295,8 +329,8 @@ static view fused_part(view fused, const struct reading *r, size_t which)
         return view_interleaved(fused, 4, 3, quarters[which], heads / 4 * size);
     if (r->fused == FUSED_GROUPS) {
         size_t shared = heads / kv_heads;
-        return view_groups(fused, kv_heads, (shared + 2) * size, which ? (shared + which - 1) * size : 0,
-                           which ? size : shared * size);
+        return view_groups(fused, kv_heads, (shared + 2) * size,
+                           which ? (shared + which - 1) * size : 0, which ? size : shared * size);
     }
     return which == 0 ? view_rows(fused, 0, heads * size)
                       : view_rows(fused, (heads + (which - 1) * kv_heads) * size, kv_heads * size);
@@ -311,8 +345,8 @@ static int read_named_heads(view *out, const struct reading *r, size_t heads, co
         return -1;
     for (size_t h = 0; h < heads; h++) {
         view one;
-        if (family_vector(&one, r->d, size, r->e, "%s%s.%d.%s.norms.%zu.weight", r->prefix, r->layout->names.layers, r->block,
-                          name, h))
+        if (family_vector(&one, r->d, size, r->e, "%s%s.%d.%s.norms.%zu.weight", r->prefix,
+                          r->layout->names.layers, r->block, name, h))
             return -1;
         for (size_t i = 0; i < size; i++)
             all[h * size + i] = element_read(one.data, one.type, i * one.row_stride);
@@ -322,7 +356,8 @@ static int read_named_heads(view *out, const struct reading *r, size_t heads, co
 }
 
 /* A norm of queries or keys. */
-static int read_head_norm(struct norm_view *out, const struct reading *r, size_t heads, const char *name)
+static int read_head_norm(struct norm_view *out, const struct reading *r, size_t heads,
+                          const char *name)
 {
     const struct layout *o = r->layout;
     size_t size = (size_t)r->d->head_size;
@@ -332,7 +367,8 @@ static int read_head_norm(struct norm_view *out, const struct reading *r, size_t
     *out = (struct norm_view){.kind = o->norm, .epsilon = r->epsilon, .present = 1};
     if (o->head_norms_of == HEADS_EACH_NAMED)
         return read_named_heads(&out->scale, r, heads, name);
-    if (family_matrix(&all, r->d, heads, size, r->e, "%s%s.%d.%s.weight", r->prefix, o->names.layers, r->block, name))
+    if (family_matrix(&all, r->d, heads, size, r->e, "%s%s.%d.%s.weight", r->prefix,
+                      o->names.layers, r->block, name))
         return -1;
     out->scale = all; /* as a vector of all its rows */
     out->scale.groups = heads, out->scale.rows = size, out->scale.columns = 1;
@@ -354,8 +390,10 @@ static int put_query_norm_last(struct block *b, const struct reading *r)
     if (!(both = family_own(d, size, r->e)))
         return -1;
     for (size_t i = 0; i < size; i++)
-        both[i] = element_read(b->query_norm.scale.data, b->query_norm.scale.type, i * b->query_norm.scale.row_stride) *
-                  element_read(b->key_norm.scale.data, b->key_norm.scale.type, i * b->key_norm.scale.row_stride);
+        both[i] = element_read(b->query_norm.scale.data, b->query_norm.scale.type,
+                               i * b->query_norm.scale.row_stride) *
+                  element_read(b->key_norm.scale.data, b->key_norm.scale.type,
+                               i * b->key_norm.scale.row_stride);
     b->query_norm.scale = family_own_view(both, size);
     b->key_norm.scale = (view){0};
     return 0;
@@ -371,8 +409,9 @@ static int read_attention(struct block *b, const struct reading *r)
     if (names->fused) {
         struct linear fused;
         if (r->fused == FUSED_QUARTERS && d->heads % 4)
-            return fail(r->e, "%s: %d heads are not supported in a %s model (expected a multiple of 4)", config_path(d->config),
-                        d->heads, d->family);
+            return fail(r->e,
+                        "%s: %d heads are not supported in a %s model (expected a multiple of 4)",
+                        config_path(d->config), d->heads, d->family);
         if (read_linear(&fused, r, q_size + 2 * kv_size, width, r->qkv_bias, names->fused))
             return -1;
         for (size_t i = 0; i < 3; i++) {
@@ -389,10 +428,12 @@ static int read_attention(struct block *b, const struct reading *r)
     b->norms_whole = r->layout->head_norms_of == HEADS_WHOLE;
     if (r->head_norms && r->layout->head_norms_last && put_query_norm_last(b, r))
         return -1;
-    const char *sinks = names->other_sinks && family_has(d, "%s%s.%d.%s", r->prefix, names->layers, r->block, names->other_sinks)
+    const char *sinks = names->other_sinks && family_has(d, "%s%s.%d.%s", r->prefix, names->layers,
+                                                         r->block, names->other_sinks)
                             ? names->other_sinks
                             : names->sinks;
-    if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix, names->layers, r->block, sinks))
+    if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix,
+                               names->layers, r->block, sinks))
         return -1;
     return read_linear(&b->output, r, width, q_size, r->output_bias, names->output);
 }
@@ -411,9 +452,11 @@ static int read_mlp(struct block *b, const struct reading *r)
         struct linear both;
         if (read_linear(&both, r, 2 * inner, width, r->mlp_bias, names->gate_up))
             return -1;
-        b->gate.weight = view_rows(both.weight, 0, inner), b->up.weight = view_rows(both.weight, inner, inner);
+        b->gate.weight = view_rows(both.weight, 0, inner),
+        b->up.weight = view_rows(both.weight, inner, inner);
         if (both.bias.data)
-            b->gate.bias = view_rows(both.bias, 0, inner), b->up.bias = view_rows(both.bias, inner, inner);
+            b->gate.bias = view_rows(both.bias, 0, inner),
+            b->up.bias = view_rows(both.bias, inner, inner);
     } else if ((names->gate && read_linear(&b->gate, r, inner, width, r->mlp_bias, names->gate)) ||
                read_linear(&b->up, r, inner, width, r->mlp_bias, names->up))
         return -1;
@@ -425,18 +468,22 @@ static int read_block(struct block *b, const struct reading *r)
     const struct names *names = &r->layout->names;
     int shared = r->parallel && r->layout->one_norm;
     if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_attention(b, r) ||
-        (r->post_norms && read_block_norm(&b->attention_post_norm, r, names->attention_post_norm)) ||
+        (r->post_norms &&
+         read_block_norm(&b->attention_post_norm, r, names->attention_post_norm)) ||
         (!shared && read_block_norm(&b->mlp_norm, r, names->mlp_norm)) || read_mlp(b, r) ||
         (r->post_norms && read_block_norm(&b->mlp_post_norm, r, names->mlp_post_norm)))
         return -1;
     if (shared)
         b->mlp_norm = b->attention_norm;
-    b->residual = r->parallel ? RESIDUAL_PARALLEL : r->layout->norms_after ? RESIDUAL_POST : RESIDUAL_SEQUENTIAL;
+    b->residual = r->parallel              ? RESIDUAL_PARALLEL
+                  : r->layout->norms_after ? RESIDUAL_POST
+                                           : RESIDUAL_SEQUENTIAL;
     return 0;
 }
 
 /* The place of the tensors: in checkpoints of several models one of two. */
-static const char *find_prefix(const struct decoder *d, const struct names *names, const char *embedding)
+static const char *find_prefix(const struct decoder *d, const struct names *names,
+                               const char *embedding)
 {
     static const char *const nested[] = {"language_model.model.", "model.language_model."};
     for (int i = 0; i < 2 && d->nested; i++)
@@ -480,24 +527,31 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
     const struct names *names = &chosen.names;
     struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
     char embedding[64];
-    if (row->other_names && !some_begin(d, names->prefix) && some_begin(d, row->other_names->prefix))
+    if (row->other_names && !some_begin(d, names->prefix) &&
+        some_begin(d, row->other_names->prefix))
         chosen.names = *row->other_names;
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
     r.prefix = find_prefix(d, names, embedding);
-    const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
+    const char *head = names->older_head && family_has(d, "%s.weight", names->older_head)
+                           ? names->older_head
+                           : names->head;
     if (d->nested && family_has(d, "language_model.lm_head.weight"))
         head = "language_model.lm_head";
-    if (take_aliases(d, layout->aliases, e) || (layout->defaults && set_defaults(d, layout->defaults, e)))
+    if (take_aliases(d, layout->aliases, e) ||
+        (layout->defaults && set_defaults(d, layout->defaults, e)))
         return -1;
-    if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
+    if (read_settings(&r) || read_sizes(&r) ||
+        (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
         return -1;
     r.mixture.shared_biased = r.mlp_bias;
     if (read_positions(&r) || family_bos(d, "bos_token_id", e) ||
         family_embedding(d, (size_t)d->hidden, e, head, "%s%s", r.prefix, embedding))
         return -1;
     if (r.scaled) { /* some models round the factor to their own type, if that is short */
-        int rounds = layout->scale_rounded && (d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16);
-        d->embedding_scale = element_round(sqrt(d->hidden), rounds ? d->embedding.type : ELEMENT_F64);
+        int rounds = layout->scale_rounded &&
+                     (d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16);
+        d->embedding_scale = element_round(sqrt(d->hidden),
+                                           rounds ? d->embedding.type : ELEMENT_F64);
     }
     for (r.block = 0; r.block < d->layers; r.block++)
         if (read_block(&d->blocks[r.block], &r))

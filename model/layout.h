@@ -96,7 +96,8 @@ enum sinusoidal {
 
 struct layout {
     /* keys of config.json */
-    const char *hidden, *layers, *heads; /* names of hidden_size, num_hidden_layers, num_attention_heads */
+    const char *hidden, *layers,
+        *heads; /* names of hidden_size, num_hidden_layers, num_attention_heads */
     const char *inner; /* NULL: intermediate_size */
     int inner_times; /* default width of the MLP in multiples of the model's; 0: required */
     const char *inner_factor; /* key of that multiple, else inner_times, instead of `inner` */
@@ -117,9 +118,11 @@ struct layout {
     struct setting head_norms;
     enum head_norms head_norms_of;
     int head_norms_last; /* 1: after the rotation */
-    const char *post_norms; /* key for norms after the branches, with default; NULL: those with a name */
+    const char
+        *post_norms; /* key for norms after the branches, with default; NULL: those with a name */
 
-    /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned ones; sinusoidal ones */
+    /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned
+     * ones; sinusoidal ones */
     struct rope_keys rope;
     long rotary_dim; /* default of that key */
     const char *learned, *older_learned; /* key of the number of positions */
@@ -139,13 +142,15 @@ struct layout {
     int head_normalised; /* 1: logits use the head's rows normalised to length 1 */
     int norms_after; /* 1: the norms after the branches are those of the sums (RESIDUAL_POST) */
     int one_norm; /* with parallel residual: both branches use the attention's */
-    struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
+    struct setting
+        multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
 
     struct names names;
-    const struct names *other_names; /* if no tensor has names[prefix], but some these; NULL: none */
+    const struct names
+        *other_names; /* if no tensor has names[prefix], but some these; NULL: none */
     const struct alias {
         const char *alias, *key;
     } * aliases; /* other names of keys, which win if both exist; ends with NULL; NULL: none */
@@ -160,14 +165,15 @@ struct layout {
 #define EPSILON(name, otherwise) .epsilon = name, .epsilon_absent = otherwise
 #define BIASES(qkv, output, mlp) .qkv_bias = qkv, .output_bias = output, .mlp_bias = mlp
 #define LLAMA_FRAME \
-    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head", \
-    .attention_norm = "input_layernorm"
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", \
+    .head = "lm_head", .attention_norm = "input_layernorm"
 #define NORM_BEFORE_MLP .mlp_norm = "post_attention_layernorm"
 #define OUTPUT .output = "self_attn.o_proj"
 #define GATED .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"
 #define LLAMA_NAMES LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, GATED
 #define SPLIT .query = "self_attn.q_proj", .key = "self_attn.k_proj", .value = "self_attn.v_proj"
-#define ROTARY_PART(part) .theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = part
+#define ROTARY_PART(part) \
+    .theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = part
 #define ROTARY_WHOLE ROTARY_PART(1), .whole_heads = 1
 
 int layout_read(struct decoder *d, const struct layout *layout, struct error *e) MUST_USE;

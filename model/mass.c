@@ -8,7 +8,8 @@
 /* Copies one layer's mass (all heads, segments) of g->mass to mass [count, layers, heads, n]. */
 static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int counted, int count)
 {
-    size_t n = (size_t)g->shape.n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers, keys = (size_t)kv_rows;
+    size_t n = (size_t)g->shape.n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers,
+           keys = (size_t)kv_rows;
     for (size_t b = 0; b < (size_t)count; b++)
         for (size_t h = 0; h < heads; h++) {
             double *to = mass + ((b * layers + (size_t)l) * heads + h) * n; /* [n] */
@@ -29,8 +30,9 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
     for (int l = 0; l < layers; l++) {
         if (weights_need(g, l, e) || forward_block(g, l, count, l + 1 == layers, e))
             return -1;
-        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[l].kv, g->layers[l].lse, g->attention[l], g->blocks[l].sinks,
-                          count, g->shape.queries[l], g->shape.keys[l], counted);
+        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[l].kv, g->layers[l].lse,
+                          g->attention[l], g->blocks[l].sinks, count, g->shape.queries[l],
+                          g->shape.keys[l], counted);
         take_layer(g, mass, l, g->shape.keys[l], counted, count);
         if (k->synchronize(k, e))
             return -1;

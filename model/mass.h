@@ -7,6 +7,7 @@
 /* With a REQUEST_ATTENTION: mass [count, layers, heads, n] of `count` segments (at most plan.batch)
  * of ids [count, n + 1]: the mean attention at distance t over the queries of the second half of
  * the n inputs, including the middle one. Each head's values sum to 1. */
-int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e) MUST_USE;
+int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count,
+                     struct error *e) MUST_USE;
 
 #endif

@@ -31,7 +31,8 @@ static const struct buffer *reading_of(const struct engine *g, int i, size_t *ea
 
 int measure_open(struct engine *g, struct error *e)
 {
-    size_t each = (size_t)readings_count(g), ids = (size_t)g->shape.batch * ((size_t)g->shape.n + 1);
+    size_t each = (size_t)readings_count(g),
+           ids = (size_t)g->shape.batch * ((size_t)g->shape.n + 1);
     if (g->shape.kind != REQUEST_GRADIENT)
         return 0;
     for (int i = 0; i < ENGINE_AHEAD; i++) {
@@ -50,7 +51,8 @@ static void drop(struct engine *g, struct begun *b)
     struct error unused;
     for (int i = 0; b->readings && i < readings_count(g); i++)
         if (b->readings[i]) {
-            g->k->read_end(g->k, NULL, b->readings[i], &unused); /* only after a failure already reported */
+            g->k->read_end(g->k, NULL, b->readings[i],
+                           &unused); /* only after a failure already reported */
             b->readings[i] = NULL;
         }
 }
@@ -82,7 +84,8 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
         g->ties = g->tie_counts + (size_t)slot * (size_t)g->shape.batch;
         memset(g->ties, 0, (size_t)count * sizeof *g->ties);
     }
-    int rc = engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e);
+    int rc = engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
+             reverse_pass(g, &gradient, count, e);
     g->ties = NULL;
     if (rc)
         return -1;
@@ -117,7 +120,8 @@ static int take(struct engine *g, double *values, struct begun *b, int i, struct
 /* Norms of layer l [count, keys] into norm [count, layers, n], 0 outside the cone. */
 static int take_norms(struct engine *g, double *norm, struct begun *b, int l, struct error *e)
 {
-    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[l], count = (size_t)b->count, layers = (size_t)layers_measured(g);
+    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[l], count = (size_t)b->count,
+           layers = (size_t)layers_measured(g);
     double *values = malloc(count * rows * sizeof *values);
     if (!values)
         return fail_memory(e, 8.0 * (double)count * (double)rows, "norms");
@@ -133,7 +137,8 @@ static int take_norms(struct engine *g, double *norm, struct begun *b, int l, st
 
 /* Everything read from a batch: norm [count, layers, n], logprob [count], and the extent [count] of
  * its gradients. */
-static int take_all(struct engine *g, double *norm, double *logprob, struct extent *extent, struct begun *b, struct error *e)
+static int take_all(struct engine *g, double *norm, double *logprob, struct extent *extent,
+                    struct begun *b, struct error *e)
 {
     size_t n = (size_t)g->shape.n, count = (size_t)b->count, layers = (size_t)layers_measured(g);
     double *peak = calloc(count, sizeof *peak);
@@ -160,7 +165,8 @@ static int take_all(struct engine *g, double *norm, double *logprob, struct exte
 /* Norms [layers, n] of one segment with gradients of that extent, measured with seeds that fit
  * them; NaN if none does. A batch in progress keeps its numbers, whose readings are already
  * enqueued. */
-static int measure_again(struct engine *g, double *norm, const int32_t *ids, struct extent extent, struct error *e)
+static int measure_again(struct engine *g, double *norm, const int32_t *ids, struct extent extent,
+                         struct error *e)
 {
     struct begun one = {.count = 1};
     struct buffer *gradient;
@@ -186,7 +192,8 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
     if (g->begun_count == 0)
         return fail(e, "no batch is begun");
     struct extent *extent = calloc((size_t)b->count, sizeof *extent);
-    int rc = extent ? take_all(g, norm, logprob, extent, b, e) : fail_memory(e, (double)b->count * sizeof *extent, "norms");
+    int rc = extent ? take_all(g, norm, logprob, extent, b, e)
+                    : fail_memory(e, (double)b->count * sizeof *extent, "norms");
     drop(g, b);
     for (size_t s = 0; rc == 0 && s < (size_t)b->count; s++)
         if (isfinite(logprob[s]) && !extent_fits(g, &extent[s]))
@@ -204,7 +211,8 @@ size_t engine_near_ties(const struct engine *g, int segment)
     return g->ties_measured ? g->ties_measured[segment] : 0;
 }
 
-int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)
+int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count,
+                   struct error *e)
 {
     return engine_begin(g, ids, count, e) || engine_end(g, norm, logprob, e) ? -1 : 0;
 }

@@ -68,12 +68,14 @@ static double sparsemixer_gap(const double *logits, const int32_t *choice, const
     return gap;
 }
 
-int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit)
+int near_tie(const double *logits, const double *correction, const int32_t *choice,
+             const struct routing *g, double unit)
 {
-    double scores[EXPERTS_MOST], size = 0, largest = 0, low = INFINITY, high = -INFINITY, gap = INFINITY;
+    double scores[EXPERTS_MOST], size = 0, largest = 0, low = INFINITY, high = -INFINITY,
+                                 gap = INFINITY;
     char kept[EXPERTS_MOST] = {1};
-    int next = 0, sparse = g->scoring == SCORING_SPARSEMIXER, softmax = sparse || g->scoring == SCORING_SOFTMAX,
-        plain = softmax && !correction;
+    int next = 0, sparse = g->scoring == SCORING_SPARSEMIXER,
+        softmax = sparse || g->scoring == SCORING_SOFTMAX, plain = softmax && !correction;
     double most = -INFINITY, sum = 0;
     for (int e = 0; e < g->experts; e++)
         most = fmax(most, logits[e]);
@@ -88,7 +90,8 @@ int near_tie(const double *logits, const double *correction, const int32_t *choi
         size = fmax(size, fabs(logits[e]));
         largest = fmax(largest, fabs(scores[e]));
     }
-    /* the slope of sigma is at most 1/4, and softmax moves by at most half of what all logits move */
+    /* the slope of sigma is at most 1/4, and softmax moves by at most half of what all logits move
+     */
     double margin = NEAR * unit * (plain ? size : size / (softmax ? 2 : 4) + largest);
     if (g->groups > 1)
         gap = keep_groups(kept, scores, g);
@@ -109,20 +112,24 @@ void near_ties_count(struct engine *g, int l, int batch)
 {
     const struct experts *x = &g->d->blocks[l].experts;
     const struct routing *routing = &x->routing;
-    size_t queries = (size_t)g->shape.queries[l], total = (size_t)batch * queries, experts = (size_t)routing->experts,
-           chosen = (size_t)routing->chosen;
+    size_t queries = (size_t)g->shape.queries[l], total = (size_t)batch * queries,
+           experts = (size_t)routing->experts, chosen = (size_t)routing->chosen;
     double unit = rounding(g->k->dtype), correction[EXPERTS_MOST];
     if (!g->ties || (chosen == experts && routing->scoring != SCORING_SPARSEMIXER))
         return;
     for (size_t e = 0; x->correction.data && e < experts; e++)
-        correction[e] = element_read(x->correction.data, x->correction.type, x->correction.first + e * x->correction.row_stride);
+        correction[e] = element_read(x->correction.data, x->correction.type,
+                                     x->correction.first + e * x->correction.row_stride);
     for (size_t first = 0; first < total; first += TIE_ROWS) {
         size_t rows = total - first < TIE_ROWS ? total - first : TIE_ROWS;
-        memset(g->tie_logits, 0, rows * experts * sizeof *g->tie_logits); /* if reading fails (the set keeps errors) */
+        memset(g->tie_logits, 0,
+               rows * experts *
+                   sizeof *g->tie_logits); /* if reading fails (the set keeps errors) */
         g->k->read(g->k, g->tie_logits, g->layers[l].logits, first * experts, rows * experts);
         for (size_t r = 0; r < rows; r++)
-            g->ties[(first + r) / queries] += (size_t)near_tie(g->tie_logits + r * experts,
-                                                               x->correction.data ? correction : NULL,
-                                                               g->expert_host + (first + r) * chosen, routing, unit);
+            g->ties[(first + r) / queries] +=
+                (size_t)near_tie(g->tie_logits + r * experts,
+                                 x->correction.data ? correction : NULL,
+                                 g->expert_host + (first + r) * chosen, routing, unit);
     }
 }

@@ -24,7 +24,8 @@ static void say(struct changes *c, const char *format, ...)
     va_end(arguments);
 }
 
-static int replace_rope(struct changes *c, struct decoder *d, const struct rope_spec *asked, struct error *e)
+static int replace_rope(struct changes *c, struct decoder *d, const struct rope_spec *asked,
+                        struct error *e)
 {
     char text[ROTARIES * (ROPE_TEXT_MAX + 40)];
     if (rope_replace(text, sizeof text, d, asked, e))
@@ -41,7 +42,9 @@ static int keep_first(struct decoder *d, int keep, struct error *e)
         if (d->blocks[l].score.window)
             d->blocks[l].score.keep = keep, windows++;
     return windows ? 0
-                   : fail(e, "%s: --keep-first %d: no layer has a window, so all keys are visible (expected --window N with it)",
+                   : fail(e,
+                          "%s: --keep-first %d: no layer has a window, so all keys are visible "
+                          "(expected --window N with it)",
                           d->path, keep);
 }
 
@@ -49,7 +52,8 @@ static int scale_by_log(struct decoder *d, int length, struct error *e)
 {
     for (int l = 0; l < d->layers; l++) {
         if (d->blocks[l].clip > 0)
-            return fail(e, "%s: --logn is not supported with clipped queries (clip_qkv %g)", d->path, d->blocks[l].clip);
+            return fail(e, "%s: --logn is not supported with clipped queries (clip_qkv %g)",
+                        d->path, d->blocks[l].clip);
         d->blocks[l].score.log_length = length;
     }
     return 0;
@@ -66,7 +70,8 @@ static int narrow_biases(struct decoder *d, enum element type, int has_bias, str
     }
     return has_bias
                ? 0
-               : fail(e, "%s: --bias-dtype: the model has no position biases (its positions: %s)", d->path, d->position_text);
+               : fail(e, "%s: --bias-dtype: the model has no position biases (its positions: %s)",
+                      d->path, d->position_text);
 }
 
 /* Takes the formula over. */
@@ -74,8 +79,10 @@ static int replace_bias(struct decoder *d, struct formula *bias, struct error *e
 {
     const char *missing = formula_missing(bias);
     if (missing)
-        return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))", bias->source,
-                    missing);
+        return fail(e,
+                    "--bias '%s': parameter '%s' has no value (write it in the formula, as in "
+                    "alibi(delta=2))",
+                    bias->source, missing);
     struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
     if (!grown)
         return fail_memory(e, sizeof *grown, "formula table");
@@ -114,7 +121,9 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
         d->position_limit = 0;
         say(&c, "--positions none, ");
     }
-    if (o->bias && replace_bias(d, o->bias, e)) /* last, since nothing fails after it: until then the caller owns it */
+    if (o->bias &&
+        replace_bias(d, o->bias,
+                     e)) /* last, since nothing fails after it: until then the caller owns it */
         return -1;
     say(&c, "on %.240s", d->position_text); /* truncated on purpose if too long */
     o->bias = NULL;

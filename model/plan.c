@@ -25,7 +25,8 @@ struct choice {
     struct shape *shape; /* of the trial */
     int copied; /* blocks whose matrices the set does not read in place */
     enum keep_mode keep;
-    double shared, blocks, at_once; /* of weights: all except blocks, all blocks, those in memory at a time */
+    double shared, blocks,
+        at_once; /* of weights: all except blocks, all blocks, those in memory at a time */
 };
 
 /* Memory other than weights and buffers: the set's scratch, tables of positions, and the host's. */
@@ -39,7 +40,9 @@ static double beside_bytes(const struct choice *c)
     for (int l = 0; l < s->d->layers; l++) {
         /* carried rows precede the others, of which a window's cone has only a few */
         struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : s->keys[l]);
-        scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape, (struct rows){s->batch, s->keys[l]}, head));
+        scratch = fmax(scratch,
+                       (double)c->k->scratch_bytes(c->k, &shape,
+                                                   (struct rows){s->batch, s->keys[l]}, head));
     }
     /* tables are made in double before there is scratch */
     return fmax(scratch, passing) + tables + 8.0 * (double)attribution_host(s) + experts_host(s);
@@ -67,7 +70,8 @@ static void add_up(struct memory_plan *p, const struct choice *c, double beside)
 static int plan_for(struct memory_plan *p, const struct choice *c, int n, int batch)
 {
     struct shape *s = c->shape;
-    int on_disk = s->kind == REQUEST_GRADIENT && c->request->gradient.scratch ? p->layers : 0; /* at most */
+    int on_disk = s->kind == REQUEST_GRADIENT && c->request->gradient.scratch ? p->layers
+                                                                              : 0; /* at most */
     shape_rows(s, n);
     s->batch = p->batch = batch;
     s->stored_layers = c->keep == KEEP_RECOMPUTE || c->keep == KEEP_BF16 ? 0 : p->layers;
@@ -75,10 +79,12 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
     double beside = beside_bytes(c);
     p->resident = 1;
     add_up(p, c, beside);
-    p->resident = c->request->weights == WEIGHTS_RESIDENT || (c->request->weights == WEIGHTS_AUTO && p->total <= p->budget);
+    p->resident = c->request->weights == WEIGHTS_RESIDENT ||
+                  (c->request->weights == WEIGHTS_AUTO && p->total <= p->budget);
     add_up(p, c, beside);
     while (c->keep == KEEP_AUTO && s->stored_layers > 0 && p->total > p->budget) {
-        s->stored_layers--; /* the first layers go first: the last ones are small and used soonest */
+        s->stored_layers--; /* the first layers go first: the last ones are small and used soonest
+                             */
         add_up(p, c, beside);
     }
     while (s->disk_layers < on_disk && p->total > p->budget) {
@@ -127,7 +133,8 @@ static int wanted_batch(const struct choice *c)
         return 1;
     if (c->k->tile > 0)
         return (int)fmin(most, batch_by_tiles(c, workers));
-    double by_heads = ceil(2.0 * workers / d->heads), by_size = ceil(busy / ((double)c->shape->keys[0] * d->hidden));
+    double by_heads = ceil(2.0 * workers / d->heads),
+           by_size = ceil(busy / ((double)c->shape->keys[0] * d->hidden));
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
@@ -138,7 +145,8 @@ static int largest_batch(struct memory_plan *p, const struct choice *c, int batc
 {
     int found = 0;
     for (int b = batch; b > 1 && (!found || 4 * b >= batch); b--) {
-        if (plan_for(p, c, p->positions, b) || (p->stored_layers < p->layers && c->keep == KEEP_AUTO) || p->disk > 0)
+        if (plan_for(p, c, p->positions, b) ||
+            (p->stored_layers < p->layers && c->keep == KEEP_AUTO) || p->disk > 0)
             continue;
         if (p->resident)
             return b;
@@ -153,7 +161,8 @@ static void choose_batch(struct memory_plan *p, const struct choice *c)
     const struct engine_request *r = c->request;
     int n = p->positions, batch = r->batch ? r->batch : wanted_batch(c);
     if (!r->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->copied > 0)
-        batch = batch > 4 ? batch : 4; /* if weights are reloaded for each pass, a few segments share it */
+        batch = batch > 4 ? batch
+                          : 4; /* if weights are reloaded for each pass, a few segments share it */
     if (r->segments && (size_t)batch > r->segments)
         batch = (int)r->segments;
     if (!r->batch)
@@ -187,41 +196,54 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
     bytes_text(needs, p->total), bytes_text(may, p->budget);
     if (longest == 0)
         return fail(e,
-                    "%s: the weights of one layer and one token need %s, and only %s may be used (--memory SIZE sets the limit)",
+                    "%s: the weights of one layer and one token need %s, and only %s may be used "
+                    "(--memory SIZE sets the limit)",
                     path, needs, may);
     if (c->shape->kind == REQUEST_SCORE)
-        return fail(e, "%s: %d inputs need %s, and only %s may be used (%d would fit; --memory SIZE sets the limit)", path,
-                    p->positions, needs, may, longest);
-    return fail(
-        e, "%s: a segment of %d tokens needs %s, and only %s may be used (--length %d would fit; --memory SIZE sets the limit)",
-        path, p->positions + 1, needs, may, longest + 1);
+        return fail(e,
+                    "%s: %d inputs need %s, and only %s may be used (%d would fit; --memory SIZE "
+                    "sets the limit)",
+                    path, p->positions, needs, may, longest);
+    return fail(e,
+                "%s: a segment of %d tokens needs %s, and only %s may be used (--length %d would "
+                "fit; --memory SIZE sets the limit)",
+                path, p->positions + 1, needs, may, longest + 1);
 }
 
 /* Refuses requests that the set or the model cannot satisfy. */
-static int check_keep(const struct kernels *k, const struct decoder *d, const struct gradient_request *g, struct error *e)
+static int check_keep(const struct kernels *k, const struct decoder *d,
+                      const struct gradient_request *g, struct error *e)
 {
     const int is_short = g->keep == KEEP_BF16;
     if ((is_short || g->scratch) && k->memory_free)
-        return fail(e, "%s: a GPU keeps the inputs of layers in its own memory, unrounded (expected --device cpu with %s)",
+        return fail(e,
+                    "%s: a GPU keeps the inputs of layers in its own memory, unrounded (expected "
+                    "--device cpu with %s)",
                     k->name, is_short ? "--keep bf16" : "--scratch");
     if (is_short && decoder_has_experts(d))
-        return fail(
-            e, "%s: the model has experts, and rounded inputs may choose others in reverse than forward (expected --keep f32)",
-            d->path);
+        return fail(e,
+                    "%s: the model has experts, and rounded inputs may choose others in reverse "
+                    "than forward (expected --keep f32)",
+                    d->path);
     return 0;
 }
 
-int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, const struct decoder *d,
-              const struct engine_request *request, struct error *e)
+int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k,
+              const struct decoder *d, const struct engine_request *request, struct error *e)
 {
-    struct choice c = {.k = k, .request = request, .shape = shape, .keep = KEEP_RECOMPUTE}; /* forward alone keeps nothing */
+    struct choice c = {.k = k,
+                       .request = request,
+                       .shape = shape,
+                       .keep = KEEP_RECOMPUTE}; /* forward alone keeps nothing */
     double largest = 0, largest_expert = 0;
     int passes = 1;
     if (shape_open(shape, d, request, e))
         return -1;
     shape->rounds = k->role_size[ROLE_ACTIVATION] < k->role_size[ROLE_RESIDUAL];
     if (shape->kind == REQUEST_ATTENTION && !k->attention_mass)
-        return fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
+        return fail(e,
+                    "%s: cannot sum attention by distance (expected --device cpu with --attention)",
+                    k->name);
     if (shape->kind == REQUEST_GRADIENT) {
         if (check_keep(k, d, &request->gradient, e))
             return -1;
@@ -244,15 +266,16 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
                               .forward = shape->kind != REQUEST_GRADIENT,
                               .short_inputs = shape->short_inputs,
                               .in_place = c.copied == 0 && shared.matrices == 0,
-                              .budget = request->memory ? (double)request->memory : default_budget(k)};
+                              .budget = request->memory ? (double)request->memory
+                                                        : default_budget(k)};
     choose_batch(p, &c);
     p->attention_flops = work_attention(shape) * passes;
     p->flops = work_products(shape) * passes + p->attention_flops;
     return p->total <= p->budget ? 0 : refuse(p, &c, e);
 }
 
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
-                    struct error *e)
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d,
+                    const struct engine_request *request, struct error *e)
 {
     struct shape shape;
     int rc = plan_make(plan, &shape, k, d, request, e);
@@ -262,7 +285,8 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
 {
-    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16], disk[16], waits[96] = "";
+    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16], disk[16],
+        waits[96] = "";
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
     if (p->forward)
         snprintf(kept, sizeof kept, "one layer at a time");
@@ -271,19 +295,24 @@ char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
     else if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
-        snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
+        snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed",
+                 p->stored_layers, p->layers);
     if (p->disk > 0)
-        snprintf(waits, sizeof waits, ", %s on disk for the inputs of %d layers", bytes_text(disk, p->disk), p->disk_layers);
+        snprintf(waits, sizeof waits, ", %s on disk for the inputs of %d layers",
+                 bytes_text(disk, p->disk), p->disk_layers);
     if (p->in_place)
         snprintf(held, sizeof held, "weights read in place");
     else
-        snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
-    snprintf(text, MEMORY_PLAN_TEXT, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s per segment",
-             bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept, bytes_text(scratch, p->scratch),
-             waits, p->batch, p->batch == 1 ? "" : "s",
-             p->flops / (p->flops < 1e9    ? 1e6
-                         : p->flops < 1e12 ? 1e9
-                                           : 1e12),
-             unit);
+        snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights),
+                 p->resident ? "resident" : "by layer");
+    snprintf(
+        text, MEMORY_PLAN_TEXT,
+        "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s per segment",
+        bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept,
+        bytes_text(scratch, p->scratch), waits, p->batch, p->batch == 1 ? "" : "s",
+        p->flops / (p->flops < 1e9    ? 1e6
+                    : p->flops < 1e12 ? 1e9
+                                      : 1e12),
+        unit);
     return text;
 }

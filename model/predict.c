@@ -9,7 +9,8 @@
 
 int engine_forward(struct engine *g, const int32_t *ids, struct error *e)
 {
-    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 1, e) || forward_blocks(g, 1, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 1, e) ||
+        forward_blocks(g, 1, e))
         return -1;
     forward_last(g, (struct rows){1, 1});
     return g->k->synchronize(g->k, e);

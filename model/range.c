@@ -23,7 +23,8 @@ struct range {
 
 static struct range range_of(const struct kernels *k)
 {
-    return k->role_size[ROLE_RESIDUAL] > sizeof(float) ? (struct range){-480, 480, 400, 900} /* squares are summed */
+    return k->role_size[ROLE_RESIDUAL] > sizeof(float) ? (struct range){-480, 480, 400, 900}
+                                                       /* squares are summed */
                                                        : (struct range){-62, 100, 100, 120};
 }
 
@@ -102,12 +103,14 @@ int range_next(int *exponent, int *tries, const struct engine *g, const struct e
     return *exponent != before;
 }
 
-void range_end(double *norm, size_t n, int exponent, const struct engine *g, const struct extent *found)
+void range_end(double *norm, size_t n, int exponent, const struct engine *g,
+               const struct extent *found)
 {
     double all = 0;
     for (size_t m = 0; m < n; m++)
         all += norm[m];
-    int known = extent_fits(g, found) || all == 0; /* all zeros: there is no gradient, whatever the seed */
+    int known = extent_fits(g, found) ||
+                all == 0; /* all zeros: there is no gradient, whatever the seed */
     for (size_t m = 0; m < n; m++)
         norm[m] = known ? ldexp(norm[m], -exponent) : NAN;
 }

@@ -17,7 +17,8 @@ static double now(void)
 
 /* Repeats the operations of `step`: operations a second in the fastest repetition, which on a busy
  * machine is one without interruption. 0 with *e on failure. */
-static double best_rate(struct kernels *k, void (*step)(void *), void *of, double operations, struct error *e)
+static double best_rate(struct kernels *k, void (*step)(void *), void *of, double operations,
+                        struct error *e)
 {
     double best = 0, started = now();
     for (int i = 0; i < 200 && (i < 3 || now() - started < SECONDS); i++) {
@@ -53,11 +54,14 @@ static void product_step(void *of)
     t->k->linear(t->k, t->y, t->x, t->w, NULL, t->rows, 0);
 }
 
-static double product_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
+static double product_rate(struct kernels *k, const struct decoder *d, int positions,
+                           struct error *e)
 {
     const struct block *b = &d->blocks[0];
-    const struct weight_part *part = b->up.weight.data ? &b->up.weight : &b->experts.expert[0].up.weight;
-    struct product_trial t = {.k = k, .rows = {1, positions < PRODUCT_ROWS ? positions : PRODUCT_ROWS}};
+    const struct weight_part *part = b->up.weight.data ? &b->up.weight
+                                                       : &b->experts.expert[0].up.weight;
+    struct product_trial t = {.k = k,
+                              .rows = {1, positions < PRODUCT_ROWS ? positions : PRODUCT_ROWS}};
     size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)t.rows.count * in;
     double *ones = calloc(inputs, sizeof *ones), rate = 0;
     if (!ones) {
@@ -91,22 +95,27 @@ static void attention_step(void *of)
 {
     struct attention_trial *t = of;
     t->k->attention(t->k, t->o, t->lse, t->q, t->kv, t->attention, NULL, 1, t->queries, t->keys);
-    t->k->attention_reverse(t->k, t->dq, t->dkv, t->d_o, t->q, t->kv, t->o, t->lse, t->attention, NULL, 1, t->queries, t->keys);
+    t->k->attention_reverse(t->k, t->dq, t->dkv, t->d_o, t->q, t->kv, t->o, t->lse, t->attention,
+                            NULL, 1, t->queries, t->keys);
 }
 
-static int attention_open(struct attention_trial *t, const struct attention_shape *shape, struct error *e)
+static int attention_open(struct attention_trial *t, const struct attention_shape *shape,
+                          struct error *e)
 {
     struct kernels *k = t->k;
-    size_t queries = (size_t)t->queries, q = queries * (size_t)shape->heads * (size_t)shape->head_size,
-           kv = (size_t)t->keys * 2 * (size_t)shape->kv_heads * (size_t)shape->head_size, most = q > kv ? q : kv;
+    size_t queries = (size_t)t->queries,
+           q = queries * (size_t)shape->heads * (size_t)shape->head_size,
+           kv = (size_t)t->keys * 2 * (size_t)shape->kv_heads * (size_t)shape->head_size,
+           most = q > kv ? q : kv;
     double *values = malloc(most * sizeof *values);
     int rc = -1;
     if (!values)
         return fail_memory(e, (double)most * sizeof *values, "the measurement of the rate");
     for (size_t i = 0; i < most; i++)
         values[i] = 0.01 * (double)(i % 7);
-    if ((t->q = filled(k, values, q, e)) && (t->kv = filled(k, values, kv, e)) && (t->d_o = filled(k, values, q, e)) &&
-        (t->o = k->create(k, ROLE_ACTIVATION, q, e)) && (t->dq = k->create(k, ROLE_ACTIVATION, q, e)) &&
+    if ((t->q = filled(k, values, q, e)) && (t->kv = filled(k, values, kv, e)) &&
+        (t->d_o = filled(k, values, q, e)) && (t->o = k->create(k, ROLE_ACTIVATION, q, e)) &&
+        (t->dq = k->create(k, ROLE_ACTIVATION, q, e)) &&
         (t->dkv = k->create(k, ROLE_ACTIVATION, kv, e)) &&
         (t->lse = k->create(k, ROLE_STATISTIC, queries * (size_t)shape->heads, e)) &&
         (t->attention = k->attention_create(k, shape, e)))
@@ -127,10 +136,12 @@ static void attention_close(struct attention_trial *t)
 /* For the layer with the most work, without formulas: a bias adds little more than reading a table.
  * Few queries, and if a head is a task no more heads than workers, so that a trial ends before a
  * busy machine interrupts it. */
-static double attention_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
+static double attention_rate(struct kernels *k, const struct decoder *d, int positions,
+                             struct error *e)
 {
     struct attention_trial t = {.k = k,
-                                .queries = positions < ATTENTION_QUERIES ? positions : ATTENTION_QUERIES,
+                                .queries = positions < ATTENTION_QUERIES ? positions
+                                                                         : ATTENTION_QUERIES,
                                 .keys = positions < ATTENTION_KEYS ? positions : ATTENTION_KEYS};
     struct attention_shape shape;
     double most = -1, rate = 0, pairs;
@@ -142,14 +153,16 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     shape.rotary_size = 0;
     if (k->tile == 0 && shape.heads > workers)
         shape.heads = shape.kv_heads = workers;
-    pairs = work_pairs_between(0, t.keys, t.queries, t.keys, shape.window ? (double)shape.window + shape.keep : t.keys);
+    pairs = work_pairs_between(0, t.keys, t.queries, t.keys,
+                               shape.window ? (double)shape.window + shape.keep : t.keys);
     if (attention_open(&t, &shape, e) == 0)
         rate = best_rate(k, attention_step, &t, 14.0 * shape.heads * shape.head_size * pairs, e);
     attention_close(&t);
     return rate;
 }
 
-int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d, int positions, struct error *e)
+int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
+                 int positions, struct error *e)
 {
     *out = (struct engine_rates){0};
     out->products = product_rate(k, d, positions, e);

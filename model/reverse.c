@@ -1,6 +1,8 @@
-/* Reverse mode with respect to the residual stream, down to the input embeddings. No weight gradients.
+/* Reverse mode with respect to the residual stream, down to the input embeddings. No weight
+ * gradients.
  *
- * Each step is the transpose of the derivative of the forward step with the same name; s_m needs only ||g_m|| ([A] section 5.1).
+ * Each step is the transpose of the derivative of the forward step with the same name; s_m needs
+ * only ||g_m|| ([A] section 5.1).
  */
 #include "model/engine_parts.h"
 
@@ -15,12 +17,13 @@ static void no_rounding(struct engine *g, const struct buffer *dx)
 }
 
 /* dx (+)= the reverse of a norm of x. */
-static void norm_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int accumulate,
-                         enum next next)
+static void norm_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy,
+                         const struct buffer *x, const struct buffer *statistics,
+                         const struct norm *norm, struct rows rows, int accumulate, enum next next)
 {
     no_rounding(g, dx);
-    g->k->norm_reverse(g->k, dx, next == PRODUCT ? g->rounded : NULL, dy, x, statistics, norm, rows, g->d->hidden, accumulate);
+    g->k->norm_reverse(g->k, dx, next == PRODUCT ? g->rounded : NULL, dy, x, statistics, norm, rows,
+                       g->d->hidden, accumulate);
     if (next == PRODUCT)
         g->rounded_of = dx;
 }
@@ -32,8 +35,9 @@ static const struct buffer *as_operand(const struct engine *g, const struct buff
 }
 
 /* dx (+)= the reverse of `normed`: of a norm of x, or of a copy if there is none. */
-static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                           const struct buffer *statistics, const struct norm_weights *w, struct rows rows, int accumulate,
+static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy,
+                           const struct buffer *x, const struct buffer *statistics,
+                           const struct norm_weights *w, struct rows rows, int accumulate,
                            enum next next)
 {
     struct kernels *k = g->k;
@@ -51,7 +55,8 @@ static void normed_reverse(struct engine *g, struct buffer *dx, const struct buf
 /* The reverse of a block's input x[l], which attention reads through a norm, and whose rows of the
  * last queries continue in the residual stream: from g->y and *dy into *dx. If these are all of its
  * rows the two are swapped, and one pass adds. */
-static void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch)
+static void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
+                          int batch)
 {
     const struct norm_weights *norm = &g->blocks[l].attention_norm;
     struct layer *s = &g->layers[l];
@@ -74,11 +79,12 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     struct rows rows = {batch, 1};
     struct buffer *dy = g->d_last;
     forward_last(g, rows);
-    k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap, g->seed, batch,
-            d->embedding_width);
-    if (g->against) { /* the gradient of a difference is that of its two parts, the second negated */
-        k->head(k, g->d_against, g->logprob_against, g->last, g->against, g->head, g->head_bias, d->head_soft_cap, -g->seed,
-                batch, d->embedding_width);
+    k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap,
+            g->seed, batch, d->embedding_width);
+    if (g->against) { /* the gradient of a difference is that of its two parts, the second negated
+                       */
+        k->head(k, g->d_against, g->logprob_against, g->last, g->against, g->head, g->head_bias,
+                d->head_soft_cap, -g->seed, batch, d->embedding_width);
         k->add(k, g->d_last, g->d_against, rows, d->embedding_width);
     }
     k->row_norms(k, g->head_peak, g->d_last, 1, rows, d->embedding_width);
@@ -86,12 +92,15 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
-    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0, PRODUCT);
+    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0,
+                   PRODUCT);
     range_peak(g, d->layers, dx, batch);
 }
 
-/* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
-static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct rows rows, struct error *e)
+/* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d].
+ */
+static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct rows rows,
+                       struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -103,17 +112,19 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
         k->linear_reverse(k, g->a, as_operand(g, dy), w->down.weight, rows, 0);
     if (w->shared_gate.weight) {
         k->activate(k, g->da_gate, s->up, gate, b->activation, rows, width);
-        k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight, (size_t)rows.segments * (size_t)rows.count,
-                         width);
+        k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight,
+                         (size_t)rows.segments * (size_t)rows.count, width);
     }
     if (own) {
-        k->activate_reverse(k, g->a, gate ? g->da_gate : NULL, g->a, s->up, gate, b->activation, rows, width);
+        k->activate_reverse(k, g->a, gate ? g->da_gate : NULL, g->a, s->up, gate, b->activation,
+                            rows, width);
         k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
     }
     if (gate)
         k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
     if (w->shared_gate.weight) {
-        k->route_reverse(k, g->d_logits, g->d_weights, s->shared_logit, NULL, &shared_routing, rows);
+        k->route_reverse(k, g->d_logits, g->d_weights, s->shared_logit, NULL, &shared_routing,
+                         rows);
         k->linear_reverse(k, g->y, g->d_logits, w->shared_gate.weight, rows, 1);
     }
     return b->experts.routing.experts ? experts_reverse(g, l, dy, rows.segments, own, e) : 0;
@@ -125,11 +136,12 @@ static void reverse_query_norm(struct engine *g, int l, struct rows rows)
     const struct decoder *d = g->d;
     const struct layer *s = &g->layers[l];
     int width = d->heads * d->head_size, heads = d->blocks[l].norms_whole ? 1 : d->heads;
-    g->k->norm_heads_reverse(g->k, g->dq, g->dq, s->raw_q, s->statistics_q, &g->blocks[l].query_norm.norm, rows, heads,
-                             width / heads, width);
+    g->k->norm_heads_reverse(g->k, g->dq, g->dq, s->raw_q, s->statistics_q,
+                             &g->blocks[l].query_norm.norm, rows, heads, width / heads, width);
 }
 
-/* dy = gradient of the attention branch's output -> gradient of the attention norm's output in g->y [B keys, d]. */
+/* dy = gradient of the attention branch's output -> gradient of the attention norm's output in g->y
+ * [B keys, d]. */
 static void reverse_attention(struct engine *g, int l, const struct buffer *dy, int batch)
 {
     struct kernels *k = g->k;
@@ -141,7 +153,8 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, query_rows, 0);
-    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], w->sinks, batch, queries, keys);
+    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l],
+                         w->sinks, batch, queries, keys);
     if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
     if (b->query_norm_last)
@@ -159,8 +172,8 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         int heads = b->norms_whole ? 1 : d->kv_heads;
         if (!b->query_norm_last)
             reverse_query_norm(g, l, query_rows);
-        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, heads,
-                              kv_width / 2 / heads, kv_width);
+        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm,
+                              key_rows, heads, kv_width / 2 / heads, kv_width);
     }
     k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {
@@ -171,8 +184,10 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     }
 }
 
-/* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms. */
-static int reverse_sequential(struct engine *g, int l, struct buffer **to, struct buffer **from, int batch, struct error *e)
+/* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms.
+ */
+static int reverse_sequential(struct engine *g, int l, struct buffer **to, struct buffer **from,
+                              int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -185,48 +200,56 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
     if (w->mlp_post_norm.present) {
         branch = dx;
-        norm_reverse(g, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0, PRODUCT);
+        norm_reverse(g, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows,
+                     0, PRODUCT);
     }
     if (reverse_mlp(g, l, branch, query_rows, e))
         return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);
-    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm,
-                   w->attention_post_norm.present ? PASS : PRODUCT);
+    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows,
+                   !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
 
     branch = dy;
     if (w->attention_post_norm.present) {
         branch = dx;
-        norm_reverse(g, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, 0, PRODUCT);
+        norm_reverse(g, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm,
+                     query_rows, 0, PRODUCT);
     }
     reverse_attention(g, l, branch, batch);
     if (b->residual_from_norm) {
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
-        normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0, PRODUCT);
+        normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0,
+                       PRODUCT);
     } else
         reverse_input(g, l, to, from, batch);
     return 0;
 }
 
 /* Blocks with norms after the sums. */
-static int reverse_post(struct engine *g, int l, struct buffer **to, struct buffer **from, int batch, struct error *e)
+static int reverse_post(struct engine *g, int l, struct buffer **to, struct buffer **from,
+                        int batch, struct error *e)
 {
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     struct buffer *dx = *to, *dy = *from;
     struct rows query_rows = {batch, g->shape.queries[l]};
-    norm_reverse(g, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0, PRODUCT);
+    norm_reverse(g, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0,
+                 PRODUCT);
     if (reverse_mlp(g, l, dx, query_rows, e))
         return -1;
-    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1, PASS); /* dx: gradient of `mid` */
-    norm_reverse(g, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, 0, PRODUCT);
+    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1,
+                   PASS); /* dx: gradient of `mid` */
+    norm_reverse(g, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm,
+                 query_rows, 0, PRODUCT);
     reverse_attention(g, l, dy, batch);
     reverse_input(g, l, to, from, batch);
     return 0;
 }
 
 /* Blocks whose branches both read x[l]. */
-static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
+static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct buffer *dy,
+                            int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -239,7 +262,8 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     if (reverse_mlp(g, l, dy, query_rows, e))
         return -1;
     if (queries == keys) {
-        normed_reverse(g, dx, g->y, s->x, s->statistics_2, &w->mlp_norm, query_rows, 1, l > 0 ? PRODUCT : PASS);
+        normed_reverse(g, dx, g->y, s->x, s->statistics_2, &w->mlp_norm, query_rows, 1,
+                       l > 0 ? PRODUCT : PASS);
     } else {
         k->tail(k, g->r, s->x, batch, queries, keys, hidden);
         normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0, PASS);
@@ -248,7 +272,8 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     return 0;
 }
 
-int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch, struct error *e)
+int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch,
+                  struct error *e)
 {
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
@@ -266,7 +291,8 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
     struct buffer *at = dx;
     if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
-        k->norm_reverse(k, at, NULL, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows, d->hidden, 0);
+        k->norm_reverse(k, at, NULL, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows,
+                        d->hidden, 0);
     }
     if (g->project_in.weight) {
         k->linear_reverse(k, g->narrow, at, g->project_in.weight, rows, 0);
@@ -277,8 +303,8 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
 
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch)
 {
-    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale, (struct rows){batch, g->shape.keys[0]},
-                    g->d->embedding_width);
+    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale,
+                    (struct rows){batch, g->shape.keys[0]}, g->d->embedding_width);
 }
 
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e)
@@ -290,11 +316,13 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         return -1;
     reverse_head(g, dy, batch);
     for (int l = layers - 1; l >= 0; l--) {
-        if (aside_take(g, l, batch, e) || weights_need(g, l, e) || (l < first_stored && forward_block(g, l, batch, 1, e)) ||
+        if (aside_take(g, l, batch, e) || weights_need(g, l, e) ||
+            (l < first_stored && forward_block(g, l, batch, 1, e)) ||
             reverse_block(g, l, &dx, &dy, batch, e))
             return -1;
         if (g->shape.by_layer && l > 0)
-            k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);
+            k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]},
+                         g->d->hidden);
         range_peak(g, l, dx, batch);
         if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass starts with the first one */
             return -1;

@@ -22,12 +22,14 @@ double rotary_frequency(const struct rotary *r, int i, double n)
 {
     if (!(r->stretch > 0 && n > r->limit))
         return r->beyond && n > r->limit ? r->beyond[i] : r->frequency[i];
-    double base = r->base * pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
+    double base = r->base *
+                  pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
     return pow(base, -2.0 * i / r->size);
 }
 
 /* d->rotary[which]: see family_rotary_plain. */
-static int make_plain(struct decoder *d, int which, int size, double base, enum rotary_pairing pairing, struct error *e)
+static int make_plain(struct decoder *d, int which, int size, double base,
+                      enum rotary_pairing pairing, struct error *e)
 {
     size_t pairs = size < 2 ? 0 : (size_t)size / 2;
     struct rotary *r = &d->rotary[which];
@@ -41,16 +43,20 @@ static int make_plain(struct decoder *d, int which, int size, double base, enum 
     return 0;
 }
 
-int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e)
+int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing,
+                        struct error *e)
 {
     return make_plain(d, 0, size, base, pairing, e);
 }
 
-int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e)
+int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first,
+                      struct error *e)
 {
     size_t pairs = ((size_t)d->hidden + 1) / 2;
     d->position = POSITION_SINUSOIDAL;
-    d->sinusoid = (struct sinusoid){.frequency = calloc(pairs, sizeof *d->sinusoid.frequency), .halves = halves, .first = first};
+    d->sinusoid = (struct sinusoid){.frequency = calloc(pairs, sizeof *d->sinusoid.frequency),
+                                    .halves = halves,
+                                    .first = first};
     if (!d->sinusoid.frequency)
         return fail_memory(e, 8.0 * (double)pairs, "sinusoidal frequencies");
     for (size_t i = 0; i < pairs; i++)
@@ -71,7 +77,8 @@ static int missing(const struct rope_spec *s, const char *needs, const char *whe
 }
 
 /* Positions are multiplied by 1 / factor. */
-static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+                        struct error *e)
 {
     (void)d;
     if (isnan(s->factor))
@@ -82,12 +89,14 @@ static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s
 }
 
 /* A larger base beyond the trained length, depending on the segment's length. */
-static int scale_dynamic(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+static int scale_dynamic(struct decoder *d, struct rotary *r, struct rope_spec *s,
+                         const char *where, struct error *e)
 {
     if (isnan(s->original) && d->declared_length)
         s->original = d->declared_length;
     if (isnan(s->factor) || isnan(s->original) || r->size < 4)
-        return missing(s, "factor, max_position_embeddings, and at least 4 rotated dimensions", where, e);
+        return missing(s, "factor, max_position_embeddings, and at least 4 rotated dimensions",
+                       where, e);
     r->stretch = s->factor, r->limit = (int)s->original;
     return 0;
 }
@@ -98,18 +107,23 @@ static int find_original(struct decoder *d, struct rope_spec *s, struct error *e
     double fallback = d->declared_length ? d->declared_length : NAN;
     if (!isnan(s->original))
         return 0;
-    return config_real_or(d->config, "original_max_position_embeddings", 1, 1e9, fallback, &s->original, e);
+    return config_real_or(d->config, "original_max_position_embeddings", 1, 1e9, fallback,
+                          &s->original, e);
 }
 
-/* Llama 3's scaling by wavelength: long waves are slowed by `factor`, short ones kept, a linear blend of the two between. */
-static int scale_llama3(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+/* Llama 3's scaling by wavelength: long waves are slowed by `factor`, short ones kept, a linear
+ * blend of the two between. */
+static int scale_llama3(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+                        struct error *e)
 {
     if (find_original(d, s, e))
         return -1;
-    if (isnan(s->factor) || isnan(s->low) || isnan(s->high) || isnan(s->original) || s->low == s->high)
-        return missing(
-            s, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings (or max_position_embeddings)",
-            where, e);
+    if (isnan(s->factor) || isnan(s->low) || isnan(s->high) || isnan(s->original) ||
+        s->low == s->high)
+        return missing(s,
+                       "factor, low_freq_factor, high_freq_factor and "
+                       "original_max_position_embeddings (or max_position_embeddings)",
+                       where, e);
     for (int i = 0; i < r->size / 2; i++) {
         double f = r->frequency[i], wavelength = 2 * M_PI / f;
         if (wavelength > s->original / s->low)
@@ -123,8 +137,10 @@ static int scale_llama3(struct decoder *d, struct rotary *r, struct rope_spec *s
     return 0;
 }
 
-/* YaRN (Peng et al. 2023): a blend by the number of turns within the original length, and a factor on cosine and sine. */
-static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+/* YaRN (Peng et al. 2023): a blend by the number of turns within the original length, and a factor
+ * on cosine and sine. */
+static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+                      struct error *e)
 {
     int size = r->size;
     if (find_original(d, s, e))
@@ -132,10 +148,14 @@ static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, 
     if (isnan(s->factor) && d->declared_length)
         s->factor = d->declared_length / s->original;
     if (isnan(s->factor) || isnan(s->original) || size < 2)
-        return missing(s, "factor and original_max_position_embeddings (or max_position_embeddings)", where, e);
+        return missing(s,
+                       "factor and original_max_position_embeddings (or max_position_embeddings)",
+                       where, e);
     if (isnan(s->attention)) {
         double turn = s->factor > 1 ? 0.1 * log(s->factor) : 0;
-        s->attention = s->mscale > 0 && s->all_dim > 0 ? (s->mscale * turn + 1) / (s->all_dim * turn + 1) : turn + 1;
+        s->attention = s->mscale > 0 && s->all_dim > 0
+                           ? (s->mscale * turn + 1) / (s->all_dim * turn + 1)
+                           : turn + 1;
     }
     double low = size * log(s->original / (s->fast * 2 * M_PI)) / (2 * log(s->base)),
            high = size * log(s->original / (s->slow * 2 * M_PI)) / (2 * log(s->base));
@@ -153,7 +173,8 @@ static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, 
 }
 
 /* Divides each frequency by a stored number: GGUF's form of Llama 3's scaling. */
-static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+                        struct error *e)
 {
     double divisor[128];
     (void)s, (void)where;
@@ -161,22 +182,25 @@ static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s
         return -1;
     for (int i = 0; i < r->size / 2; i++) {
         if (!(divisor[i] > 0))
-            return fail(e, "%s: tensor 'rope_freqs.weight' holds %g (expected numbers above 0)", d->path, divisor[i]);
+            return fail(e, "%s: tensor 'rope_freqs.weight' holds %g (expected numbers above 0)",
+                        d->path, divisor[i]);
         r->frequency[i] /= divisor[i];
     }
     return 0;
 }
 
 /* One of the two lists of longrope: a divisor for each frequency. */
-static int read_divisors(double *out, const struct rotary *r, struct config *c, const char *root, const char *name,
-                         const char *where, struct error *e)
+static int read_divisors(double *out, const struct rotary *r, struct config *c, const char *root,
+                         const char *name, const char *where, struct error *e)
 {
     char key[96];
     size_t pairs = (size_t)r->size / 2;
     snprintf(key, sizeof key, "%s.%s", root, name);
     const json_t *list = config_get(c, key);
     if (!json_is_array(list) || json_array_size(list) != pairs)
-        return fail(e, "%s of type longrope needs %s, a list of %zu numbers (one for each pair of rotated dimensions) in %s",
+        return fail(e,
+                    "%s of type longrope needs %s, a list of %zu numbers (one for each pair of "
+                    "rotated dimensions) in %s",
                     where, name, pairs, config_path(c));
     for (size_t i = 0; i < pairs; i++) {
         out[i] = json_number_value(json_array_get(list, i));
@@ -188,14 +212,16 @@ static int read_divisors(double *out, const struct rotary *r, struct config *c, 
 
 /* LongRoPE (Ding et al. 2024): divides each frequency by its own number, with other numbers for
  * segments beyond the original length; a factor on cosine and sine. */
-static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec *s,
+                          const char *where, struct error *e)
 {
     const char *root = rope_root(d->config);
     double divisor[128];
     if (find_original(d, s, e))
         return -1;
     if (isnan(s->original) || r->size < 2)
-        return missing(s, "original_max_position_embeddings (or max_position_embeddings)", where, e);
+        return missing(s, "original_max_position_embeddings (or max_position_embeddings)", where,
+                       e);
     if (isnan(s->factor) && isnan(s->attention) && !d->declared_length)
         return missing(s, "factor, attention_factor or max_position_embeddings", where, e);
     if (isnan(s->factor) && d->declared_length)
@@ -219,11 +245,14 @@ static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec 
 
 /* Scales r, which has the unscaled frequencies of s->base, and fills in the missing numbers of *s.
  * `where` begins messages: "PATH/config.json: rope_scaling". */
-static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+                 struct error *e)
 {
-    static int (*const scalings[])(struct decoder *, struct rotary *, struct rope_spec *, const char *, struct error *) = {
-        [ROPE_LINEAR] = scale_linear, [ROPE_DYNAMIC] = scale_dynamic, [ROPE_LLAMA3] = scale_llama3,
-        [ROPE_YARN] = scale_yarn,     [ROPE_STORED] = scale_stored,   [ROPE_LONGROPE] = scale_longrope,
+    static int (*const scalings[])(struct decoder *, struct rotary *, struct rope_spec *,
+                                   const char *, struct error *) = {
+        [ROPE_LINEAR] = scale_linear, [ROPE_DYNAMIC] = scale_dynamic,
+        [ROPE_LLAMA3] = scale_llama3, [ROPE_YARN] = scale_yarn,
+        [ROPE_STORED] = scale_stored, [ROPE_LONGROPE] = scale_longrope,
     };
     r->scaled = s->kind != ROPE_NONE;
     return scalings[s->kind] ? scalings[s->kind](d, r, s, where, e) : 0;
@@ -234,21 +263,24 @@ void rope_divide_out(struct decoder *d)
     struct rotary *r = &d->rotary[0];
     double change = (r->divided > 0 ? r->divided : 1) / r->factor;
     for (int l = 0; l < d->layers; l++)
-        d->blocks[l].query_norm.epsilon *= change * change, d->blocks[l].key_norm.epsilon *= change * change;
+        d->blocks[l].query_norm.epsilon *= change * change,
+            d->blocks[l].key_norm.epsilon *= change * change;
     r->divided = r->factor, r->factor = r->beyond_factor = 1;
 }
 
-int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e)
+int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked,
+                 struct error *e)
 {
     char where[sizeof d->path + 16], text[ROPE_TEXT_MAX];
     if (d->position != POSITION_ROTARY)
-        return fail(e, "%s: --rope: the model has no rotary positions (its positions: %s)", d->path, d->position_text);
+        return fail(e, "%s: --rope: the model has no rotary positions (its positions: %s)", d->path,
+                    d->position_text);
     if (d->rotary[0].other_fraction && asked->kind != ROPE_NONE)
-        return fail(
-            e,
-            "%s: --rope %s: the configuration turns a part of a head, which this family's code follows for a scaling alone "
-            "(expected none, or base=NUMBER)",
-            d->path, rope_kind_name(asked->kind));
+        return fail(e,
+                    "%s: --rope %s: the configuration turns a part of a head, which this family's "
+                    "code follows for a scaling alone "
+                    "(expected none, or base=NUMBER)",
+                    d->path, rope_kind_name(asked->kind));
     *out = 0;
     for (int i = 0; i < ROTARIES && d->rotary[i].size; i++) {
         struct rope_spec s = *asked;
@@ -263,7 +295,8 @@ int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_sp
             rope_divide_out(d);
         rope_text(text, &s);
         if (i == 0 || asked->base != s.base) /* the same for all layers is stated once */
-            snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text, i ? " in windows" : "");
+            snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text,
+                     i ? " in windows" : "");
     }
     return 0;
 }
@@ -279,7 +312,8 @@ static int read_size(const char **text)
     return (int)value;
 }
 
-int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text, struct error *e)
+int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text,
+                 struct error *e)
 {
     struct decoder d = {.rotary = {{0}}};
     struct rope_spec s;
@@ -290,22 +324,29 @@ int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, co
     *head = turned && *rest == '/' ? (rest++, read_size(&rest)) : turned;
     if (!turned || *head < turned || (*rest && *rest != ','))
         return fail(e,
-                    "rope:%.60s: is not valid (expected rope:SIZE[/HEAD][,SPEC]: even numbers of dimensions that are turned and "
+                    "rope:%.60s: is not valid (expected rope:SIZE[/HEAD][,SPEC]: even numbers of "
+                    "dimensions that are turned and "
                     "of a head, up to 1024, and what --rope takes)",
                     text);
     if (rope_parse(&s, *rest ? rest + 1 : "none", &problem))
         return fail(e, "rope:%.60s: %s", text, problem.text + strlen("--rope: "));
-    if (s.kind == ROPE_LONGROPE || ((s.kind == ROPE_YARN || s.kind == ROPE_LLAMA3) && isnan(s.original)))
+    if (s.kind == ROPE_LONGROPE ||
+        ((s.kind == ROPE_YARN || s.kind == ROPE_LLAMA3) && isnan(s.original)))
         return fail(e, "rope:%.60s: %s", text,
-                    s.kind == ROPE_LONGROPE ? "longrope has its factors from a checkpoint (expected one)"
-                                            : "expected original=NUMBER among the numbers of the scaling");
+                    s.kind == ROPE_LONGROPE
+                        ? "longrope has its factors from a checkpoint (expected one)"
+                        : "expected original=NUMBER among the numbers of the scaling");
     if (isnan(s.base))
         s.base = 10000;
     snprintf(where, sizeof where, "rope:%.60s: a scaling", text);
-    int rc = make_plain(&d, 0, turned, s.base, PAIRING_HALF, e) || scale(&d, &d.rotary[0], &s, where, e) ? -1 : 0;
+    int rc = make_plain(&d, 0, turned, s.base, PAIRING_HALF, e) ||
+                     scale(&d, &d.rotary[0], &s, where, e)
+                 ? -1
+                 : 0;
     *out = d.rotary[0];
     rope_text(spec, &s);
-    snprintf(described, size, "rotary, base %.10g%s%s", s.base, s.kind == ROPE_NONE ? "" : ", ", s.kind == ROPE_NONE ? "" : spec);
+    snprintf(described, size, "rotary, base %.10g%s%s", s.base, s.kind == ROPE_NONE ? "" : ", ",
+             s.kind == ROPE_NONE ? "" : spec);
     return rc;
 }
 
@@ -315,11 +356,13 @@ static int read_type(const char **type, struct config *c, const char *root, stru
     char key[64], older[64];
     snprintf(key, sizeof key, "%s.rope_type", root);
     snprintf(older, sizeof older, "%s.type", root);
-    return config_string_or(c, older, "default", type, e) || config_string_or(c, key, *type, type, e);
+    return config_string_or(c, older, "default", type, e) ||
+           config_string_or(c, key, *type, type, e);
 }
 
 /* Finds the object with the settings (*root), and the scaling that it names. */
-static int find_rope(const char **root, const char **type, struct config *c, int required, struct error *e)
+static int find_rope(const char **root, const char **type, struct config *c, int required,
+                     struct error *e)
 {
     static const char *const roots[] = {"rope_parameters", "rope_scaling"};
     const char *name;
@@ -327,41 +370,56 @@ static int find_rope(const char **root, const char **type, struct config *c, int
     for (int i = 0; i < 2; i++) {
         const json_t *object = config_get(c, roots[i]);
         if (object && !json_is_object(object))
-            return fail(e, "%s: %s is not an object (expected {...} with rope_type in it)", config_path(c), roots[i]);
+            return fail(e, "%s: %s is not an object (expected {...} with rope_type in it)",
+                        config_path(c), roots[i]);
     }
     *root = rope_root(c);
     if (required && !json_object_size(config_get(c, *root)))
-        return fail(e, "%s: neither rope_parameters nor rope_scaling says how positions are turned (expected one of them)",
+        return fail(e,
+                    "%s: neither rope_parameters nor rope_scaling says how positions are turned "
+                    "(expected one of them)",
                     config_path(c));
     json_object_foreach(config_get(c, *root), name, member) if (json_is_object(member)) return fail(
-        e, "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)", config_path(c), *root,
-        name);
+        e,
+        "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)",
+        config_path(c), *root, name);
     return read_type(type, c, *root, e);
 }
 
 /* The settings of the layers without windows (which 0) and of those with (1). */
-static int find_rope_of_kind(const char **root, const char **type, struct config *c, int which, struct error *e)
+static int find_rope_of_kind(const char **root, const char **type, struct config *c, int which,
+                             struct error *e)
 {
-    static const char *const roots[] = {"rope_parameters.full_attention", "rope_parameters.sliding_attention"};
+    static const char *const roots[] = {"rope_parameters.full_attention",
+                                        "rope_parameters.sliding_attention"};
     const char *name;
-    json_t *member, *all = config_get(c, "rope_parameters"), *older = which ? NULL : config_get(c, "rope_scaling");
+    json_t *member, *all = config_get(c, "rope_parameters"),
+                    *older = which ? NULL : config_get(c, "rope_scaling");
     if ((all && !json_is_object(all)) || (older && !json_is_object(older)))
-        return fail(e, "%s: rope_%s is not an object (expected {...})", config_path(c), older ? "scaling" : "parameters");
-    json_object_foreach(all, name, member) if (!json_is_object(member) && !json_is_null(member)) return fail(
-        e, "%s: rope_parameters.%s is given besides the kinds of layers (expected only full_attention and sliding_attention)",
-        config_path(c), name);
+        return fail(e, "%s: rope_%s is not an object (expected {...})", config_path(c),
+                    older ? "scaling" : "parameters");
+    json_object_foreach(all, name, member) if (
+        !json_is_object(member) &&
+        !json_is_null(
+            member)) return fail(e,
+                                 "%s: rope_parameters.%s is given besides the kinds of layers "
+                                 "(expected only full_attention and sliding_attention)",
+                                 config_path(c), name);
     *root = roots[which];
     if (json_object_size(older) && json_object_size(config_get(c, *root)))
-        return fail(e, "%s: both rope_scaling and %s have settings (expected one of the two)", config_path(c), *root);
+        return fail(e, "%s: both rope_scaling and %s have settings (expected one of the two)",
+                    config_path(c), *root);
     if (json_object_size(older))
         *root = "rope_scaling";
     if (json_object_size(older) && !json_object_get(older, "rope_type"))
-        return fail(e, "%s: rope_scaling does not say its rope_type, which this family needs", config_path(c));
+        return fail(e, "%s: rope_scaling does not say its rope_type, which this family needs",
+                    config_path(c));
     return read_type(type, c, *root, e);
 }
 
 /* The factors on cosine and sine with longrope's lists: for short and for longer segments. */
-static int read_mscales(struct rotary *r, struct config *c, const char *root, const char *where, struct error *e)
+static int read_mscales(struct rotary *r, struct config *c, const char *root, const char *where,
+                        struct error *e)
 {
     static const char *const names[] = {"short_mscale", "long_mscale"};
     double *const factors[] = {&r->factor, &r->beyond_factor};
@@ -377,37 +435,43 @@ static int read_mscales(struct rotary *r, struct config *c, const char *root, co
 }
 
 /* d->rotary[which] from the settings of `root`, except for a separate base (0: none). */
-static int read_rotary(struct decoder *d, const struct rope_keys *keys, int which, const char *root, const char *type,
-                       double other_base, struct error *e)
+static int read_rotary(struct decoder *d, const struct rope_keys *keys, int which, const char *root,
+                       const char *type, double other_base, struct error *e)
 {
     struct config *c = d->config;
     struct rope_spec s;
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
     const char *theta = which ? keys->local_theta : keys->theta;
     long rotated = 0;
-    double alpha, fraction, part = keys->fraction_default, base = which ? keys->local_theta_default : keys->theta_default;
+    double alpha, fraction, part = keys->fraction_default,
+                            base = which ? keys->local_theta_default : keys->theta_default;
     s.base = base != 0 ? base : 10000;
     if (keys->rotated && config_int_or(c, keys->rotated, 0, d->head_size, 0, &rotated, e))
         return -1;
     if (rotated)
         part = (double)rotated / d->head_size;
     if ((theta && config_real_or(c, theta, 1e-6, 1e12, s.base, &s.base, e)) ||
-        (snprintf(key, sizeof key, "%s.rope_theta", root), config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
+        (snprintf(key, sizeof key, "%s.rope_theta", root),
+         config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
         config_real_or(c, keys->fraction, 0, 1, part, &fraction, e) ||
-        (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
+        (snprintf(key, sizeof key, "%s.partial_rotary_factor", root),
+         config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
     s.base = other_base != 0 ? other_base : s.base;
     s.kind = rope_kind_named(type);
-    if (keys->only_longrope && (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
+    if (keys->only_longrope &&
+        (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
         s.kind = ROPE_LONGROPE;
     if ((keys->only_longrope || keys->mscales) && s.kind != ROPE_LONGROPE && s.kind != ROPE_NONE)
-        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)", config_path(c),
-                    type, d->family);
-    if (s.kind == ROPE_KINDS)
         return fail(
             e,
-            "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, longrope, rope_freqs)",
-            config_path(c), type);
+            "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)",
+            config_path(c), type, d->family);
+    if (s.kind == ROPE_KINDS)
+        return fail(e,
+                    "%s: rotary scaling '%s' is not supported (supported: default, linear, "
+                    "dynamic, llama3, yarn, longrope, rope_freqs)",
+                    config_path(c), type);
     if (keys->alpha && s.kind == ROPE_DYNAMIC && d->head_size > 2) {
         snprintf(key, sizeof key, "%s.alpha", root);
         if (config_real_or(c, key, 0, 1e6, 0, &alpha, e))
@@ -417,16 +481,18 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     }
     if (keys->whole_heads && fraction != 1) {
         if (s.kind != ROPE_NONE)
-            return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c),
-                        keys->fraction, fraction, type, d->family);
+            return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)",
+                        config_path(c), keys->fraction, fraction, type, d->family);
         if (which == 0)
-            family_note(d, "%s %g has no effect in a %s model, which turns whole heads", keys->fraction, fraction, d->family);
+            family_note(d, "%s %g has no effect in a %s model, which turns whole heads",
+                        keys->fraction, fraction, d->family);
         fraction = 1, d->rotary[which].other_fraction = 1;
     }
     int size = (int)(d->head_size * fraction);
     if (size % 2)
-        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c),
-                    keys->fraction, fraction, size, d->head_size);
+        return fail(e,
+                    "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)",
+                    config_path(c), keys->fraction, fraction, size, d->head_size);
     if (rope_read(&s, c, root, e))
         return -1;
     /* if a file has two, the top-level one wins, except for settings by kind of layer and those
@@ -436,11 +502,13 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     if (complete && isnan(original) && d->declared_length)
         original = d->declared_length;
     if ((s.kind == ROPE_LLAMA3 || s.kind == ROPE_YARN || s.kind == ROPE_LONGROPE) &&
-        (complete ? s.original = original,
-         0        : config_real_or(c, "original_max_position_embeddings", 1, 1e9, original, &s.original, e)))
+        (complete ? s.original = original, 0
+                  : config_real_or(c, "original_max_position_embeddings", 1, 1e9, original,
+                                   &s.original, e)))
         return -1;
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
-    if (make_plain(d, which, size, s.base, keys->pairing, e) || scale(d, &d->rotary[which], &s, where, e))
+    if (make_plain(d, which, size, s.base, keys->pairing, e) ||
+        scale(d, &d->rotary[which], &s, where, e))
         return -1;
     d->rotary[which].backwards = keys->backwards;
     if (keys->mscales && s.kind == ROPE_LONGROPE) {
@@ -460,30 +528,37 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
         if (s.kind != ROPE_NONE)
             family_describe(d, "%s", text);
         if (keys->mscales && s.kind == ROPE_LONGROPE)
-            family_describe(d, "short_mscale %.10g, long_mscale %.10g", d->rotary[0].factor, d->rotary[0].beyond_factor);
+            family_describe(d, "short_mscale %.10g, long_mscale %.10g", d->rotary[0].factor,
+                            d->rotary[0].beyond_factor);
     } else
-        family_describe(d, "base %.10g%s%s %s", s.base, s.kind != ROPE_NONE ? ", " : "", s.kind != ROPE_NONE ? text : "",
-                        keys->by_kind ? "in windows" : "by layer");
+        family_describe(d, "base %.10g%s%s %s", s.base, s.kind != ROPE_NONE ? ", " : "",
+                        s.kind != ROPE_NONE ? text : "", keys->by_kind ? "in windows" : "by layer");
     return 0;
 }
 
 /* Bases by layer, 0 for no rotation: at most two. */
-static int read_bases(double bases[ROTARIES], int *count, struct decoder *d, const char *key, const json_t *list, struct error *e)
+static int read_bases(double bases[ROTARIES], int *count, struct decoder *d, const char *key,
+                      const json_t *list, struct error *e)
 {
     const char *path = config_path(d->config);
     *count = 0;
     if (!json_is_array(list) || json_array_size(list) != (size_t)d->layers)
-        return fail(e, "%s: %s is not a list of a base, or 0, for each of %d layers", path, key, d->layers);
+        return fail(e, "%s: %s is not a list of a base, or 0, for each of %d layers", path, key,
+                    d->layers);
     for (int l = 0; l < d->layers; l++) {
         double base = json_number_value(json_array_get(list, (size_t)l));
         int i = 0;
-        if (!json_is_number(json_array_get(list, (size_t)l)) || !(base == 0 || (base >= 1e-6 && base <= 1e12)))
-            return fail(e, "%s: %s, entry %d is not a rotary base (expected a number from 1e-06 to 1e+12, or 0)", path, key,
-                        l + 1);
+        if (!json_is_number(json_array_get(list, (size_t)l)) ||
+            !(base == 0 || (base >= 1e-6 && base <= 1e12)))
+            return fail(e,
+                        "%s: %s, entry %d is not a rotary base (expected a number from 1e-06 to "
+                        "1e+12, or 0)",
+                        path, key, l + 1);
         while (base != 0 && i < *count && bases[i] != base)
             i++;
         if (base != 0 && i == ROTARIES)
-            return fail(e, "%s: %s has more than %d bases (expected at most that many)", path, key, ROTARIES);
+            return fail(e, "%s: %s has more than %d bases (expected at most that many)", path, key,
+                        ROTARIES);
         if (base != 0 && i == *count)
             bases[(*count)++] = base;
         d->blocks[l].score.rotary = base != 0 ? i : ROTARY_NONE;

@@ -6,7 +6,16 @@
 
 #include "model/decoder.h"
 
-enum rope_kind { ROPE_NONE, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN, ROPE_LONGROPE, ROPE_STORED, ROPE_KINDS };
+enum rope_kind {
+    ROPE_NONE,
+    ROPE_LINEAR,
+    ROPE_DYNAMIC,
+    ROPE_LLAMA3,
+    ROPE_YARN,
+    ROPE_LONGROPE,
+    ROPE_STORED,
+    ROPE_KINDS
+};
 
 /* NAN: not given. */
 struct rope_spec {
@@ -14,10 +23,12 @@ struct rope_spec {
     double base; /* NAN: the checkpoint's */
     double factor, original; /* original: training length before scaling, in inputs */
     double low, high; /* llama3: low_freq_factor, high_freq_factor */
-    double attention, fast, slow, mscale, all_dim, truncate; /* yarn: factor on cosine and sine, beta_fast, beta_slow ... */
+    double attention, fast, slow, mscale, all_dim,
+        truncate; /* yarn: factor on cosine and sine, beta_fast, beta_slow ... */
 };
 
-/* Reads `[base=B,]KIND[:NAME=VALUE,...]` or `base=B`, the form of --rope; messages begin with it. */
+/* Reads `[base=B,]KIND[:NAME=VALUE,...]` or `base=B`, the form of --rope; messages begin with it.
+ */
 int rope_parse(struct rope_spec *out, const char *text, struct error *e) MUST_USE;
 /* The same form of the scaling in use: after rope_scale with every number. */
 enum { ROPE_TEXT_MAX = 224 };
@@ -29,11 +40,13 @@ const char *rope_kind_name(enum rope_kind kind);
 int rope_read(struct rope_spec *s, struct config *c, const char *root, struct error *e) MUST_USE;
 
 /* --rope: replaces any scaling of the checkpoint; the result as text. */
-int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e) MUST_USE;
+int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked,
+                 struct error *e) MUST_USE;
 
 /* A rotation without a model, from the text SIZE[/HEAD][,SPEC] (model/biases.h): *head, and its
  * description as text. The caller frees the lists of *out, also on failure. */
-int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text, struct error *e) MUST_USE;
+int rope_by_hand(struct rotary *out, int *head, char *described, size_t size, const char *text,
+                 struct error *e) MUST_USE;
 
 /* Norms after the rotation divide a factor on cosine and sine out again, except for the effect of
  * epsilon. For models whose layers all have the same rotation and such norms. */

@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char *const kind_names[] = {
-    [ROPE_NONE] = "default", [ROPE_LINEAR] = "linear",     [ROPE_DYNAMIC] = "dynamic",  [ROPE_LLAMA3] = "llama3",
-    [ROPE_YARN] = "yarn",    [ROPE_LONGROPE] = "longrope", [ROPE_STORED] = "rope_freqs"};
+    [ROPE_NONE] = "default",     [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
+    [ROPE_LLAMA3] = "llama3",    [ROPE_YARN] = "yarn",     [ROPE_LONGROPE] = "longrope",
+    [ROPE_STORED] = "rope_freqs"};
 
 #define KIND(name) (1 << ROPE_##name)
 #define AT(member) offsetof(struct rope_spec, member)
@@ -21,13 +22,17 @@ static const struct number {
     double low, high, standard; /* standard: the default */
     int kinds, needed; /* scalings that have it; those that require it in --rope */
 } numbers[] = {
-    {"factor", "factor", AT(factor), 1e-6, 1e6, NAN, KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE),
+    {"factor", "factor", AT(factor), 1e-6, 1e6, NAN,
+     KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE),
      KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3)},
     {"low_freq_factor", "low_freq_factor", AT(low), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
     {"high_freq_factor", "high_freq_factor", AT(high), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
-    {"original", "original_max_position_embeddings", AT(original), 1, 1e9, NAN, KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE), 0},
-    {"original", NULL, AT(original), 1, 1e9, NAN, KIND(DYNAMIC), 0}, /* else max_position_embeddings */
-    {"attention_factor", "attention_factor", AT(attention), 1e-6, 1e6, NAN, KIND(YARN) | KIND(LONGROPE), 0},
+    {"original", "original_max_position_embeddings", AT(original), 1, 1e9, NAN,
+     KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE), 0},
+    {"original", NULL, AT(original), 1, 1e9, NAN, KIND(DYNAMIC),
+     0}, /* else max_position_embeddings */
+    {"attention_factor", "attention_factor", AT(attention), 1e-6, 1e6, NAN,
+     KIND(YARN) | KIND(LONGROPE), 0},
     {"beta_fast", "beta_fast", AT(fast), 1e-6, 1e6, 32, KIND(YARN), 0},
     {"beta_slow", "beta_slow", AT(slow), 1e-6, 1e6, 1, KIND(YARN), 0},
     {"mscale", "mscale", AT(mscale), 0, 1e6, 0, KIND(YARN), 0},
@@ -73,7 +78,8 @@ int rope_read(struct rope_spec *s, struct config *c, const char *root, struct er
     for (int i = 0; i < NUMBERS; i++) {
         const struct number *n = &numbers[i];
         snprintf(key, sizeof key, "%s.%s", root, n->key ? n->key : "");
-        if (n->key && n->kinds >> s->kind & 1 && config_real_or(c, key, n->low, n->high, n->standard, field(s, n), e))
+        if (n->key && n->kinds >> s->kind & 1 &&
+            config_real_or(c, key, n->low, n->high, n->standard, field(s, n), e))
             return -1;
     }
     snprintf(key, sizeof key, "%s.truncate", root);
@@ -86,7 +92,8 @@ int rope_read(struct rope_spec *s, struct config *c, const char *root, struct er
 }
 
 /* The value of NAME=VALUE, whose text is `length` characters long. */
-static int read_number(double *out, const char *text, size_t length, const struct number *n, struct error *e)
+static int read_number(double *out, const char *text, size_t length, const struct number *n,
+                       struct error *e)
 {
     char copy[40], *end = copy;
     double value = NAN;
@@ -96,9 +103,10 @@ static int read_number(double *out, const char *text, size_t length, const struc
         if (isdigit((unsigned char)*copy) || *copy == '.')
             value = strtod(copy, &end);
     }
-    if (end != copy + length || end == copy || !(value >= n->low && value <= n->high) || strcspn(copy, "xX") < length)
-        return fail(e, "--rope: %s \"%.*s\" is not valid (expected a number from %g to %g)", n->name,
-                    (int)(length < 40 ? length : 40), text, n->low, n->high);
+    if (end != copy + length || end == copy || !(value >= n->low && value <= n->high) ||
+        strcspn(copy, "xX") < length)
+        return fail(e, "--rope: %s \"%.*s\" is not valid (expected a number from %g to %g)",
+                    n->name, (int)(length < 40 ? length : 40), text, n->low, n->high);
     *out = value;
     return 0;
 }
@@ -107,7 +115,8 @@ static int read_number(double *out, const char *text, size_t length, const struc
 static const struct number *find_number(const char *name, size_t length, enum rope_kind kind)
 {
     for (int i = 0; i < NUMBERS; i++)
-        if (strlen(numbers[i].name) == length && strncmp(numbers[i].name, name, length) == 0 && numbers[i].kinds >> kind & 1)
+        if (strlen(numbers[i].name) == length && strncmp(numbers[i].name, name, length) == 0 &&
+            numbers[i].kinds >> kind & 1)
             return &numbers[i];
     return NULL;
 }
@@ -124,7 +133,8 @@ static int read_numbers(struct rope_spec *s, const char *text, struct error *e)
             char names[160] = "";
             for (int i = 0; i < NUMBERS; i++)
                 if (numbers[i].kinds >> s->kind & 1)
-                    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", numbers[i].name);
+                    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                             *names ? ", " : "", numbers[i].name);
             return fail(e, "--rope: \"%.*s\" is not a setting of %s (expected NAME=VALUE of %s)",
                         (int)(length < 40 ? length : 40), rest, rope_kind_name(s->kind), names);
         }
@@ -137,8 +147,9 @@ static int read_numbers(struct rope_spec *s, const char *text, struct error *e)
     }
     for (int i = 0; i < NUMBERS; i++)
         if (numbers[i].needed >> s->kind & 1 && isnan(*field(s, &numbers[i])))
-            return fail(e, "--rope: %s lacks its %s (expected %s:%s=NUMBER)", rope_kind_name(s->kind), numbers[i].name,
-                        rope_kind_name(s->kind), numbers[i].name);
+            return fail(e, "--rope: %s lacks its %s (expected %s:%s=NUMBER)",
+                        rope_kind_name(s->kind), numbers[i].name, rope_kind_name(s->kind),
+                        numbers[i].name);
     return 0;
 }
 
@@ -156,14 +167,16 @@ int rope_parse(struct rope_spec *out, const char *text, struct error *e)
         rest = rest[length] ? rest + length + 1 : "none";
     }
     length = strcspn(rest, ":");
-    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), rest);
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+             rest);
     enum rope_kind kind = strcmp(name, "none") == 0 ? ROPE_NONE : rope_kind_named(name);
-    if (kind == ROPE_KINDS || kind == ROPE_STORED || (kind == ROPE_NONE && strcmp(rest, "none") != 0))
-        return fail(
-            e,
-            "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] with none, linear, dynamic, yarn, "
-            "llama3 or longrope for KIND, or base=NUMBER alone)",
-            text);
+    if (kind == ROPE_KINDS || kind == ROPE_STORED ||
+        (kind == ROPE_NONE && strcmp(rest, "none") != 0))
+        return fail(e,
+                    "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] "
+                    "with none, linear, dynamic, yarn, "
+                    "llama3 or longrope for KIND, or base=NUMBER alone)",
+                    text);
     fill_standards(out, kind);
     out->base = at;
     return kind == ROPE_NONE ? 0 : read_numbers(out, rest[length] ? rest + length + 1 : "", e);
@@ -171,12 +184,14 @@ int rope_parse(struct rope_spec *out, const char *text, struct error *e)
 
 void rope_text(char out[ROPE_TEXT_MAX], const struct rope_spec *s)
 {
-    size_t at = (size_t)snprintf(out, ROPE_TEXT_MAX, "%s", s->kind == ROPE_NONE ? "none" : rope_kind_name(s->kind));
+    size_t at = (size_t)snprintf(out, ROPE_TEXT_MAX, "%s",
+                                 s->kind == ROPE_NONE ? "none" : rope_kind_name(s->kind));
     const char *between = ":";
     for (int i = 0; i < NUMBERS; i++) {
         const struct number *n = &numbers[i];
         double value = *field((struct rope_spec *)(uintptr_t)s, n);
-        int says_nothing = (n->at == AT(mscale) || n->at == AT(all_dim) || n->at == AT(truncate)) && value == n->standard;
+        int says_nothing = (n->at == AT(mscale) || n->at == AT(all_dim) || n->at == AT(truncate)) &&
+                           value == n->standard;
         if (!(n->kinds >> s->kind & 1) || isnan(value) || says_nothing || at >= ROPE_TEXT_MAX)
             continue;
         at += (size_t)snprintf(out + at, ROPE_TEXT_MAX - at, "%s%s=%.10g", between, n->name, value);

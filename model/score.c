@@ -13,8 +13,8 @@ static int run(struct engine *g, int batch, struct error *e)
     if (forward_blocks(g, batch, e))
         return -1;
     forward_last(g, rows);
-    g->k->head_rows(g->k, g->logprob, g->last, g->targets, g->head, g->head_bias, g->d->head_soft_cap, rows,
-                    g->d->embedding_width);
+    g->k->head_rows(g->k, g->logprob, g->last, g->targets, g->head, g->head_bias,
+                    g->d->head_soft_cap, rows, g->d->embedding_width);
     return 0;
 }
 
@@ -24,14 +24,16 @@ static int expects(const struct engine *g, int carry, struct error *e)
     if (engine_expects(g, REQUEST_SCORE, e))
         return -1;
     if (!g->shape.carry != !carry)
-        return fail(e, "the engine was made for %s", carry ? "segments, not for a stream" : "a stream, not for segments");
+        return fail(e, "the engine was made for %s",
+                    carry ? "segments, not for a stream" : "a stream, not for segments");
     return 0;
 }
 
 int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0], outputs = (size_t)g->shape.keys[g->d->layers];
+    size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0],
+           outputs = (size_t)g->shape.keys[g->d->layers];
     if (expects(g, 0, e))
         return -1;
     if (count < 1 || count > g->plan.batch)
@@ -61,36 +63,48 @@ static int uses_length(const struct formula *f)
 int score_carry_check(const struct decoder *d, struct error *e)
 {
     if (d->position == POSITION_LEARNED)
-        return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens",
+        return fail(e,
+                    "%s: has learned positions, %d of them, and a pass over a whole text needs one "
+                    "for each of its tokens",
                     d->path, d->position_limit);
     if (decoder_depends_on_length(d))
         return fail(e,
-                    "%s: its rotary frequencies depend on the length (dynamic scaling, or longrope), which a pass in pieces does "
+                    "%s: its rotary frequencies depend on the length (dynamic scaling, or "
+                    "longrope), which a pass in pieces does "
                     "not have",
                     d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
         if (s->window < 1)
-            return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path,
-                        l + 1, d->layers);
+            return fail(e,
+                        "%s: layer %d of %d attends to all keys (expected a window in every layer: "
+                        "--window N)",
+                        d->path, l + 1, d->layers);
         if (s->query_growth != 0)
             return fail(e,
-                        "%s: its queries are scaled by their positions from the beginning of the text, which a pass in pieces "
+                        "%s: its queries are scaled by their positions from the beginning of the "
+                        "text, which a pass in pieces "
                         "does not have",
                         d->path);
         if (s->keep || s->log_length)
-            return fail(e, "%s: %s from the beginning of the text, which a pass in pieces does not have (expected no %s)",
+            return fail(e,
+                        "%s: %s from the beginning of the text, which a pass in pieces does not "
+                        "have (expected no %s)",
                         d->path,
                         s->keep ? "its first keys stay visible, and they are counted"
                                 : "its queries are scaled by their positions",
                         s->keep ? "--keep-first" : "--logn");
         if (s->key_bias)
             return fail(e,
-                        "%s: its scores depend on the positions of the keys from the beginning of the text, which a pass in "
+                        "%s: its scores depend on the positions of the keys from the beginning of "
+                        "the text, which a pass in "
                         "pieces does not have",
                         d->path);
         if (uses_length(s->bias) || uses_length(s->multiplier))
-            return fail(e, "%s: its position bias depends on the length L, which a pass in pieces does not have", d->path);
+            return fail(e,
+                        "%s: its position bias depends on the length L, which a pass in pieces "
+                        "does not have",
+                        d->path);
     }
     return 0;
 }
@@ -98,8 +112,8 @@ int score_carry_check(const struct decoder *d, struct error *e)
 int score_join(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
-    int most = shape_carry(&g->shape, l), before = g->carried < most ? (int)g->carried : most, fresh = g->shape.keys[l],
-        all = before + fresh;
+    int most = shape_carry(&g->shape, l), before = g->carried < most ? (int)g->carried : most,
+        fresh = g->shape.keys[l], all = before + fresh;
     int width = 2 * g->d->kv_heads * g->d->head_size, kept = all < most ? all : most;
     k->join(k, g->layers[l].kv, g->layers[l].carry, g->fresh, batch, before, fresh, width);
     if (kept > 0)
@@ -107,7 +121,8 @@ int score_join(struct engine *g, int l, int batch)
     return all;
 }
 
-int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
+int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count,
+                      struct error *e)
 {
     struct kernels *k = g->k;
     int outputs = g->shape.keys[g->d->layers];
@@ -117,11 +132,13 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
         return fail(e, "%d tokens at once, planned for %d", count, outputs);
     if (engine_check_ids(g, ids, (size_t)count + 1, e))
         return -1;
-    if (g->d->position == POSITION_SINUSOIDAL && weights_load_positions(g, g->carried + outputs - g->shape.n, e))
+    if (g->d->position == POSITION_SINUSOIDAL &&
+        weights_load_positions(g, g->carried + outputs - g->shape.n, e))
         return -1;
     k->write_index(k, g->tokens, 0, ids, (size_t)count);
     k->write_index(k, g->targets, 0, ids + 1, (size_t)count);
-    for (int i = count; i < outputs; i++) { /* the end of the stream: what follows a token does not change it */
+    for (int i = count; i < outputs;
+         i++) { /* the end of the stream: what follows a token does not change it */
         k->write_index(k, g->tokens, (size_t)i, ids + count, 1);
         k->write_index(k, g->targets, (size_t)i, ids + count, 1);
     }

@@ -8,9 +8,10 @@
 
 #include "model/engine.h"
 
-/* Scores `count` segments (at most plan.batch) of ids [count, n + 1]: logprob [count, outputs], log p of each segment's last
- * `outputs` tokens, each given all tokens of the segment before it. */
-int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
+/* Scores `count` segments (at most plan.batch) of ids [count, n + 1]: logprob [count, outputs], log
+ * p of each segment's last `outputs` tokens, each given all tokens of the segment before it. */
+int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count,
+                 struct error *e) MUST_USE;
 
 /* The requirements of score.carry: a window in every layer, and nothing that depends on absolute
  * positions unless it can be recomputed for each call. 0, or -1 with the reason. */
@@ -20,7 +21,8 @@ int score_carry_check(const struct decoder *d, struct error *e) MUST_USE;
  * `count` inputs (1 to outputs; fewer than outputs only at the end of the stream) and the token
  * after them; logprob [count]. Keys and values of earlier positions are carried, so the result is
  * that of one long pass in which every layer attends to its last `window` keys ([A] appendix B). */
-int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
+int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count,
+                      struct error *e) MUST_USE;
 /* The next call begins a new stream. */
 void engine_score_restart(struct engine *g);
 

@@ -27,24 +27,28 @@ static double round_to(double x, int type)
 }
 
 /* table[heads, n] of a formula that is computed in `type`; *out stays NULL without one. */
-static int evaluate(double **out, const struct engine *g, const struct formula *f, enum element type, struct error *e)
+static int evaluate(double **out, const struct engine *g, const struct formula *f,
+                    enum element type, struct error *e)
 {
     const struct formula_rounding rounding = {round_to, (int)type};
     *out = NULL;
     if (!f)
         return 0;
     size_t bytes;
-    if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->shape.n) || !(*out = malloc(bytes)))
+    if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->shape.n) ||
+        !(*out = malloc(bytes)))
         return fail_memory(e, 8.0 * g->d->heads * g->shape.n, "position bias table");
     struct formula_error problem;
-    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->shape.n, (double)g->shape.n + 1,
-                              type == ELEMENT_F64 ? NULL : &rounding, &problem))
+    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->shape.n,
+                              (double)g->shape.n + 1, type == ELEMENT_F64 ? NULL : &rounding,
+                              &problem))
         return fail(e, "%s: formula '%s': %s", g->d->path, f->source, problem.message);
     return 0;
 }
 
 /* Every query must see a key: otherwise its softmax has no value. Tables [heads, n] or NULL. */
-static int check_seen(const struct engine *g, const struct score *s, const double *bias, const double *key_bias, struct error *e)
+static int check_seen(const struct engine *g, const struct score *s, const double *bias,
+                      const double *key_bias, struct error *e)
 {
     if (!bias && !key_bias)
         return 0;
@@ -53,21 +57,25 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
                      *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->shape.n : NULL;
         for (int i = 0; i < g->shape.n; i++) {
             int t = 0, end = s->window > 0 && s->keep == 0 && s->window < i + 1 ? s->window : i + 1;
-            while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY) ||
+            while (t < end && ((by_distance && by_distance[t] == -INFINITY) ||
+                               (by_key && by_key[i - t] == -INFINITY) ||
                                (s->window > 0 && t >= s->window && i - t >= s->keep)))
                 t++;
             if (t == end)
-                return fail(e,
-                            "%s: position %d has no key left in head %d: its biases are -inf at every distance, or the window "
-                            "ends before (expected at least one key, such as a finite bias at distance 0)",
-                            g->d->path, i + 1, h + 1);
+                return fail(
+                    e,
+                    "%s: position %d has no key left in head %d: its biases are -inf at every "
+                    "distance, or the window "
+                    "ends before (expected at least one key, such as a finite bias at distance 0)",
+                    g->d->path, i + 1, h + 1);
         }
     }
     return 0;
 }
 
 /* The table by key position of a score's key_bias; *out stays NULL without one. */
-static int evaluate_key_bias(double **out, const struct engine *g, const struct score *s, struct error *e)
+static int evaluate_key_bias(double **out, const struct engine *g, const struct score *s,
+                             struct error *e)
 {
     if (evaluate(out, g, s->key_bias, s->key_bias_type, e))
         return -1;
@@ -77,7 +85,8 @@ static int evaluate_key_bias(double **out, const struct engine *g, const struct 
 }
 
 /* table[n] of the factor on queries by their position; *out stays NULL without one. */
-static int evaluate_factor(double **out, const struct engine *g, const struct score *s, struct error *e)
+static int evaluate_factor(double **out, const struct engine *g, const struct score *s,
+                           struct error *e)
 {
     *out = NULL;
     if (!s->log_length && s->query_growth == 0)
@@ -85,25 +94,30 @@ static int evaluate_factor(double **out, const struct engine *g, const struct sc
     if (!(*out = malloc((size_t)g->shape.n * sizeof **out)))
         return fail_memory(e, 8.0 * g->shape.n, "factors of queries");
     for (int i = 0; i < g->shape.n; i++)
-        (*out)[i] = (s->log_length ? fmax(1, log(i + 1) / log(s->log_length)) : 1) *
-                    (s->query_growth != 0 ? 1 + s->query_growth * log(1 + floor(i / s->query_period)) : 1);
+        (*out)[i] =
+            (s->log_length ? fmax(1, log(i + 1) / log(s->log_length)) : 1) *
+            (s->query_growth != 0 ? 1 + s->query_growth * log(1 + floor(i / s->query_period)) : 1);
     return 0;
 }
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->keep == b->keep &&
-           a->log_length == b->log_length && a->query_growth == b->query_growth && a->query_period == b->query_period &&
-           a->rotary == b->rotary && a->bias == b->bias && a->multiplier == b->multiplier && a->bias_type == b->bias_type &&
-           a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window &&
+           a->keep == b->keep && a->log_length == b->log_length &&
+           a->query_growth == b->query_growth && a->query_period == b->query_period &&
+           a->rotary == b->rotary && a->bias == b->bias && a->multiplier == b->multiplier &&
+           a->bias_type == b->bias_type && a->key_bias == b->key_bias &&
+           a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
 }
 
 /* cosine and sine [n, size / 2] of a layer's rotation; caller frees, also on failure. */
-static int evaluate_angles(double **cosine, double **sine, const struct rotary *r, int n, struct error *e)
+static int evaluate_angles(double **cosine, double **sine, const struct rotary *r, int n,
+                           struct error *e)
 {
     size_t pairs = (size_t)r->size / 2, bytes;
     *cosine = *sine = NULL;
-    if (size_multiply(&bytes, pairs * sizeof **cosine, (size_t)n) || !(*cosine = malloc(bytes)) || !(*sine = malloc(bytes)))
+    if (size_multiply(&bytes, pairs * sizeof **cosine, (size_t)n) || !(*cosine = malloc(bytes)) ||
+        !(*sine = malloc(bytes)))
         return fail_memory(e, 16.0 * (double)pairs * n, "rotary angles");
     double factor = r->beyond && n > r->limit ? r->beyond_factor : r->factor;
     for (size_t m = 0; m < (size_t)n; m++)
@@ -128,9 +142,11 @@ double scores_bytes(double *passing, const struct decoder *d, int n)
         if (before < l)
             continue;
         double heads = d->heads, others = heads * ((s->multiplier != NULL) + (s->key_bias != NULL)),
-               turned = shape_rotates(d, l) ? d->rotary[s->rotary].size : 0, factor = s->log_length != 0 || s->query_growth != 0,
+               turned = shape_rotates(d, l) ? d->rotary[s->rotary].size : 0,
+               factor = s->log_length != 0 || s->query_growth != 0,
                made = (s->bias ? heads : 0) + others + factor, /* doubles a position */
-            own = (s->bias ? heads : 1) * (s->window > 0 && s->keep > 0 ? 2 : 1) + others + 2 * turned; /* floats */
+            own = (s->bias ? heads : 1) * (s->window > 0 && s->keep > 0 ? 2 : 1) + others +
+                  2 * turned; /* floats */
         kept += n * (8 * (made + turned) + 4 * own);
         most = fmax(most, made);
     }
@@ -141,11 +157,12 @@ double scores_bytes(double *passing, const struct decoder *d, int n)
 int scores_create(struct engine *g, struct error *e)
 {
     const struct decoder *d = g->d;
-    double *cosine[ROTARIES] = {NULL}, *sine[ROTARIES] = {NULL}, *bias = NULL, *multiplier = NULL, *key_bias = NULL,
-           *factor = NULL;
+    double *cosine[ROTARIES] = {NULL}, *sine[ROTARIES] = {NULL}, *bias = NULL, *multiplier = NULL,
+           *key_bias = NULL, *factor = NULL;
     int result = -1;
     for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
-        if (d->rotary[i].size && evaluate_angles(&cosine[i], &sine[i], &d->rotary[i], g->shape.n, e))
+        if (d->rotary[i].size &&
+            evaluate_angles(&cosine[i], &sine[i], &d->rotary[i], g->shape.n, e))
             goto end;
     for (int l = 0; l < d->layers; l++) {
         const struct score *score = &d->blocks[l].score;
@@ -156,10 +173,12 @@ int scores_create(struct engine *g, struct error *e)
             continue;
         struct attention_shape shape = scores_shape(d, l, g->shape.n);
         if (evaluate(&bias, g, score->bias, score->bias_type, e) ||
-            evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
-            evaluate_factor(&factor, g, score, e) || check_seen(g, score, bias, key_bias, e))
+            evaluate(&multiplier, g, score->multiplier, score->bias_type, e) ||
+            evaluate_key_bias(&key_bias, g, score, e) || evaluate_factor(&factor, g, score, e) ||
+            check_seen(g, score, bias, key_bias, e))
             goto end;
-        shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.query_factor = factor;
+        shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias,
+        shape.query_factor = factor;
         if (shape.rotary_size)
             shape.cosine = cosine[score->rotary], shape.sine = sine[score->rotary];
         g->attention[l] = g->k->attention_create(g->k, &shape, e);

@@ -18,12 +18,15 @@ static int check_inputs(const struct decoder *d, int n, struct error *e)
     if (n < 1)
         return fail(e, "a segment needs at least 2 tokens: one input and the target");
     if (d->position_limit && n > d->position_limit)
-        return fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)",
+        return fail(e,
+                    "%s: has %d learned positions, a segment of %d tokens needs %d (the longest "
+                    "--length that works is %d)",
                     d->path, d->position_limit, n + 1, n, d->position_limit + 1);
     return 0;
 }
 
-int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request, struct error *e)
+int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request,
+               struct error *e)
 {
     size_t layers = (size_t)d->layers;
     int n = request->positions;
@@ -74,7 +77,9 @@ void shape_rows(struct shape *s, int n)
         const struct score *score = &s->d->blocks[l].score;
         s->queries[l] = rows;
         if (!s->carry) /* only the last n include the first keys */
-            rows = score->window && !score->keep && score->window - 1 < n - rows ? rows + score->window - 1 : n;
+            rows = score->window && !score->keep && score->window - 1 < n - rows
+                       ? rows + score->window - 1
+                       : n;
         s->keys[l] = rows;
     }
 }

@@ -1,4 +1,5 @@
-/* Parameters between the mapped checkpoint and the kernel set: resident, or loaded for each use of a block. */
+/* Parameters between the mapped checkpoint and the kernel set: resident, or loaded for each use of
+ * a block. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -11,7 +12,8 @@ enum kind { LINEAR, NORM, TABLE, VECTOR };
 struct row {
     enum kind kind;
     size_t place; /* in struct block_weights or struct engine */
-    size_t view; /* in struct block or struct decoder: a struct linear, a struct norm_view, a view */
+    size_t
+        view; /* in struct block or struct decoder: a struct linear, a struct norm_view, a view */
     size_t second; /* a struct linear stacked after the first; 0: none */
 };
 
@@ -44,13 +46,19 @@ static const struct row of_expert[] = {{LINEAR, EXPERT(up), 0},
                                        {LINEAR, EXPERT(gate), 0},
                                        {LINEAR, EXPERT(down), 0},
                                        {LINEAR, EXPERT(down_bias), 0}};
-enum { OF_EXPERT = sizeof of_expert / sizeof *of_expert, EXPERT_OUT_ROW = 2 /* the first output part */ };
+enum {
+    OF_EXPERT = sizeof of_expert / sizeof *of_expert,
+    EXPERT_OUT_ROW = 2 /* the first output part */
+};
 
 /* What all layers share, except rows of positions. A tied head is the embedding's table. */
 static const struct row of_all[] = {
-    {TABLE, SHARED(embedding, embedding), 0},      {TABLE, SHARED(head, head.weight), 0},
-    {VECTOR, SHARED(head_bias, head.bias), 0},     {NORM, SHARED(embedding_norm, embedding_norm), 0},
-    {NORM, SHARED(final_norm, final_norm), 0},     {LINEAR, SHARED(project_in, project_in), 0},
+    {TABLE, SHARED(embedding, embedding), 0},
+    {TABLE, SHARED(head, head.weight), 0},
+    {VECTOR, SHARED(head_bias, head.bias), 0},
+    {NORM, SHARED(embedding_norm, embedding_norm), 0},
+    {NORM, SHARED(final_norm, final_norm), 0},
+    {LINEAR, SHARED(project_in, project_in), 0},
     {LINEAR, SHARED(project_out, project_out), 0},
 };
 enum { OF_ALL = sizeof of_all / sizeof *of_all };
@@ -71,7 +79,8 @@ static int is_tied(const struct decoder *d, const struct row *r)
     return d->tied && r->kind == TABLE && r->place == offsetof(struct engine, head);
 }
 
-static int load(struct weight **out, struct engine *g, enum weight_use use, const view *parts, int count, struct error *e)
+static int load(struct weight **out, struct engine *g, enum weight_use use, const view *parts,
+                int count, struct error *e)
 {
     *out = NULL;
     if (!parts[0].data)
@@ -80,23 +89,31 @@ static int load(struct weight **out, struct engine *g, enum weight_use use, cons
     return *out ? 0 : -1;
 }
 
-static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *a, const struct linear *b,
-                       struct error *e)
+static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *a,
+                       const struct linear *b, struct error *e)
 {
-    view weights[2] = {a->weight, b ? b->weight : (view){0}}, biases[2] = {a->bias, b ? b->bias : (view){0}};
+    view weights[2] = {a->weight, b ? b->weight : (view){0}},
+         biases[2] = {a->bias, b ? b->bias : (view){0}};
     int count = b ? 2 : 1;
-    return load(&out->weight, g, WEIGHT_MATRIX, weights, count, e) || load(&out->bias, g, WEIGHT_VECTOR, biases, count, e) ? -1
-                                                                                                                           : 0;
+    return load(&out->weight, g, WEIGHT_MATRIX, weights, count, e) ||
+                   load(&out->bias, g, WEIGHT_VECTOR, biases, count, e)
+               ? -1
+               : 0;
 }
 
-static int load_norm(struct norm_weights *out, struct engine *g, const struct norm_view *v, struct error *e)
+static int load_norm(struct norm_weights *out, struct engine *g, const struct norm_view *v,
+                     struct error *e)
 {
     *out = (struct norm_weights){.present = v->present};
     if (!v->present)
         return 0;
-    if (load(&out->scale, g, WEIGHT_VECTOR, &v->scale, 1, e) || load(&out->shift, g, WEIGHT_VECTOR, &v->shift, 1, e))
+    if (load(&out->scale, g, WEIGHT_VECTOR, &v->scale, 1, e) ||
+        load(&out->shift, g, WEIGHT_VECTOR, &v->shift, 1, e))
         return -1;
-    out->norm = (struct norm){.kind = v->kind, .epsilon = v->epsilon, .scale = out->scale, .shift = out->shift};
+    out->norm = (struct norm){.kind = v->kind,
+                              .epsilon = v->epsilon,
+                              .scale = out->scale,
+                              .shift = out->shift};
     return 0;
 }
 
@@ -119,11 +136,13 @@ static void unload_norm(struct engine *g, struct norm_weights *w)
     unload(g, &w->shift);
 }
 
-static int load_row(struct engine *g, void *to, const void *from, const struct row *r, struct error *e)
+static int load_row(struct engine *g, void *to, const void *from, const struct row *r,
+                    struct error *e)
 {
     const void *v = at_const(from, r->view);
     switch (r->kind) {
-    case LINEAR: return load_linear(at(to, r->place), g, v, r->second ? at_const(from, r->second) : NULL, e);
+    case LINEAR:
+        return load_linear(at(to, r->place), g, v, r->second ? at_const(from, r->second) : NULL, e);
     case NORM: return load_norm(at(to, r->place), g, v, e);
     case TABLE: return load(at(to, r->place), g, WEIGHT_TABLE, v, 1, e);
     case VECTOR: break;
@@ -141,14 +160,16 @@ static void unload_row(struct engine *g, void *to, const struct row *r)
     }
 }
 
-static size_t bytes_of(struct kernels *k, enum weight_use use, const view *first, const view *second)
+static size_t bytes_of(struct kernels *k, enum weight_use use, const view *first,
+                       const view *second)
 {
     view parts[2] = {*first, second ? *second : (view){0}};
     return first->data ? k->weight_bytes(k, use, parts, second ? 2 : 1) : 0;
 }
 
 /* Adds what load_row would take. */
-static void count_row(struct weight_bytes *sum, struct kernels *k, const void *from, const struct row *r)
+static void count_row(struct weight_bytes *sum, struct kernels *k, const void *from,
+                      const struct row *r)
 {
     const void *v = at_const(from, r->view);
     const struct linear *a = v, *b = r->second ? at_const(from, r->second) : NULL;
@@ -160,7 +181,8 @@ static void count_row(struct weight_bytes *sum, struct kernels *k, const void *f
         break;
     case NORM:
         if (norm->present)
-            sum->vectors += bytes_of(k, WEIGHT_VECTOR, &norm->scale, NULL) + bytes_of(k, WEIGHT_VECTOR, &norm->shift, NULL);
+            sum->vectors += bytes_of(k, WEIGHT_VECTOR, &norm->scale, NULL) +
+                            bytes_of(k, WEIGHT_VECTOR, &norm->shift, NULL);
         break;
     case TABLE: sum->matrices += bytes_of(k, WEIGHT_TABLE, v, NULL); break;
     case VECTOR: sum->vectors += bytes_of(k, WEIGHT_VECTOR, v, NULL); break;
@@ -190,7 +212,8 @@ static void release_pages(const view *v)
 {
     if (!v->data)
         return;
-    size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1;
+    size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride +
+                      (v->columns - 1) * v->column_stride + 1;
     tensors_release_elements(v->data, v->type, v->first, elements);
 }
 
@@ -202,12 +225,14 @@ int weights_need(struct engine *g, int l, struct error *e)
     for (int i = 0; i < OF_BLOCK; i++)
         if (load_row(g, w, &g->d->blocks[l], &of_block[i], e))
             goto failed;
-    if (expert_count(g, l) && !(w->experts = calloc((size_t)expert_count(g, l), sizeof *w->experts))) {
+    if (expert_count(g, l) &&
+        !(w->experts = calloc((size_t)expert_count(g, l), sizeof *w->experts))) {
         fail_memory(e, (double)expert_count(g, l) * sizeof *w->experts, "experts");
         goto failed;
     }
     for (int i = 0; g->plan.resident && i < expert_count(g, l); i++)
-        if (weights_need_expert(g, l, i, EXPERT_IN, e) || weights_need_expert(g, l, i, EXPERT_OUT, e))
+        if (weights_need_expert(g, l, i, EXPERT_IN, e) ||
+            weights_need_expert(g, l, i, EXPERT_OUT, e))
             goto failed;
     w->loaded = 1;
     return 0;
@@ -222,7 +247,8 @@ int weights_need_expert(struct engine *g, int l, int i, enum expert_part part, s
     const struct expert *from = &g->d->blocks[l].experts.expert[i];
     if (part == EXPERT_IN ? w->up.weight != NULL : w->down.weight != NULL)
         return 0;
-    for (int j = part == EXPERT_IN ? 0 : EXPERT_OUT_ROW; j < (part == EXPERT_IN ? EXPERT_OUT_ROW : OF_EXPERT); j++)
+    for (int j = part == EXPERT_IN ? 0 : EXPERT_OUT_ROW;
+         j < (part == EXPERT_IN ? EXPERT_OUT_ROW : OF_EXPERT); j++)
         if (load_row(g, w, from, &of_expert[j], e))
             return -1;
     return 0;
@@ -281,7 +307,8 @@ static double *sinusoidal_rows(const struct sinusoid *s, long first, int n, int 
     for (int m = 0; m < n; m++)
         for (int i = 0; i < width; i++) {
             int half = width / 2, cosine = s->halves ? i >= half : i % 2;
-            double angle = (double)(first + s->first + m) * s->frequency[s->halves ? i % half : i / 2];
+            double angle = (double)(first + s->first + m) *
+                           s->frequency[s->halves ? i % half : i / 2];
             rows[(size_t)m * (size_t)width + (size_t)i] = cosine ? cos(angle) : sin(angle);
         }
     return rows;
@@ -346,7 +373,8 @@ struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder 
     return sum;
 }
 
-struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, const struct decoder *d, int l)
+struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k,
+                                          const struct decoder *d, int l)
 {
     const struct experts *x = &d->blocks[l].experts;
     struct weight_bytes sum = {0};
@@ -355,7 +383,8 @@ struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, co
         struct weight_bytes in = {0}, out = {0};
         for (int j = 0; j < OF_EXPERT; j++)
             count_row(j < EXPERT_OUT_ROW ? &in : &out, k, &x->expert[i], &of_expert[j]);
-        *largest = fmax(*largest, fmax((double)(in.matrices + in.vectors), (double)(out.matrices + out.vectors)));
+        *largest = fmax(*largest, fmax((double)(in.matrices + in.vectors),
+                                       (double)(out.matrices + out.vectors)));
         sum.matrices += in.matrices + out.matrices, sum.vectors += in.vectors + out.vectors;
     }
     return sum;

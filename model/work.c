@@ -14,7 +14,8 @@ static double mlp_columns(const struct block *b)
     const struct experts *x = &b->experts;
     double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b);
     if (x->routing.experts)
-        columns += x->routing.experts + (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
+        columns += x->routing.experts +
+                   (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
     return columns;
 }
 
@@ -28,13 +29,15 @@ static int next_distance(int t)
  * one by distance to that query. */
 static double bias_at(const struct decoder *d, const struct score *s, int n, int h, int t)
 {
-    struct formula_point at = {.t = t, .h = h, .heads = d->heads, .head_size = d->head_size, .length = (double)n + 1};
+    struct formula_point at = {
+        .t = t, .h = h, .heads = d->heads, .head_size = d->head_size, .length = (double)n + 1};
     double bias = s->bias ? formula_evaluate(s->bias, &at) : 0;
     at.t = n - 1 - t;
     return bias + (s->key_bias ? s->key_bias_scale * formula_evaluate(s->key_bias, &at) : 0);
 }
 
-/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones, at distances first .. end
+/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones,
+ * at distances first .. end
  * - 1. */
 double work_pairs_between(double first, double end, double queries, double n, double seen)
 {
@@ -83,8 +86,8 @@ double work_pairs(const struct decoder *d, int l, int queries, int n)
 
 static int same_pairs(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && a->bias == b->bias && a->key_bias == b->key_bias &&
-           a->key_bias_scale == b->key_bias_scale;
+    return a->window == b->window && a->keep == b->keep && a->bias == b->bias &&
+           a->key_bias == b->key_bias && a->key_bias_scale == b->key_bias_scale;
 }
 
 double work_attention(const struct shape *s)
@@ -92,7 +95,8 @@ double work_attention(const struct shape *s)
     const struct decoder *d = s->d;
     double pairs = 0, each = 0;
     for (int l = 0; l < d->layers; l++) {
-        if (l == 0 || s->queries[l] != s->queries[l - 1] || !same_pairs(&d->blocks[l].score, &d->blocks[l - 1].score))
+        if (l == 0 || s->queries[l] != s->queries[l - 1] ||
+            !same_pairs(&d->blocks[l].score, &d->blocks[l - 1].score))
             each = work_pairs(d, l, s->queries[l], s->n);
         pairs += each;
     }
@@ -109,7 +113,8 @@ double work_products(const struct shape *s)
     if (d->project_out.weight.data)
         flops += each * outputs * d->hidden * d->embedding_width;
     for (int l = 0; l < d->layers; l++) {
-        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
+        double q_width = (double)d->heads * d->head_size,
+               kv_width = 2.0 * d->kv_heads * d->head_size;
         flops += each * s->keys[l] * d->hidden * kv_width +
                  each * s->queries[l] * d->hidden * (2 * q_width + mlp_columns(&d->blocks[l]));
     }

@@ -20,9 +20,12 @@ static void put(FILE *f, const char *character)
 void html_begin(FILE *f, const char *version, const char *permitted)
 {
     fprintf(f,
-            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n<meta name=viewport content=\"width=device-width, "
-            "initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n<meta http-equiv=Content-Security-Policy "
-            "content=\"default-src 'none'; style-src 'unsafe-inline'; %s; base-uri 'none'; form-action 'none'\">\n<meta "
+            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n<meta name=viewport "
+            "content=\"width=device-width, "
+            "initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n<meta "
+            "http-equiv=Content-Security-Policy "
+            "content=\"default-src 'none'; style-src 'unsafe-inline'; %s; base-uri 'none'; "
+            "form-action 'none'\">\n<meta "
             "name=generator content=\"reach ",
             permitted);
     html_text(f, version);

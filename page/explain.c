@@ -31,7 +31,8 @@ static int put_quoted(FILE *f, const struct explanation *x, int32_t id)
     return 0;
 }
 
-static int put_prediction(FILE *f, const struct explanation *x, const char *what, struct prediction p)
+static int put_prediction(FILE *f, const struct explanation *x, const char *what,
+                          struct prediction p)
 {
     fprintf(f, "<tr><th scope=row>%s</th><td>", what);
     if (put_quoted(f, x, p.id) != 0)
@@ -48,7 +49,8 @@ static int put_predictions(FILE *f, const struct explanation *x)
 {
     int rc = 0;
 
-    fputs("<table class=said><caption>The target and the likeliest other tokens</caption>\n<thead><tr><td></td><th "
+    fputs("<table class=said><caption>The target and the likeliest other "
+          "tokens</caption>\n<thead><tr><td></td><th "
           "scope=col>token</th>"
           "<th scope=col>id</th><th scope=col>log p</th><th scope=col>p</th></tr></thead><tbody>\n",
           f);
@@ -61,17 +63,19 @@ static int put_predictions(FILE *f, const struct explanation *x)
     return rc;
 }
 
-static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double sum, struct error *e)
+static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double sum,
+                       struct error *e)
 {
     size_t i = x->order[rank];
     struct around a;
 
     if (around_make(&a, x, i, AROUND, e) != 0)
         return -1;
-    fprintf(f, "<tr data-i=%zu><td>%zu</td><td><a href=\"#\">%zu</a></td><td>%zu</td><td>", i, rank + 1, i + 1, x->count - 1 - i);
+    fprintf(f, "<tr data-i=%zu><td>%zu</td><td><a href=\"#\">%zu</a></td><td>%zu</td><td>", i,
+            rank + 1, i + 1, x->count - 1 - i);
     put_quoted(f, x, x->id[i]);
-    fprintf(f, "</td><td>%.2f&nbsp;%%</td><td>%.2f&nbsp;%%</td><td>%zu</td><td class=around>", 100 * x->share[i], 100 * sum,
-            x->line[i]);
+    fprintf(f, "</td><td>%.2f&nbsp;%%</td><td>%.2f&nbsp;%%</td><td>%zu</td><td class=around>",
+            100 * x->share[i], 100 * sum, x->line[i]);
     html_text(f, a.before);
     fputs("<mark>", f);
     html_text(f, a.token);
@@ -88,8 +92,10 @@ static int put_top(FILE *f, const struct explanation *x)
     double sum = 0;
     int rc = 0;
 
-    fputs("<table class=top id=top><caption>The tokens with the largest shares</caption>\n<thead><tr><th scope=col>rank</th><th "
-          "scope=col>position</th><th scope=col>distance</th><th scope=col>token</th><th scope=col>share</th><th "
+    fputs("<table class=top id=top><caption>The tokens with the largest "
+          "shares</caption>\n<thead><tr><th scope=col>rank</th><th "
+          "scope=col>position</th><th scope=col>distance</th><th scope=col>token</th><th "
+          "scope=col>share</th><th "
           "scope=col>sum</th><th "
           "scope=col>line</th><th scope=col>around it</th></tr></thead><tbody>\n",
           f);
@@ -103,11 +109,13 @@ static int put_top(FILE *f, const struct explanation *x)
 
 static void put_legend(FILE *f, const struct explanation *x)
 {
-    fprintf(f, "<p class=legend aria-label=\"shades by share of the %s\"><span>share 0</span>", show_share_of(x));
+    fprintf(f, "<p class=legend aria-label=\"shades by share of the %s\"><span>share 0</span>",
+            show_share_of(x));
     for (int shade = 1; shade < SHADES; shade++)
-        fprintf(f, "<i class=%c title=\"%.3g %%\">%s</i>", 'a' + shade - 1, 100 * explanation_shade_share(x, shade),
-                shade % 3 == 2 ? "&#8195;" : "&#8194;");
-    fprintf(f, "<span>%.3g&nbsp;%%, by its root</span></p>\n", 100 * explanation_shade_share(x, SHADES - 1));
+        fprintf(f, "<i class=%c title=\"%.3g %%\">%s</i>", 'a' + shade - 1,
+                100 * explanation_shade_share(x, shade), shade % 3 == 2 ? "&#8195;" : "&#8194;");
+    fprintf(f, "<span>%.3g&nbsp;%%, by its root</span></p>\n",
+            100 * explanation_shade_share(x, SHADES - 1));
 }
 
 /* The script's data. Only numbers, so that nothing in it can end the element. */
@@ -150,8 +158,8 @@ static int put_head(FILE *f, const struct explanation *x, const char *version)
         html_text(f, x->position_encoding);
         fputs(")", f);
     }
-    fprintf(f, ", %zu input%s, the target at position %zu%s", x->count, x->count == 1 ? "" : "s", x->count + 1,
-            x->predicted ? ", the likeliest next token" : "");
+    fprintf(f, ", %zu input%s, the target at position %zu%s", x->count, x->count == 1 ? "" : "s",
+            x->count + 1, x->predicted ? ", the likeliest next token" : "");
     if (x->segment)
         fprintf(f, ", segment %zu of a result", x->segment);
     fprintf(f, "; shares of %s with respect to the token embeddings.</p>\n<p class=sentence>",
@@ -189,11 +197,14 @@ int page_explain(FILE *f, const struct explanation *x, const char *command, cons
           "<button id=down type=button title=\"key n\">next top token</button><span id=at></span>\n"
           "<label>search <input id=find type=search title=\"key /\"></label>"
           "<button id=back type=button title=\"Shift+Enter\">&#8593;</button>"
-          "<button id=on type=button title=\"Enter\">&#8595;</button><span id=found aria-live=polite></span></p>\n"
+          "<button id=on type=button title=\"Enter\">&#8595;</button><span id=found "
+          "aria-live=polite></span></p>\n"
           "</nav>\n<main>\n",
           f);
     page_text(f, x);
-    fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status hidden></div>\n<footer><code>", f);
+    fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status "
+          "hidden></div>\n<footer><code>",
+          f);
     html_text(f, command);
     fputs("</code></footer>\n", f);
     put_data(f, x);

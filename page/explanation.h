@@ -21,7 +21,8 @@ struct explanation {
     size_t segment; /* in a result, from 1; 0: the model was run */
     int predicted; /* 1: the target is the likeliest token after a prompt; 0: it is in the text */
     int contrast; /* 1: of log p(target) - log p(against) */
-    struct prediction target, against, alternative[ALTERNATIVES]; /* alternatives: likeliest others */
+    struct prediction target, against,
+        alternative[ALTERNATIVES]; /* alternatives: likeliest others */
     size_t alternative_count;
     size_t count; /* of inputs */
     int32_t *id; /* [count + 1] the target last */

@@ -46,7 +46,8 @@ static int columns_of(const char *text, size_t size)
 }
 
 /* Tokens [first, end), with an ellipsis if they do not fit. */
-static int put_tokens(char **out, const struct explanation *x, size_t first, size_t end, int columns, int is_cut)
+static int put_tokens(char **out, const struct explanation *x, size_t first, size_t end,
+                      int columns, int is_cut)
 {
     char room[16];
     size_t size, length;
@@ -67,7 +68,8 @@ static int put_tokens(char **out, const struct explanation *x, size_t first, siz
     return ferror(f) | fclose(f) ? -1 : 0;
 }
 
-int around_make(struct around *a, const struct explanation *x, size_t input, int columns, struct error *e)
+int around_make(struct around *a, const struct explanation *x, size_t input, int columns,
+                struct error *e)
 {
     char room[16];
     size_t first = input, end = input + 1, size;
@@ -88,7 +90,8 @@ int around_make(struct around *a, const struct explanation *x, size_t input, int
         behind += columns_of(text, size);
     }
     if (put_tokens(&a->before, x, first, input, columns, first > 0) == 0 &&
-        put_tokens(&a->token, x, input, input + 1, columns, 0) == 0 && put_tokens(&a->after, x, input + 1, end, columns, 0) == 0)
+        put_tokens(&a->token, x, input, input + 1, columns, 0) == 0 &&
+        put_tokens(&a->after, x, input + 1, end, columns, 0) == 0)
         return 0;
     around_free(a);
     return fail(e, "out of memory for a token's surroundings");
@@ -134,7 +137,8 @@ int show_sentence(FILE *f, const struct explanation *x)
             fprintf(f, ", nine tenths from the last %zu", most);
         else
             fputs(", and so do nine tenths", f);
-        fprintf(f, "; the largest share, %.1f\u00a0%%, is that of %s at position %zu.", 100 * x->share[top], token, top + 1);
+        fprintf(f, "; the largest share, %.1f\u00a0%%, is that of %s at position %zu.",
+                100 * x->share[top], token, top + 1);
     }
     free(token);
     return 0;

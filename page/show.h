@@ -15,7 +15,8 @@ size_t show_next(struct glyph *g, const char *bytes, size_t size);
 struct around {
     char *before, *token, *after;
 };
-int around_make(struct around *a, const struct explanation *x, size_t input, int columns, struct error *e) MUST_USE;
+int around_make(struct around *a, const struct explanation *x, size_t input, int columns,
+                struct error *e) MUST_USE;
 void around_free(struct around *a);
 
 /* "gradient", or the other quantity of the shares. */

@@ -14,7 +14,8 @@ struct bias_figure {
 };
 
 /* Data; returns the largest bias, and in *least the smallest. */
-static double write_data(struct script *s, const struct bias_figure *u, struct key *key, double *least)
+static double write_data(struct script *s, const struct bias_figure *u, struct key *key,
+                         double *least)
 {
     double most = -INFINITY;
     FILE *f = s->data;
@@ -43,19 +44,25 @@ static double write_data(struct script *s, const struct bias_figure *u, struct k
     return most;
 }
 
-static void write_panel(struct script *s, const struct layout *l, size_t panel, const struct bias_figure *u, int logarithmic)
+static void write_panel(struct script *s, const struct layout *l, size_t panel,
+                        const struct bias_figure *u, int logarithmic)
 {
-    struct axis x = {'x', logarithmic, (double)(u->length > 1 ? u->length - 1 : 1) + logarithmic, l->across, logarithmic, 0};
+    struct axis x = {
+        'x',       logarithmic, (double)(u->length > 1 ? u->length - 1 : 1) + logarithmic,
+        l->across, logarithmic, 0};
     FILE *f = s->plot;
 
     if (logarithmic)
         fprintf(f, "set logscale x\nset xrange [1:%.0f]\nset xlabel m(\"1 + t\")\n", x.high);
     else
-        fprintf(f, "set xrange [%.0f:0]\nset xlabel \"distance \".m(\"t\").\" (tokens)\"\n", x.high);
+        fprintf(f, "set xrange [%.0f:0]\nset xlabel \"distance \".m(\"t\").\" (tokens)\"\n",
+                x.high);
     ticks_round(s, &x, logarithmic ? x.high : 0);
     for (size_t i = 0; i < u->count; i++) {
-        fprintf(f, "%s $bias%zu using %s:2 with lines ls %zu%s", i ? ", \\\n    " : "plot", i + 1, logarithmic ? "($1+1)" : "1",
-                i + 1, u->count == 1 ? " lw 1.4*line_width" : ""); /* one alone may swing from point to point */
+        fprintf(f, "%s $bias%zu using %s:2 with lines ls %zu%s", i ? ", \\\n    " : "plot", i + 1,
+                logarithmic ? "($1+1)" : "1", i + 1,
+                u->count == 1 ? " lw 1.4*line_width"
+                              : ""); /* one alone may swing from point to point */
         if (panel)
             fputs(" notitle", f);
         else
@@ -67,8 +74,10 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel, 
 static int write_bias(struct script *s, const void *figure, struct error *e)
 {
     const struct bias_figure *u = figure;
-    int linear = figure_has_panel(s->style->panels, "linear"), logarithmic = figure_has_panel(s->style->panels, "log");
-    const char *const headings[] = {"Last row of the bias matrix", "The same on a logarithmic axis"};
+    int linear = figure_has_panel(s->style->panels, "linear"),
+        logarithmic = figure_has_panel(s->style->panels, "log");
+    const char *const headings[] = {"Last row of the bias matrix",
+                                    "The same on a logarithmic axis"};
     struct key key = {0};
     double least, most = write_data(s, u, &key, &least);
     int cut = least < most - DEPTH_SHOWN;
@@ -88,13 +97,15 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
     if (!(least < most))
         least = most - 1;
     snprintf(label, sizeof label,
-             cut ? "\"bias \".m(\"b(t)\").\", cut %.0f below its largest (nats)\"" : "\"bias \".m(\"b(t)\").\" (nats)\"",
+             cut ? "\"bias \".m(\"b(t)\").\", cut %.0f below its largest (nats)\""
+                 : "\"bias \".m(\"b(t)\").\" (nats)\"",
              DEPTH_SHOWN);
     script_lines(s, u->count);
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);
-    fprintf(s->plot, "set yrange [%.6g:%.6g]\n", least - 0.03 * (most - least), most + 0.03 * (most - least));
+    fprintf(s->plot, "set yrange [%.6g:%.6g]\n", least - 0.03 * (most - least),
+            most + 0.03 * (most - least));
     for (size_t panel = 0; panel < l.panels; panel++) {
         layout_panel(&l, s, panel);
         if (panel == 0)
@@ -106,8 +117,9 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases,
+                size_t count, size_t length, const char *const *comments,
+                const struct figure_style *style, struct error *e)
 {
     struct bias_figure figure = {biases, count, length};
 

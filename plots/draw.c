@@ -46,7 +46,9 @@ int figure_check_formats(const char *formats, struct error *e)
         for (int i = 0; i < KNOWN_FORMATS; i++)
             known |= length < 7 && strcmp(entry, known_formats[i]) == 0;
         if (!known)
-            return fail(e, "\"%s\" is not a list of picture formats (expected png, svg, pdf, tikz, or several with commas)",
+            return fail(e,
+                        "\"%s\" is not a list of picture formats (expected png, svg, pdf, tikz, or "
+                        "several with commas)",
                         formats);
     }
     return 0;
@@ -100,7 +102,8 @@ static int collect(int descriptor, char *said, size_t size)
  * to load, a log of fits. */
 static int is_influence(const char *variable)
 {
-    static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=", "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
+    static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=",
+                                        "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(variable, names[i], strlen(names[i])) == 0)
@@ -131,7 +134,8 @@ static char *make_path(const char *folder)
         char *entry = end;
         end = mempcpy(end, at, (size_t)(colon - at));
         *end = 0;
-        if (is_there && stat(entry, &there) == 0 && there.st_dev == here.st_dev && there.st_ino == here.st_ino)
+        if (is_there && stat(entry, &there) == 0 && there.st_dev == here.st_dev &&
+            there.st_ino == here.st_ino)
             *(end = first) = 0;
     }
     return made;
@@ -140,7 +144,8 @@ static char *make_path(const char *folder)
 /* 1 if PROGRAM resolves to a file in FOLDER. */
 static int lies_in(const char *program, const char *folder)
 {
-    char *file = realpath(program, NULL), *place = realpath(folder, NULL), *slash = file ? strrchr(file, '/') : NULL;
+    char *file = realpath(program, NULL), *place = realpath(folder, NULL),
+         *slash = file ? strrchr(file, '/') : NULL;
     int inside = 0;
 
     if (slash && place) {
@@ -164,7 +169,8 @@ static char *find_gnuplot(const char *path, const char *folder)
         colon = strchrnul(at, ':');
         if (asprintf(&program, "%.*s/gnuplot", (int)(colon - at), at) < 0)
             return NULL;
-        if (access(program, X_OK) == 0 && stat(program, &found) == 0 && S_ISREG(found.st_mode) && !lies_in(program, folder))
+        if (access(program, X_OK) == 0 && stat(program, &found) == 0 && S_ISREG(found.st_mode) &&
+            !lies_in(program, folder))
             return program;
         free(program);
     }
@@ -193,8 +199,8 @@ static char **make_environment(char *path)
 }
 
 /* posix_spawn, without blocked signals: threads that compute block them (run/interrupt.h). */
-static int spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions, char *const *argv,
-                 char *const *environment)
+static int spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions,
+                 char *const *argv, char *const *environment)
 {
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -215,7 +221,8 @@ static int spawn(pid_t *child, const char *program, const posix_spawn_file_actio
 static int no_gnuplot(const char *script, struct error *e)
 {
     fail(e,
-         "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later "
+         "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it "
+         "(expected gnuplot 5.4 or later "
          "on PATH)",
          script);
     return FIGURE_NO_GNUPLOT;
@@ -241,7 +248,8 @@ void figure_stop(void)
     pid_t child;
 
     atomic_store(&stopped, 1);
-    while ((child = atomic_load(&drawing)) == STARTING) /* in another thread, which handles signals */
+    while ((child = atomic_load(&drawing)) ==
+           STARTING) /* in another thread, which handles signals */
         nanosleep(&moment, NULL);
     if (child > 0 && kill(child, SIGKILL) == 0)
         waitpid(child, NULL, 0);
@@ -268,8 +276,8 @@ enum { SCRIPT = 3, PICTURE = 4 };
 
 /* Starts PROGRAM without input, with SCRIPT and PICTURE open, and its output in `said`; in another
  * folder, since gnuplot runs files that it finds (a gnuplot-tikz.lua). 0 or an error number. */
-static int start(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
-                 char *const *environment, int said)
+static int start(pid_t *child, const char *program, const char *script, const char *picture,
+                 char *const *argv, char *const *environment, int said)
 {
     posix_spawn_file_actions_t actions;
     int rc = posix_spawn_file_actions_init(&actions);
@@ -294,8 +302,8 @@ static int start(pid_t *child, const char *program, const char *script, const ch
 }
 
 /* The same, so that figure_stop can end it from the start. */
-static int start_watched(pid_t *child, const char *program, const char *script, const char *picture, char *const *argv,
-                         char *const *environment, int said)
+static int start_watched(pid_t *child, const char *program, const char *script, const char *picture,
+                         char *const *argv, char *const *environment, int said)
 {
     sigset_t all, before;
     int rc;
@@ -317,7 +325,9 @@ static char *name_script(const char *said, const char *script)
 
     if (!at)
         return strdup(said);
-    return asprintf(&told, "%.*s%s%s", (int)(at - said), said, script, at + strlen(SCRIPT_NAME)) < 0 ? NULL : told;
+    return asprintf(&told, "%.*s%s%s", (int)(at - said), said, script, at + strlen(SCRIPT_NAME)) < 0
+               ? NULL
+               : told;
 }
 
 /* FOLDER/NAME; NULL: out of memory. Caller frees. */
@@ -329,12 +339,14 @@ static char *name_in(const char *folder, const char *name)
 }
 
 /* Why this gnuplot drew nothing of PATH. */
-static int tell(const char *path, const char *script, const char *said, int status, int late, struct error *e)
+static int tell(const char *path, const char *script, const char *said, int status, int late,
+                struct error *e)
 {
     char *told = name_script(said, script);
 
     if (late)
-        fail(e, "gnuplot: has not drawn %s in %d s (`gnuplot %s` in that folder draws it)", path, SECONDS_MAX, script);
+        fail(e, "gnuplot: has not drawn %s in %d s (`gnuplot %s` in that folder draws it)", path,
+             SECONDS_MAX, script);
     else if (WIFSIGNALED(status))
         fail(e, "gnuplot: ended by signal %d while drawing %s", WTERMSIG(status), path);
     else
@@ -344,7 +356,8 @@ static int tell(const char *path, const char *script, const char *said, int stat
 }
 
 /* Runs `gnuplot -d` on FOLDER/SCRIPT to write the file PICTURE. 0, or why there is none. */
-static int run_gnuplot(const char *folder, const char *script, const char *format, const char *picture, struct error *e)
+static int run_gnuplot(const char *folder, const char *script, const char *format,
+                       const char *picture, struct error *e)
 {
     char assignments[64], said[400], *path = make_path(folder), *whole = name_in(folder, script),
                                      *program = path ? find_gnuplot(path, folder) : NULL;
@@ -358,7 +371,8 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
     snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, PICTURE_NAME);
     if (rc == 0 && pipe2(ends, O_CLOEXEC) != 0)
         rc = errno;
-    else if (rc == 0 && (rc = start_watched(&child, program, whole, picture, (char *const *)argv, environment, ends[1])) != 0) {
+    else if (rc == 0 && (rc = start_watched(&child, program, whole, picture, (char *const *)argv,
+                                            environment, ends[1])) != 0) {
         close(ends[0]);
         close(ends[1]);
     }
@@ -382,8 +396,9 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
         rc = FIGURE_NOT_DRAWN;
     } else if (late || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         /* a failed start may show only in this status (POSIX, posix_spawn), as under emulators */
-        rc = !late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0] ? no_gnuplot(script, e)
-                                                                                  : tell(whole, script, said, status, late, e);
+        rc = !late && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !said[0]
+                 ? no_gnuplot(script, e)
+                 : tell(whole, script, said, status, late, e);
     }
     free(whole);
     return rc;
@@ -400,7 +415,8 @@ static char *picture_name(const char *folder, const char *stem, const char *form
 /* 1 if the picture ends like its format: gnuplot does not report a full disk. */
 static int is_whole(const char *path, const char *format)
 {
-    static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF", "gnuplot variables"}; /* of known_formats */
+    static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF",
+                                                    "gnuplot variables"}; /* of known_formats */
     char tail[33] = "";
     FILE *f = fopen(path, "rbe");
     size_t n = 0;
@@ -420,7 +436,8 @@ static int is_whole(const char *path, const char *format)
 static char *make_output(const char *picture, struct error *e)
 {
     char *drawn = atomic_temporary_name(picture, e);
-    int descriptor = drawn ? open(drawn, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666) : -1;
+    int descriptor = drawn ? open(drawn, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)
+                           : -1;
 
     if (descriptor >= 0) {
         close(descriptor);
@@ -434,9 +451,11 @@ static char *make_output(const char *picture, struct error *e)
     return NULL;
 }
 
-static int draw_one(const char *script, const char *folder, const char *stem, const char *format, struct error *e)
+static int draw_one(const char *script, const char *folder, const char *stem, const char *format,
+                    struct error *e)
 {
-    char *picture = picture_name(folder, stem, format), *drawn = picture ? make_output(picture, e) : NULL;
+    char *picture = picture_name(folder, stem, format),
+         *drawn = picture ? make_output(picture, e) : NULL;
     struct stat found;
     int rc = -1;
 
@@ -446,12 +465,16 @@ static int draw_one(const char *script, const char *folder, const char *stem, co
         goto end;
     rc = run_gnuplot(folder, script, format, drawn, e);
     if (rc == 0 && (lstat(drawn, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)) {
-        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the terminals of these formats, and room for %s)",
+        fail(e,
+             "gnuplot: drew nothing from %s/%s (expected a gnuplot with the terminals of these "
+             "formats, and room for %s)",
              folder, script, picture);
         rc = FIGURE_NOT_DRAWN;
     } else if (rc == 0 && !is_whole(drawn, format)) {
-        fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture,
-             (long long)found.st_size);
+        fail(e,
+             "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk "
+             "full?)",
+             picture, (long long)found.st_size);
         rc = FIGURE_NOT_DRAWN;
     }
     if (rc == 0)
@@ -474,7 +497,8 @@ int figure_remove(const char *folder, const char *stem, struct error *e)
             return fail(e, "%s: out of memory", folder);
         rc = unlink(old) == 0 || errno == ENOENT
                  ? 0
-                 : fail(e, "%s: cannot be removed: %s (expected an earlier picture, or nothing)", old, strerror(errno));
+                 : fail(e, "%s: cannot be removed: %s (expected an earlier picture, or nothing)",
+                        old, strerror(errno));
         free(old);
         if (rc != 0)
             return -1;
@@ -482,12 +506,15 @@ int figure_remove(const char *folder, const char *stem, struct error *e)
     return 0;
 }
 
-int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e)
+int figure_draw(const char *script, const char *folder, const char *stem, const char *formats,
+                struct error *e)
 {
     if (figure_check_formats(formats, e) != 0)
         return -1;
     if (strlen(stem) > 64 || strpbrk(stem, "'/\\"))
-        return fail(e, "\"%s\" cannot name a picture (expected a short name without quotes and slashes)", stem);
+        return fail(
+            e, "\"%s\" cannot name a picture (expected a short name without quotes and slashes)",
+            stem);
 
     if (figure_remove(folder, stem, e) != 0)
         return -1;

@@ -11,7 +11,8 @@ enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
 /* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the
  * pictures are FOLDER/STEM.FORMAT. Uses the first gnuplot in an absolute folder of PATH other than
  * FOLDER. Returns as above. */
-int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
+int figure_draw(const char *script, const char *folder, const char *stem, const char *formats,
+                struct error *e) MUST_USE;
 
 /* Ends a running gnuplot, for a handler of a signal that ends the program. */
 void figure_stop(void);

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MARKED = 40 /* lines with at most this many points have all marked; others those far apart */ };
+enum {
+    MARKED = 40 /* lines with at most this many points have all marked; others those far apart */
+};
 static const double APART = 1.2; /* minimum ratio of their epsilons */
 
 struct epsilons_figure {
@@ -55,18 +57,27 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
         for (size_t k = 0; k < line->count; k++) {
             const struct epsilon_point *p = &line->points[k];
 
-            int mark = line->count <= MARKED || p->epsilon >= APART * marked || p->epsilon <= marked / APART;
+            int mark = line->count <= MARKED || p->epsilon >= APART * marked ||
+                       p->epsilon <= marked / APART;
 
             marked = mark ? p->epsilon : marked;
-            fprintf(s->data, "%.10g %.10g %.10g %.10g %d\n", p->epsilon, sqrt(p->lo) * sqrt(p->hi), p->lo, p->hi, mark);
+            fprintf(s->data, "%.10g %.10g %.10g %.10g %d\n", p->epsilon, sqrt(p->lo) * sqrt(p->hi),
+                    p->lo, p->hi, mark);
             widen(&x, p->epsilon, p->epsilon);
             widen(&y, p->lo, p->hi);
         }
         fputs("EOD\n", s->data);
     }
     script_lines(s, u->count);
-    struct layout l = {
-        .panels = 1, .columns = 1, .least = 380, .high = 560, .left = 110, .right = 40, .above = 8, .below = BELOW, .key = &key};
+    struct layout l = {.panels = 1,
+                       .columns = 1,
+                       .least = 380,
+                       .high = 560,
+                       .left = 110,
+                       .right = 40,
+                       .above = 8,
+                       .below = BELOW,
+                       .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);
@@ -79,21 +90,24 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
     fputs("set xlabel \"share left out, eps\"\n", f);
     layout_ylabel(&l, s, 0, "\"TRF(eps), tokens\"");
     for (size_t i = 0; i < u->count; i++, joint = ", \\\n    ")
-        fprintf(f, "%s $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 noborder notitle", joint, i + 1,
-                i + 1);
+        fprintf(f,
+                "%s $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 "
+                "noborder notitle",
+                joint, i + 1, i + 1);
     for (size_t i = 0; i < u->count; i++)
-        fprintf(
-            f,
-            "%s $line%zu using 1:2 with lines ls %zu notitle, $line%zu using 1:($5 > 0 ? $2 : NaN) with points ls %zu notitle, "
-            "keyentry with linespoints ls %zu title t(label%zu)",
-            joint, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
+        fprintf(f,
+                "%s $line%zu using 1:2 with lines ls %zu notitle, $line%zu using 1:($5 > 0 ? $2 : "
+                "NaN) with points ls %zu notitle, "
+                "keyentry with linespoints ls %zu title t(label%zu)",
+                joint, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
     fputs("\n", f);
     layout_end(s);
     return 0;
 }
 
-int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines, size_t count,
-                    const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines,
+                    size_t count, const char *const *comments, const struct figure_style *style,
+                    struct error *e)
 {
     struct epsilons_figure figure = {lines, count};
 

@@ -21,7 +21,8 @@ struct epsilon_line {
 
 /* TRF over epsilon, one line per encoding, with a band where the fields are intervals. An axis that
  * spans a factor of 10 is logarithmic. Returns as figure_draw. */
-int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines, size_t count,
-                    const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines,
+                    size_t count, const char *const *comments, const struct figure_style *style,
+                    struct error *e) MUST_USE;
 
 #endif

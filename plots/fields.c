@@ -39,20 +39,27 @@ static void write_arrows(FILE *f, const struct fields_figure *u, double edge)
         const struct field_row *row = &u->rows[i];
         double y = (double)(u->count - i);
 
-        fprintf(f, "set arrow from graph 0, first %.1f to graph 1, first %.1f nohead back lw 0.6 lc rgb \"#E6E6E6\"\n", y - 0.5,
-                y - 0.5);
+        fprintf(f,
+                "set arrow from graph 0, first %.1f to graph 1, first %.1f nohead back lw 0.6 lc "
+                "rgb \"#E6E6E6\"\n",
+                y - 0.5, y - 0.5);
         if (row->train_length > 0)
-            fprintf(f, "set arrow from %.10g, %.2f to %.10g, %.2f nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n",
+            fprintf(f,
+                    "set arrow from %.10g, %.2f to %.10g, %.2f nohead back lw 1.6 dt (5,5) lc rgb "
+                    "\"#555555\"\n",
                     row->train_length, y - 0.5, row->train_length, y + 0.5);
         for (int k = 0; k < KINDS; k++)
             if (field_of(row, k) > edge)
                 fprintf(f,
-                        "set arrow from graph 0.965, first %.3f to graph 0.99, first %.3f filled head size graph 0.008,20 ls %d "
+                        "set arrow from graph 0.965, first %.3f to graph 0.99, first %.3f filled "
+                        "head size graph 0.008,20 ls %d "
                         "dt solid\n",
                         y + kinds[k].shift, y + kinds[k].shift, k + 1);
         if (row->saturated)
-            fprintf(f, "set arrow from %.10g, %.3f rto graph 0.03, 0 filled head size graph 0.008,20 ls %d dt solid\n", row->erf,
-                    y + kinds[MEASURED].shift, MEASURED + 1);
+            fprintf(f,
+                    "set arrow from %.10g, %.3f rto graph 0.03, 0 filled head size graph 0.008,20 "
+                    "ls %d dt solid\n",
+                    row->erf, y + kinds[MEASURED].shift, MEASURED + 1);
     }
 }
 
@@ -65,7 +72,8 @@ static void write_data(FILE *f, const struct fields_figure *u, double edge)
 
             if (v > 0 && v <= edge)
                 fprintf(f, "%.10g %.3f %.10g %.10g\n", v, (double)(u->count - i) + kinds[k].shift,
-                        k == MEASURED ? u->rows[i].erf_lo : v, k == MEASURED ? u->rows[i].erf_hi : v);
+                        k == MEASURED ? u->rows[i].erf_lo : v,
+                        k == MEASURED ? u->rows[i].erf_hi : v);
         }
         fputs("EOD\n", f);
     }
@@ -123,27 +131,32 @@ static int write_fields(struct script *s, const void *figure, struct error *e)
     layout_panel(&l, s, 0);
     layout_key(&l, s);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least,
-            edge, (double)u->count + 0.6);
+    fprintf(f,
+            "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most "
+            "recent tokens\"\n",
+            least, edge, (double)u->count + 0.6);
     ticks_round(s, &x, 0);
     script_row_ticks(s, u->count);
     write_arrows(f, u, edge);
     for (int k = 0; k < KINDS; k++) {
         if (!has_kind(u, k))
             continue;
-        fprintf(f, "%s $kind%d using 1:2%s with %s ls %d dt solid title '%s'", joint, k + 1, k == MEASURED ? ":3:4" : "",
-                k == MEASURED ? "xerrorbars" : "points", k + 1, kinds[k].title);
+        fprintf(f, "%s $kind%d using 1:2%s with %s ls %d dt solid title '%s'", joint, k + 1,
+                k == MEASURED ? ":3:4" : "", k == MEASURED ? "xerrorbars" : "points", k + 1,
+                kinds[k].title);
         joint = ", \\\n    ";
     }
     if (has_kind(u, KINDS))
-        fprintf(f, "%s keyentry with lines lw 1.6 dt (5,5) lc rgb \"#555555\" title '%s'", joint, train_title);
+        fprintf(f, "%s keyentry with lines lw 1.6 dt (5,5) lc rgb \"#555555\" title '%s'", joint,
+                train_title);
     fputs("\n", f);
     layout_end(s);
     return 0;
 }
 
-int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle,
-                  const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count,
+                  const char *subtitle, const char *const *comments,
+                  const struct figure_style *style, struct error *e)
 {
     struct fields_figure figure = {rows, count, subtitle};
 

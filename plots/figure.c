@@ -1,4 +1,5 @@
-/* The figure of `reach erf`: c over the position, and 1 - c over the number of most recent tokens on logarithmic axes. */
+/* The figure of `reach erf`: c over the position, and 1 - c over the number of most recent tokens
+ * on logarithmic axes. */
 #include "plots/figure.h"
 
 #include "io/error.h"
@@ -36,7 +37,8 @@ static void choose_points(unsigned char *keep, const struct figure_curve *u)
     memset(keep, 0, n);
     keep[0] = keep[n - 1] = 1;
     for (size_t m = 1; m + 1 < n; m++) {
-        double step = (double)(m - last), left = (double)(n - m), tail = 1 - u->c[m], before = 1 - u->c[last];
+        double step = (double)(m - last), left = (double)(n - m), tail = 1 - u->c[m],
+               before = 1 - u->c[last];
         int jump = fabs(u->c[m] - u->c[last]) > 5e-4 || fabs(tail - before) > 0.01 * fabs(before);
 
         if (jump || step > 1e-3 * (double)n || step > 5e-3 * left) {
@@ -63,11 +65,12 @@ static int write_data(struct script *s, const struct erf_figure *u, struct error
         fprintf(f, "$curve%zu << EOD\n", i + 1);
         for (size_t m = 0; m < c->positions; m++)
             if (keep[m])
-                fprintf(f, "%zu %.10g %.10g %.10g\n", m + 1, c->c[m], c->c_lo ? c->c_lo[m] : c->c[m],
-                        c->c_hi ? c->c_hi[m] : c->c[m]);
+                fprintf(f, "%zu %.10g %.10g %.10g\n", m + 1, c->c[m],
+                        c->c_lo ? c->c_lo[m] : c->c[m], c->c_hi ? c->c_hi[m] : c->c[m]);
         fputs("EOD\n", f);
         if (has_mark(c))
-            fprintf(f, "$mark%zu << EOD\n%zu %.10g\nEOD\n", i + 1, c->erf, c->c[c->positions - c->erf]);
+            fprintf(f, "$mark%zu << EOD\n%zu %.10g\nEOD\n", i + 1, c->erf,
+                    c->c[c->positions - c->erf]);
         free(keep);
     }
     return 0;
@@ -75,7 +78,8 @@ static int write_data(struct script *s, const struct erf_figure *u, struct error
 
 /* Labels above a panel: a label moves one line up if it would overlap another. */
 struct labels {
-    double at[LABELS_MAX], half[LABELS_MAX]; /* 0..1 of the panel's width, of the labels on the lower line */
+    double at[LABELS_MAX],
+        half[LABELS_MAX]; /* 0..1 of the panel's width, of the labels on the lower line */
     int count;
 };
 
@@ -90,13 +94,15 @@ static double label_line(struct labels *l, double at, double half)
 }
 
 /* `text` is a formula; at: 0..1 of the panel. */
-static void write_vertical(struct script *s, const struct erf_figure *u, size_t x, double at, const char *text, const char *line,
-                           struct labels *labels)
+static void write_vertical(struct script *s, const struct erf_figure *u, size_t x, double at,
+                           const char *text, const char *line, struct labels *labels)
 {
     double half = 0.5 * (text_width(text) + 10) / u->across;
 
     fprintf(s->plot, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back %s\n", x, x, line);
-    fprintf(s->plot, "set label %s at graph %.4f, graph 1 offset character 0, %g center enhanced textcolor rgb \"#333333\"\n",
+    fprintf(s->plot,
+            "set label %s at graph %.4f, graph 1 offset character 0, %g center enhanced textcolor "
+            "rgb \"#333333\"\n",
             text, at, label_line(labels, at, half));
 }
 
@@ -111,7 +117,8 @@ static double part_of(const struct erf_figure *u, size_t x, int logarithmic)
  * tokens. */
 static void write_train_lengths(struct script *s, const struct erf_figure *u, int from_end)
 {
-    static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"", weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
+    static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"",
+                      weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
     struct labels labels = {.count = 0};
     int logarithmic = from_end || s->style->logarithmic_x;
 
@@ -125,7 +132,8 @@ static void write_train_lengths(struct script *s, const struct erf_figure *u, in
         if (length <= 0 || repeated || (size_t)length >= u->n)
             continue;
         snprintf(text, sizeof text, "m(\"L_{tr} = %d\")", length);
-        write_vertical(s, u, (size_t)length, part_of(u, (size_t)length, logarithmic), text, from_end ? strong : weak, &labels);
+        write_vertical(s, u, (size_t)length, part_of(u, (size_t)length, logarithmic), text,
+                       from_end ? strong : weak, &labels);
         if (from_end)
             continue;
         at = u->n + 1 - (size_t)length;
@@ -140,7 +148,9 @@ static void write_thresholds(struct script *s, const struct erf_figure *u, int b
     for (size_t i = 0; i < u->threshold_count; i++) {
         double y = beyond ? 1 - u->thresholds[i] : u->thresholds[i];
 
-        fprintf(s->plot, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back %s\n", y, y,
+        fprintf(s->plot,
+                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back %s\n", y,
+                y,
                 i == 0 ? "lw 1.8 dt (8,5) lc rgb \"#555555\"" : "lw 1 dt (2,4) lc rgb \"#AAAAAA\"");
     }
 }
@@ -159,7 +169,8 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
         if (!c->c_lo || !c->c_hi)
             continue;
         if (beyond)
-            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4))", joint, i + 1, c->positions + 1);
+            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4))", joint, i + 1,
+                    c->positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):3:4", joint, i + 1, u->n - c->positions);
         fprintf(f, " with filledcurves ls %zu fs transparent solid 0.17 noborder notitle", i + 1);
@@ -179,30 +190,37 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
         if (!has_mark(&u->curves[i]))
             continue;
         if (beyond)
-            fprintf(f, "%s $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", joint, i + 1, u->floor, u->floor);
+            fprintf(f, "%s $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", joint, i + 1, u->floor,
+                    u->floor);
         else
             fprintf(f, "%s $mark%zu using (%zu-$1):2", joint, i + 1, u->n + 1);
         fprintf(f, " with points ls %zu notitle", i + 1);
     }
-    for (size_t i = 0; with_key && i < u->count; i++) { /* the key is for both panels: one entry per curve */
+    for (size_t i = 0; with_key && i < u->count;
+         i++) { /* the key is for both panels: one entry per curve */
         const struct figure_curve *c = &u->curves[i];
 
-        fprintf(f, "%s keyentry with %s ls %zu title t(label%zu)", joint, c->erf ? "linespoints" : "lines", i + 1, i + 1);
+        fprintf(f, "%s keyentry with %s ls %zu title t(label%zu)", joint,
+                c->erf ? "linespoints" : "lines", i + 1, i + 1);
         if (c->erf)
             fprintf(f, ".\"   ERF \"%s.\"%zu\"", c->saturated ? ".at_least" : "", c->erf);
     }
     fputs("\n", f);
 }
 
-static void write_head(struct script *s, const struct layout *l, size_t panel, const struct erf_figure *u)
+static void write_head(struct script *s, const struct layout *l, size_t panel,
+                       const struct erf_figure *u)
 {
-    struct axis x = {'x', u->n > 1 ? 1 : 0, (double)u->n, l->across, s->style->logarithmic_x && u->n > 1, 0};
+    struct axis x = {
+        'x', u->n > 1 ? 1 : 0, (double)u->n, l->across, s->style->logarithmic_x && u->n > 1, 0};
 
     layout_panel(l, s, panel);
     if (panel == 0)
         layout_key(l, s);
     layout_ylabel(l, s, panel, "\"cumulative normalized gradient \".m(\"c_m\")");
-    fprintf(s->plot, "set xlabel \"position \".m(\"m\").\" (token)\" enhanced\nset xrange [%.0f:%zu]\nset yrange [0:1.02]\n",
+    fprintf(s->plot,
+            "set xlabel \"position \".m(\"m\").\" (token)\" enhanced\nset xrange [%.0f:%zu]\nset "
+            "yrange [0:1.02]\n",
             x.low, u->n);
     fputs("set ytics 0.1 format \"%.1f\"\n", s->plot);
     if (l->down < 300)
@@ -215,7 +233,8 @@ static void write_head(struct script *s, const struct layout *l, size_t panel, c
     write_plot(s, u, 0, panel == 0);
 }
 
-static void write_tail(struct script *s, const struct layout *l, size_t panel, const struct erf_figure *u)
+static void write_tail(struct script *s, const struct layout *l, size_t panel,
+                       const struct erf_figure *u)
 {
     struct axis x = {'x', 1, (double)(u->n > 1 ? u->n : 2), l->across, 1, 0};
     FILE *f = s->plot;
@@ -225,8 +244,10 @@ static void write_tail(struct script *s, const struct layout *l, size_t panel, c
         layout_key(l, s);
     layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
     fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
-    fprintf(f, "set logscale xy\nset logscale y2\nset xrange [1:%.0f]\nset yrange [%.3g:1]\nset y2range [%.3g:1]\n", x.high,
-            u->floor, u->floor);
+    fprintf(f,
+            "set logscale xy\nset logscale y2\nset xrange [1:%.0f]\nset yrange [%.3g:1]\nset "
+            "y2range [%.3g:1]\n",
+            x.high, u->floor, u->floor);
     fputs("set ytics autofreq format m(\"10^{%L}\") enhanced\nset mytics 10\n", f);
     fputs("set y2label \"threshold \".m(\"c_m\") enhanced offset -0.6,0\nset y2tics (", f);
     for (size_t i = 0; i < u->threshold_count; i++)
@@ -241,7 +262,8 @@ static void write_tail(struct script *s, const struct layout *l, size_t panel, c
 static int write_erf(struct script *s, const void *figure, struct error *e)
 {
     struct erf_figure u = *(const struct erf_figure *)figure;
-    int head = figure_has_panel(s->style->panels, "head"), tail = figure_has_panel(s->style->panels, "tail");
+    int head = figure_has_panel(s->style->panels, "head"),
+        tail = figure_has_panel(s->style->panels, "tail");
     char marked[96];
     const char *headings[2] = {"Share of the gradient from position m on", marked};
     struct key key = {0};
@@ -256,7 +278,8 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
                        .headings = headings + !head,
                        .key = &key};
 
-    snprintf(marked, sizeof marked, "What the most recent tokens leave out (marks: ERF(%.6g))", u.thresholds[0]);
+    snprintf(marked, sizeof marked, "What the most recent tokens leave out (marks: ERF(%.6g))",
+             u.thresholds[0]);
     for (size_t i = 0; i < u.count; i++) {
         const struct figure_curve *c = &u.curves[i];
         char note[48];
@@ -279,13 +302,18 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
-               size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves,
+               size_t count, const double *thresholds, size_t threshold_count,
+               const char *const *comments, const struct figure_style *style, struct error *e)
 {
-    struct erf_figure figure = {.curves = curves, .count = count, .thresholds = thresholds, .threshold_count = threshold_count};
+    struct erf_figure figure = {.curves = curves,
+                                .count = count,
+                                .thresholds = thresholds,
+                                .threshold_count = threshold_count};
 
     if (count == 0 || threshold_count == 0)
-        return fail(e, "%s: no curve to draw (expected at least one model and one threshold)", folder);
+        return fail(e, "%s: no curve to draw (expected at least one model and one threshold)",
+                    folder);
     figure.floor = 1e-4;
     for (size_t i = 0; i < threshold_count; i++)
         figure.floor = fmin(figure.floor, (1 - thresholds[i]) / 10);

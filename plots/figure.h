@@ -26,7 +26,9 @@ struct figure_curve {
  * recent tokens, on logarithmic axes that separate short fields. thresholds[0] is the main one.
  * Writes FOLDER/STEM.gp, removes earlier pictures, then draws those that `style` asks for. Returns
  * 0, one of the two above, or -1. */
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
-               size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves,
+               size_t count, const double *thresholds, size_t threshold_count,
+               const char *const *comments, const struct figure_style *style,
+               struct error *e) MUST_USE;
 
 #endif

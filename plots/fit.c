@@ -20,7 +20,8 @@ static int has_points(const struct fits_figure *u)
 }
 
 /* Ranges of the distances that are drawn. */
-static void write_data(struct script *s, const struct fits_figure *u, struct key *key, double *first, double *last)
+static void write_data(struct script *s, const struct fits_figure *u, struct key *key,
+                       double *first, double *last)
 {
     *first = INFINITY, *last = -INFINITY;
     for (size_t i = 0; i < u->count; i++) {
@@ -34,11 +35,13 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
         script_text_long(s, "curve", i + 1, fit->curve);
         key->count++;
         key->widest = fmax(key->widest, script_width(s, fit->label) + text_width(text));
-        key->characters = (size_t)fmax((double)key->characters, (double)(script_characters(s, fit->label) + strlen(text)));
+        key->characters = (size_t)fmax((double)key->characters,
+                                       (double)(script_characters(s, fit->label) + strlen(text)));
         fprintf(s->data, "$fit%zu << EOD\n", i + 1);
         for (size_t k = 0; k < fit->points; k++)
             if (matrix_is_drawn(k, fit->points))
-                fprintf(s->data, "%.10g %.10g %.10g\n", fit->t[k], has_points(u) ? fit->y[k] : NAN, fit->fitted[k]);
+                fprintf(s->data, "%.10g %.10g %.10g\n", fit->t[k], has_points(u) ? fit->y[k] : NAN,
+                        fit->fitted[k]);
         fputs("EOD\n", s->data);
     }
     if (!(*last > *first))
@@ -47,13 +50,14 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
 
 /* The points with their curves, or the residuals. A single fit has points and curve in two colours.
  * `in_lines`: a curve's entry in the key is on a separate line. */
-static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals, int with_key, int in_lines)
+static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals,
+                        int with_key, int in_lines)
 {
     const char *joint = "plot", *x = logarithmic ? "($1+1)" : "1";
 
     for (size_t i = 0; has_points(u) && i < u->count; i++) {
-        fprintf(f, "%s $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", joint, i + 1, x,
-                residuals ? "($2-$3)" : "2", i + 1);
+        fprintf(f, "%s $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", joint,
+                i + 1, x, residuals ? "($2-$3)" : "2", i + 1);
         if (with_key && u->count == 1)
             fputs(" title t(quantity1)", f);
         else
@@ -63,10 +67,12 @@ static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, i
     for (size_t i = 0; i < u->count && !residuals; i++) {
         size_t style = u->count == 1 && has_points(u) ? 2 : i + 1;
 
-        fprintf(f, "%s $fit%zu using %s:3 with lines ls %zu%s", joint, i + 1, x, style, u->count == 1 ? " dt solid" : "");
+        fprintf(f, "%s $fit%zu using %s:3 with lines ls %zu%s", joint, i + 1, x, style,
+                u->count == 1 ? " dt solid" : "");
         if (with_key)
             fprintf(f,
-                    in_lines ? " title t(label%zu).':', \\\n    keyentry with lines lt nodraw title t(curve%zu)"
+                    in_lines ? " title t(label%zu).':', \\\n    keyentry with lines lt nodraw "
+                               "title t(curve%zu)"
                              : " title t(label%zu).':  '.t(curve%zu)",
                     i + 1, i + 1);
         else
@@ -79,9 +85,11 @@ static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, i
 static int write_fit(struct script *s, const void *figure, struct error *e)
 {
     const struct fits_figure *u = figure;
-    int linear = figure_has_panel(s->style->panels, "linear"), logarithmic = figure_has_panel(s->style->panels, "log");
+    int linear = figure_has_panel(s->style->panels, "linear"),
+        logarithmic = figure_has_panel(s->style->panels, "log");
     int points = has_points(u), across = linear + logarithmic;
-    const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve", "The same on a logarithmic axis", "", ""};
+    const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve",
+                               "The same on a logarithmic axis", "", ""};
     struct key key = {.count = points && u->count == 1}; /* for a single fit also the points */
     double first, last;
     int in_lines;
@@ -99,7 +107,8 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     write_data(s, u, &key, &first, &last);
     in_lines = key.widest > s->width - 110; /* otherwise there is no room for both */
     if (in_lines)
-        key.count += u->count, key.widest = s->width - 110, key.characters = (size_t)(key.widest / 9);
+        key.count += u->count, key.widest = s->width - 110,
+                               key.characters = (size_t)(key.widest / 9);
     key.widest = fmax(key.widest, s->width / 2); /* one column */
     script_text_long(s, "quantity", 1, u->quantity);
     script_lines(s, u->count == 1 ? 2 : u->count);
@@ -107,7 +116,8 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
         return -1;
     script_frame(s, 1);
     for (size_t panel = 0; panel < l.panels; panel++) {
-        int residuals = panel >= (size_t)across, in_logarithm = linear && logarithmic ? panel % 2 == 1 : logarithmic;
+        int residuals = panel >= (size_t)across,
+            in_logarithm = linear && logarithmic ? panel % 2 == 1 : logarithmic;
         struct axis x = {'x', first + in_logarithm, last + in_logarithm, l.across, in_logarithm, 0};
 
         layout_panel(&l, s, panel);
@@ -119,7 +129,9 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
         if (in_logarithm)
             fputs("set logscale x\n", s->plot);
         if (residuals)
-            fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb \"#555555\"\n", s->plot);
+            fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb "
+                  "\"#555555\"\n",
+                  s->plot);
         ticks_round(s, &x, 0);
         write_lines(s->plot, u, in_logarithm, residuals, panel == 0, in_lines);
     }
@@ -127,8 +139,9 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
-               const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count,
+               const char *quantity, const char *const *comments, const struct figure_style *style,
+               struct error *e)
 {
     struct fits_figure figure = {fits, count, quantity};
 

@@ -14,7 +14,8 @@ struct gain_figure {
     double within;
 };
 
-static void write_data(struct script *s, const struct gain_figure *figure, struct key *key, double *left, double *right)
+static void write_data(struct script *s, const struct gain_figure *figure, struct key *key,
+                       double *left, double *right)
 {
     for (size_t i = 0; i < figure->count; i++) {
         const struct gain_line *l = &figure->lines[i];
@@ -59,7 +60,8 @@ static int write_gain(struct script *s, const void *context, struct error *e)
     char heading[120];
     const char *const headings[] = {heading};
 
-    snprintf(heading, sizeof heading, "Targets whose NLL lies at most %.6g nats above that at the longest context",
+    snprintf(heading, sizeof heading,
+             "Targets whose NLL lies at most %.6g nats above that at the longest context",
              figure->within);
     write_data(s, figure, &key, &left, &right);
     script_lines(s, figure->count);
@@ -80,20 +82,23 @@ static int write_gain(struct script *s, const void *context, struct error *e)
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     layout_key(&l, s);
-    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"context (input tokens)\"\n", x.low, x.high);
+    fprintf(s->plot,
+            "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"context (input tokens)\"\n",
+            x.low, x.high);
     write_contexts(s, figure, &x);
     layout_ylabel(&l, s, 0, "\"share of the targets\"");
     fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", s->plot);
     for (size_t i = 0; i < figure->count; i++)
-        fprintf(s->plot, "%s $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i ? ", \\\n    " : "plot", i + 1,
-                i + 1, i + 1);
+        fprintf(s->plot, "%s $line%zu using 1:2 with linespoints ls %zu title t(label%zu)",
+                i ? ", \\\n    " : "plot", i + 1, i + 1, i + 1);
     fputs("\n", s->plot);
     layout_end(s);
     return 0;
 }
 
-int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count, double within,
-                const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count,
+                double within, const char *const *comments, const struct figure_style *style,
+                struct error *e)
 {
     struct gain_figure figure = {lines, count, within};
 

@@ -23,7 +23,8 @@ struct gain_line {
 /* The share of targets for which a context is enough, over the context on a logarithmic axis, one
  * line per model, the models' L_tr marked; enough means within `within` nats of the NLL at the
  * longest context. Returns as figure_draw (plots/draw.h). */
-int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count, double within,
-                const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count,
+                double within, const char *const *comments, const struct figure_style *style,
+                struct error *e) MUST_USE;
 
 #endif

@@ -16,9 +16,11 @@ struct heads_figure {
 };
 
 /* The row of a head at the main threshold. */
-static const struct attention_row *row_of(const struct result *r, const struct result_model *m, size_t layer, size_t head)
+static const struct attention_row *row_of(const struct result *r, const struct result_model *m,
+                                          size_t layer, size_t head)
 {
-    return &m->attention.rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
+    return &m->attention
+                .rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
 }
 
 /* As many panels side by side as make the picture about square. */
@@ -56,7 +58,9 @@ static void write_data(FILE *f, const struct result *r, const struct result_mode
     for (size_t h = 0; h < heads; h++)
         for (size_t l = 0; l < layers; l++)
             if (row_of(r, m, l, h)->erf > 0)
-                fprintf(f, "%.4f %zu %zu\n", (double)h + 1 + (layers > 1 ? 0.56 * ((double)l / ((double)layers - 1) - 0.5) : 0),
+                fprintf(f, "%.4f %zu %zu\n",
+                        (double)h + 1 +
+                            (layers > 1 ? 0.56 * ((double)l / ((double)layers - 1) - 0.5) : 0),
                         row_of(r, m, l, h)->erf, l + 1);
     fprintf(f, "EOD\n$fields%zu << EOD\n", number);
     for (size_t h = 0; h < heads; h++)
@@ -74,7 +78,8 @@ static void write_data(FILE *f, const struct result *r, const struct result_mode
 }
 
 /* Panel i; colours show layers. */
-static void write_points(struct script *s, const struct layout *l, const struct heads_figure *u, size_t i)
+static void write_points(struct script *s, const struct layout *l, const struct heads_figure *u,
+                         size_t i)
 {
     const struct result_model *m = &u->result->models[i];
     int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
@@ -84,20 +89,31 @@ static void write_points(struct script *s, const struct layout *l, const struct 
     FILE *f = s->plot;
 
     write_data(s->data, u->result, m, i + 1);
-    fprintf(f, "set grid y lw 0.6 lc rgb \"#E6E6E6\" dt solid back\nset xrange [0.4:%.1f]\n", heads + 0.6);
-    fprintf(f, "set logscale y\nset yrange [%.6g:%.6g]\nset palette @line_palette\nset cbrange [1:%d]\nset cbtics %d\n", y.low,
-            y.high, u->layers > 1 ? u->layers : 2, u->layers / 12 + 1);
+    fprintf(f, "set grid y lw 0.6 lc rgb \"#E6E6E6\" dt solid back\nset xrange [0.4:%.1f]\n",
+            heads + 0.6);
+    fprintf(f,
+            "set logscale y\nset yrange [%.6g:%.6g]\nset palette @line_palette\nset cbrange "
+            "[1:%d]\nset cbtics %d\n",
+            y.low, y.high, u->layers > 1 ? u->layers : 2, u->layers / 12 + 1);
     ticks_round(s, &y, 0);
     fputs("plot ", f);
     if (has_bars(u->result, m))
-        fprintf(f, "$fields%zu using 1:2:3:4 with vectors nohead lw 3 lc rgb \"#000000\" notitle, \\\n     ", i + 1);
-    fprintf(f, "$heads%zu using 1:2 with points pt 7 ps %.2f*mark lc rgb \"#FFFFFF\" notitle, \\\n     ", i + 1, size + 0.2);
-    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle\n", i + 1, size);
+        fprintf(f,
+                "$fields%zu using 1:2:3:4 with vectors nohead lw 3 lc rgb \"#000000\" notitle, "
+                "\\\n     ",
+                i + 1);
+    fprintf(
+        f,
+        "$heads%zu using 1:2 with points pt 7 ps %.2f*mark lc rgb \"#FFFFFF\" notitle, \\\n     ",
+        i + 1, size + 0.2);
+    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle\n", i + 1,
+            size);
 }
 
 /* ---- the map ---- */
 
-static void write_map(struct script *s, const struct layout *l, const struct heads_figure *u, size_t i)
+static void write_map(struct script *s, const struct layout *l, const struct heads_figure *u,
+                      size_t i)
 {
     const struct result_model *m = &u->result->models[i];
     size_t layers = m->attention.layers, heads = m->attention.heads;
@@ -117,10 +133,13 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
         }
     fputs("EOD\n", f);
     f = s->plot;
-    fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
-    fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\nset ytics %.0f format \"%%g\"\n", heads, layers,
-            ceil(24.0 * (double)layers / l->down));
-    fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low, colours.high);
+    fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb "
+          "\"#DDDDDD\" behind\n",
+          f);
+    fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\nset ytics %.0f format \"%%g\"\n",
+            heads, layers, ceil(24.0 * (double)layers / l->down));
+    fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low,
+            colours.high);
     ticks_round(s, &colours, 0);
     fprintf(f, "plot $map%zu matrix using ($1+1):($2+1):3 with @map_image notitle\n", i + 1);
 }
@@ -141,11 +160,13 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     result_epsilon(epsilon, r->main_threshold);
     snprintf(title, sizeof title,
              u->is_map ? "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention"
-                       : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of the sum of "
+                       : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
+                         "(points) and of the sum of "
                          "exp(bias): TRF(%s) (bars)",
              epsilon, epsilon);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++)
-        if (asprintf(&headings[i], "%s%s", r->models[i].name, u->is_map || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
+        if (asprintf(&headings[i], "%s%s", r->models[i].name,
+                     u->is_map || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
             headings[i] = NULL;
             rc = fail(e, "out of memory for the headings");
         }
@@ -156,7 +177,8 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     for (size_t i = 0; rc == 0 && i < r->model_count; i++) {
         layout_panel(&l, s, i);
         if (i == 0)
-            layout_scale(&l, s, l.columns - 1, u->is_map ? "\"attention field (tokens)\"" : "\"layer\"");
+            layout_scale(&l, s, l.columns - 1,
+                         u->is_map ? "\"attention field (tokens)\"" : "\"layer\"");
         if (i % l.columns == 0)
             layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
         fprintf(s->plot, "set xtics %.0f format \"%%g\"\nset xlabel \"head\"\n",
@@ -171,8 +193,8 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-static int draw(const char *folder, const char *stem, const struct result *r, int is_map, const struct figure_style *style,
-                struct error *e)
+static int draw(const char *folder, const char *stem, const struct result *r, int is_map,
+                const struct figure_style *style, struct error *e)
 {
     struct heads_figure figure = {r, INFINITY, 0, 1, is_map};
 
@@ -181,12 +203,14 @@ static int draw(const char *folder, const char *stem, const struct result *r, in
 
         figure.layers = (int)a->layers > figure.layers ? (int)a->layers : figure.layers;
         for (size_t h = 0; h < a->layers * a->heads; h++) {
-            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers are consecutive */
+            const struct attention_row *row = row_of(r, &r->models[i], 0,
+                                                     h); /* heads of all layers are consecutive */
             size_t fields[2] = {row->erf, is_map ? 0 : row->trf_length};
 
             for (int k = 0; k < 2; k++)
                 if (fields[k] > 0)
-                    figure.low = fmin(figure.low, (double)fields[k]), figure.high = fmax(figure.high, (double)fields[k]);
+                    figure.low = fmin(figure.low, (double)fields[k]),
+                    figure.high = fmax(figure.high, (double)fields[k]);
         }
     }
     if (!isfinite(figure.low))
@@ -194,13 +218,14 @@ static int draw(const char *folder, const char *stem, const struct result *r, in
     return script_of_result(folder, stem, r, style, write_heads, &figure, e);
 }
 
-int figure_attention(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                     struct error *e)
+int figure_attention(const char *folder, const char *stem, const struct result *r,
+                     const struct figure_style *style, struct error *e)
 {
     return draw(folder, stem, r, 0, style, e);
 }
 
-int figure_heads(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
+int figure_heads(const char *folder, const char *stem, const struct result *r,
+                 const struct figure_style *style, struct error *e)
 {
     return draw(folder, stem, r, 1, style, e);
 }

@@ -23,7 +23,8 @@ static void write_threshold(FILE *f, const struct ladder *u, size_t k)
     fprintf(f, "$threshold%zu << EOD\n", k + 1);
     for (size_t i = 0; i < u->count; i++)
         if (u->rows[i].erf[k] > 0)
-            fprintf(f, "%.10g %zu %.10g %.10g\n", u->rows[i].erf[k], u->count - i, u->rows[i].erf_lo[k], u->rows[i].erf_hi[k]);
+            fprintf(f, "%.10g %zu %.10g %.10g\n", u->rows[i].erf[k], u->count - i,
+                    u->rows[i].erf_lo[k], u->rows[i].erf_hi[k]);
     fputs("EOD\n", f);
 }
 
@@ -40,12 +41,16 @@ static void write_rows(FILE *f, const struct ladder *u)
                 continue;
             low = fmin(low, v), high = fmax(high, v);
             if (u->rows[i].saturated[k])
-                fprintf(f, "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph 0.008,20 ls %zu dt solid\n", v,
-                        u->count - i, k + 1);
+                fprintf(f,
+                        "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph "
+                        "0.008,20 ls %zu dt solid\n",
+                        v, u->count - i, k + 1);
         }
         if (high > low)
-            fprintf(f, "set arrow from %.10g, %zu to %.10g, %zu nohead back lw 1.2 lc rgb \"#BBBBBB\"\n", low, u->count - i, high,
-                    u->count - i);
+            fprintf(
+                f,
+                "set arrow from %.10g, %zu to %.10g, %zu nohead back lw 1.2 lc rgb \"#BBBBBB\"\n",
+                low, u->count - i, high, u->count - i);
     }
 }
 
@@ -89,17 +94,20 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     layout_panel(&l, s, 0);
     layout_key(&l, s);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", x.low,
-            x.high, (double)u->count + 0.6);
+    fprintf(f,
+            "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most "
+            "recent tokens\"\n",
+            x.low, x.high, (double)u->count + 0.6);
     ticks_round(s, &x, 0);
     script_row_ticks(s, u->count);
     if (u->train_length)
         layout_train_length(s, u->train_length, (size_t)u->train_length, 1);
     write_rows(f, u);
     for (size_t k = 0; k < u->threshold_count; k++) {
-        fprintf(f, "%s $threshold%zu using 1:2%s with %s ls %zu dt solid ps mark%s title 'ERF(%.6g)'", joint, k + 1,
-                k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", k + 1, k == u->main ? "" : "*0.8",
-                u->thresholds[k]);
+        fprintf(f,
+                "%s $threshold%zu using 1:2%s with %s ls %zu dt solid ps mark%s title 'ERF(%.6g)'",
+                joint, k + 1, k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points",
+                k + 1, k == u->main ? "" : "*0.8", u->thresholds[k]);
         joint = ", \\\n    ";
     }
     fputs("\n", f);
@@ -107,8 +115,9 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
-                  size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
+int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count,
+                  const double *thresholds, size_t threshold_count, size_t main, int train_length,
+                  const char *subtitle, const char *const *comments,
                   const struct figure_style *style, struct error *e)
 {
     struct ladder figure = {rows, count, thresholds, threshold_count, main, train_length, subtitle};

@@ -18,8 +18,9 @@ struct ladder_row {
 /* A mark for each threshold on one logarithmic axis of tokens, the models below each other in the
  * given order; the main threshold (index `main`) has the largest mark and its interval.
  * `train_length` (0: unknown) is marked. Returns as figure_draw (plots/figure.h). */
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
-                  size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
+int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count,
+                  const double *thresholds, size_t threshold_count, size_t main, int train_length,
+                  const char *subtitle, const char *const *comments,
                   const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

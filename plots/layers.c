@@ -25,7 +25,8 @@ static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
 }
 
 /* log10 of the mean share in each bin, a row per layer; NaN without gradient. Returns the range. */
-static void write_map(FILE *f, const struct result_model *m, size_t number, double *low, double *high)
+static void write_map(FILE *f, const struct result_model *m, size_t number, double *low,
+                      double *high)
 {
     size_t n = m->fields[0].positions;
 
@@ -65,7 +66,8 @@ static void write_curves(FILE *f, const struct result_model *m, size_t row, size
         for (size_t k = 1; k <= n; k++) {
             if (last && k < n && (double)k < 1.01 * (double)last)
                 continue;
-            fprintf(f, "%zu %.6g %zu\n", k, fmax(1 - c[n - k], BEYOND_FLOOR / 10), m->fields[l].layer);
+            fprintf(f, "%zu %.6g %zu\n", k, fmax(1 - c[n - k], BEYOND_FLOOR / 10),
+                    m->fields[l].layer);
             last = k;
         }
         fputs("\n\n", f);
@@ -75,8 +77,8 @@ static void write_curves(FILE *f, const struct result_model *m, size_t row, size
     for (size_t l = 0; l < result_layers(m); l++) {
         const struct erf_summary *u = &m->fields[l].summary;
 
-        fprintf(f, "%zu %zu %.6g %zu\n", l, u->rows[row].erf, fmax(1 - u->c[n - u->rows[row].erf], BEYOND_FLOOR / 10),
-                m->fields[l].layer);
+        fprintf(f, "%zu %zu %.6g %zu\n", l, u->rows[row].erf,
+                fmax(1 - u->c[n - u->rows[row].erf], BEYOND_FLOOR / 10), m->fields[l].layer);
     }
     fputs("EOD\n", f);
 }
@@ -104,7 +106,8 @@ static void write_rows(struct script *s, const struct layout *l, const struct re
 }
 
 /* The heat map of model i, with an axis linear in log tokens, since image cells have one width. */
-static void write_map_panel(struct script *s, const struct layout *l, size_t panel, const struct layers_figure *u, size_t i)
+static void write_map_panel(struct script *s, const struct layout *l, size_t panel,
+                            const struct layers_figure *u, size_t i)
 {
     const struct result_model *m = &u->result->models[i];
     double n = (double)m->fields[0].positions;
@@ -112,25 +115,37 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
-    fputs("set palette @map_palette\nset object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" "
+    fputs("set palette @map_palette\nset object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid "
+          "noborder fc rgb \"#DDDDDD\" "
           "behind\n",
           f);
-    fprintf(f, "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\n", log(x.high), (double)result_layers(m) - 0.5);
+    fprintf(f, "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\n", log(x.high),
+            (double)result_layers(m) - 0.5);
     fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
     layout_ylabel(l, s, panel, "\"input of block\"");
     ticks_round(s, &x, x.high);
     write_rows(s, l, m);
-    fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format m(\"10^{%%g}\") enhanced\n", u->low, u->high);
+    fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format m(\"10^{%%g}\") enhanced\n",
+            u->low, u->high);
     layout_scale(l, s, panel, "\"share \".m(\"s_m\").\" of a token\"");
     if (is_marked(m))
         layout_train_length_over(s, log((double)m->train_length), m->train_length);
-    fprintf(f, "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with @map_image notitle, \\\n", i + 1,
-            log(n + 1) / BINS, u->low, u->low);
-    fprintf(f, "    $fields%zu using (log($2)):1 with linespoints lw 2.2 lc rgb \"#FFFFFF\" pt 7 ps mark notitle, \\\n", i + 1);
-    fprintf(f, "    $fields%zu using (log($2)):1 with points pt 6 lw 1.4 lc rgb \"#000000\" ps mark notitle\n", i + 1);
+    fprintf(f,
+            "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with @map_image "
+            "notitle, \\\n",
+            i + 1, log(n + 1) / BINS, u->low, u->low);
+    fprintf(f,
+            "    $fields%zu using (log($2)):1 with linespoints lw 2.2 lc rgb \"#FFFFFF\" pt 7 ps "
+            "mark notitle, \\\n",
+            i + 1);
+    fprintf(f,
+            "    $fields%zu using (log($2)):1 with points pt 6 lw 1.4 lc rgb \"#000000\" ps mark "
+            "notitle\n",
+            i + 1);
 }
 
-static void write_tail_panel(struct script *s, const struct layout *l, size_t panel, const struct layers_figure *u, size_t i)
+static void write_tail_panel(struct script *s, const struct layout *l, size_t panel,
+                             const struct layers_figure *u, size_t i)
 {
     const struct result_model *m = &u->result->models[i];
     size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
@@ -140,32 +155,42 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
 
     layout_panel(l, s, panel);
     fputs("set palette @line_palette\nset logscale xy\nset mytics 10\n", f);
-    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format m(\"10^{%%L}\") enhanced\n", x.high,
-            fmin(BEYOND_FLOOR, (1 - threshold) / 10));
+    fprintf(f,
+            "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format m(\"10^{%%L}\") "
+            "enhanced\n",
+            x.high, fmin(BEYOND_FLOOR, (1 - threshold) / 10));
     fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
     layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
     ticks_round(s, &x, x.high);
-    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
+    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1,
+            last / 8 + 1);
     layout_scale(l, s, panel, "\"input of block\"");
-    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+    fprintf(f,
+            "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
+            "(8,5) lc rgb \"#555555\"\n",
             1 - threshold, 1 - threshold);
     if (is_marked(m))
         layout_train_length(s, (double)m->train_length, m->train_length, 1);
     for (size_t k = 0; k < layers; k++)
-        fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette notitle",
-                k ? ", \\\n    " : "plot", i + 1, k);
-    fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n", i + 1);
+        fprintf(
+            f,
+            "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette notitle",
+            k ? ", \\\n    " : "plot", i + 1, k);
+    fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n",
+            i + 1);
 }
 
 /* The headings of all panels; the caller frees the texts. */
-static int make_headings(char **headings, const struct result *r, int map, int tail, struct error *e)
+static int make_headings(char **headings, const struct result *r, int map, int tail,
+                         struct error *e)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < r->model_count; i++) {
         if (map && asprintf(&headings[count++], "%s: share of the gradient", r->models[i].name) < 0)
             headings[count - 1] = NULL;
-        if (tail && asprintf(&headings[count++], "%s: what the most recent tokens leave out", r->models[i].name) < 0)
+        if (tail && asprintf(&headings[count++], "%s: what the most recent tokens leave out",
+                             r->models[i].name) < 0)
             headings[count - 1] = NULL;
     }
     for (size_t i = 0; i < count; i++)
@@ -178,7 +203,8 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
 {
     struct layers_figure u = {figure, INFINITY, -INFINITY};
     size_t models = u.result->model_count, panel = 0;
-    int map = figure_has_panel(s->style->panels, "map"), tail = figure_has_panel(s->style->panels, "tail");
+    int map = figure_has_panel(s->style->panels, "map"),
+        tail = figure_has_panel(s->style->panels, "tail");
     char **headings = calloc(2 * models + 1, sizeof *headings), title[64];
     struct layout l = {.panels = models * (size_t)(map + tail),
                        .columns = 2,
@@ -190,9 +216,11 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
                        .below = BELOW,
                        .title = title,
                        .headings = (const char *const *)headings};
-    int rc = headings ? make_headings(headings, u.result, map, tail, e) : fail(e, "out of memory for the headings");
+    int rc = headings ? make_headings(headings, u.result, map, tail, e)
+                      : fail(e, "out of memory for the headings");
 
-    snprintf(title, sizeof title, "The field by layer (marks: ERF(%.6g))", u.result->main_threshold);
+    snprintf(title, sizeof title, "The field by layer (marks: ERF(%.6g))",
+             u.result->main_threshold);
     for (size_t i = 0; rc == 0 && i < models; i++) {
         double low, high;
 
@@ -219,7 +247,8 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-int figure_layers(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
+int figure_layers(const char *folder, const char *stem, const struct result *r,
+                  const struct figure_style *style, struct error *e)
 {
     return script_of_result(folder, stem, r, style, write_layers, r, e);
 }

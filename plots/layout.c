@@ -51,7 +51,8 @@ static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
 }
 
 /* Sets the variable NAMEnumber to the lines of a heading. */
-static void set_lines(struct script *s, const char *name, size_t number, const char *text, double width)
+static void set_lines(struct script *s, const char *name, size_t number, const char *text,
+                      double width)
 {
     size_t begin[LINES_MAX + 1];
     char line[1024];
@@ -80,7 +81,8 @@ static int lines_of(const char *text, double width)
 
 static int is_below(const struct layout *l, const struct script *s)
 {
-    return l->key && l->key->count && (!s->style->legend || strcmp(s->style->legend, legend_places[0]) == 0);
+    return l->key && l->key->count &&
+           (!s->style->legend || strcmp(s->style->legend, legend_places[0]) == 0);
 }
 
 /* As many columns of entries as fit. */
@@ -98,18 +100,21 @@ static double lay_key(const struct layout *l, const struct script *s)
 }
 
 /* Widths, and heights if not given. */
-static int lay_panels(struct layout *l, const struct script *s, double head, double foot, struct error *e)
+static int lay_panels(struct layout *l, const struct script *s, double head, double foot,
+                      struct error *e)
 {
     const struct figure_style *y = s->style;
     size_t rows;
     /* of a panel: gnuplot limits a key's rows to its panel's height */
-    double least = fmax(l->keeps_height ? 0.5 * l->high : LEAST, is_below(l, s) ? KEY_ROW * (double)l->key->rows : 0);
+    double least = fmax(l->keeps_height ? 0.5 * l->high : LEAST,
+                        is_below(l, s) ? KEY_ROW * (double)l->key->rows : 0);
     double scale = s->width / (y->width > 0 ? y->width : 260), over;
     int lines = 0;
 
     if (l->columns > l->panels)
         l->columns = l->panels;
-    while (l->columns > 1 && (s->width - l->beside) / (double)l->columns - l->left - l->right < l->least)
+    while (l->columns > 1 &&
+           (s->width - l->beside) / (double)l->columns - l->left - l->right < l->least)
         l->columns--;
     l->across = (s->width - l->beside) / (double)l->columns - l->left - l->right;
     rows = (l->panels + l->columns - 1) / l->columns;
@@ -130,11 +135,15 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
             l->across = l->down = fmin(l->across, l->down);
     }
     if (!(l->across >= LEAST))
-        return fail(e, "--width %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller --font-size)", y->width,
-                    s->stem, ceil((l->left + l->right + LEAST) / scale));
+        return fail(e,
+                    "--width %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller "
+                    "--font-size)",
+                    y->width, s->stem, ceil((l->left + l->right + LEAST) / scale));
     if (y->height > 0 && !(l->down >= least))
-        return fail(e, "--height %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller --font-size)", y->height,
-                    s->stem, ceil((over + (double)rows * least) / scale));
+        return fail(e,
+                    "--height %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a "
+                    "smaller --font-size)",
+                    y->height, s->stem, ceil((over + (double)rows * least) / scale));
     return 0;
 }
 
@@ -142,7 +151,8 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
 {
     const struct figure_style *y = s->style;
     const char *title = !y->title ? l->title : *y->title ? y->title : NULL;
-    double from = s->width < WIDTH ? EDGE : fmin(l->left, 120), room = s->width - from - EDGE, foot = lay_key(l, s);
+    double from = s->width < WIDTH ? EDGE : fmin(l->left, 120), room = s->width - from - EDGE,
+           foot = lay_key(l, s);
     int lines = lines_of(title, room);
     size_t rows;
 
@@ -163,7 +173,9 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     script_frame(s, 0);
     fputs("set multiplot\n", s->plot);
     if (lines)
-        fprintf(s->plot, "set label 1001 t(title1) at screen %.5f, screen %.5f left noenhanced font title_font\n",
+        fprintf(s->plot,
+                "set label 1001 t(title1) at screen %.5f, screen %.5f left noenhanced font "
+                "title_font\n",
                 from / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
     return 0;
 }
@@ -186,20 +198,28 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
     fprintf(s->plot, "\n# panel %zu\n", i + 1);
     if (i)
         fputs("unset label\n", s->plot);
-    fputs("unset arrow\nunset object\nunset logscale\nunset key\nunset colorbox\nunset mxtics\nunset mytics\n", s->plot);
-    fputs("set xlabel offset 0,(format eq \"svg\" ? 0.5 : 0)\n", s->plot); /* which puts it half a line lower */
+    fputs("unset arrow\nunset object\nunset logscale\nunset key\nunset colorbox\nunset "
+          "mxtics\nunset mytics\n",
+          s->plot);
+    fputs("set xlabel offset 0,(format eq \"svg\" ? 0.5 : 0)\n",
+          s->plot); /* which puts it half a line lower */
     fprintf(s->plot,
-            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\nset bmargin at screen %.5f\n",
-            left / s->width, (left + l->across) / s->width, 1 - top / s->height, 1 - (top + l->down) / s->height);
+            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen "
+            "%.5f\nset bmargin at screen %.5f\n",
+            left / s->width, (left + l->across) / s->width, 1 - top / s->height,
+            1 - (top + l->down) / s->height);
     if (lines)
-        fprintf(s->plot, "set label 1002 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font title_font\n", i + 1,
-                left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
+        fprintf(s->plot,
+                "set label 1002 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font "
+                "title_font\n",
+                i + 1, left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
 }
 
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression)
 {
-    fprintf(s->plot, "set label 1003 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n", expression,
-            (left_of(l, i) - l->left + 16) / s->width, 1 - (top_of(l, i) + l->down / 2) / s->height);
+    fprintf(s->plot, "set label 1003 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n",
+            expression, (left_of(l, i) - l->left + 16) / s->width,
+            1 - (top_of(l, i) + l->down / 2) / s->height);
 }
 
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression)
@@ -207,18 +227,23 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
     double right = left_of(l, i) + l->across, middle = 1 - (top_of(l, i) + l->down / 2) / s->height;
 
     fprintf(s->plot,
-            "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset label 1004 %s at screen %.5f, "
+            "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset "
+            "label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
-            (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width, l->down / s->height, expression,
-            (right + 110) / s->width, middle);
+            (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width,
+            l->down / s->height, expression, (right + 110) / s->width, middle);
 }
 
-static void write_train_length(struct script *s, double x, size_t length, int line, const char *place, const char *colour)
+static void write_train_length(struct script *s, double x, size_t length, int line,
+                               const char *place, const char *colour)
 {
-    fprintf(s->plot, "set arrow from %.8g, graph 0 to %.8g, graph 1 nohead %s lw 1.6 dt (5,5) lc rgb \"%s\"\n", x, x, place,
-            colour);
+    fprintf(
+        s->plot,
+        "set arrow from %.8g, graph 0 to %.8g, graph 1 nohead %s lw 1.6 dt (5,5) lc rgb \"%s\"\n",
+        x, x, place, colour);
     fprintf(s->plot,
-            "set label m(\"L_{tr} = %zu\") at %.8g, graph 1 offset character 0, %g center enhanced textcolor rgb \"#333333\"\n",
+            "set label m(\"L_{tr} = %zu\") at %.8g, graph 1 offset character 0, %g center enhanced "
+            "textcolor rgb \"#333333\"\n",
             length, x, line > 1 ? 1.75 : 0.6);
 }
 
@@ -240,16 +265,18 @@ void layout_key(const struct layout *l, struct script *s)
 
     if (is_below(l, s))
         fprintf(s->plot,
-                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced samplen %d spacing key_spacing "
+                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced "
+                "samplen %d spacing key_spacing "
                 "width %.1f/key_character-%zu Left reverse\n",
-                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width, l->key->characters);
+                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width,
+                l->key->characters);
     else if (l->key->count && strcmp(place, "none") != 0)
-        fprintf(
-            s->plot,
-            "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
-            "opaque fc rgb \"#FFFFFF\"\n",
-            strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
-            l->key->characters);
+        fprintf(s->plot,
+                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width "
+                "%.1f/key_character-%zu Left reverse "
+                "opaque fc rgb \"#FFFFFF\"\n",
+                strncmp(place, "top", 3) == 0 ? "top" : "bottom",
+                strstr(place, "left") ? "left" : "right", width - KEY_GAP, l->key->characters);
 }
 
 void layout_end(struct script *s)

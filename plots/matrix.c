@@ -56,7 +56,11 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
     for (size_t t = 0; t < u->length; t++)
         sums[t + 1] = sums[t] + exp(b[t] - most);
     for (int kind = 0; kind < 3; kind++) {
-        fprintf(f, "array %s%zu[%zu] = [", kind == 0 ? "BIAS" : kind == 1 ? "WEIGHT" : "TOTAL", i + 1, u->cells);
+        fprintf(f, "array %s%zu[%zu] = [",
+                kind == 0   ? "BIAS"
+                : kind == 1 ? "WEIGHT"
+                            : "TOTAL",
+                i + 1, u->cells);
         for (size_t c = 0; c < u->cells; c++) {
             double seen = 0, masked = 0, bias = 0, weight = 0;
             size_t row = c * u->step + u->step / 2;
@@ -91,14 +95,17 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
 }
 
 /* Bias number i, or the attention from it alone. */
-static void write_panel(struct script *s, const struct layout *l, size_t panel, const struct matrix_figure *u, size_t i,
-                        int attention)
+static void write_panel(struct script *s, const struct layout *l, size_t panel,
+                        const struct matrix_figure *u, size_t i, int attention)
 {
-    struct axis x = {'x', 0, (double)u->length, l->across, 0, 0}, y = {'y', 0, (double)u->length, l->down, 0, 0};
+    struct axis x = {'x', 0, (double)u->length, l->across, 0, 0},
+                y = {'y', 0, (double)u->length, l->down, 0, 0};
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
-    fprintf(f, "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb \"#DDDDDD\" behind\n",
+    fprintf(f,
+            "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb "
+            "\"#DDDDDD\" behind\n",
             u->length, u->length, u->length);
     ticks_round(s, &x, 0);
     ticks_round(s, &y, 0);
@@ -117,13 +124,17 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel, 
         fprintf(f, "set cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
     }
     if (!l->beside)
-        layout_scale(l, s, panel, attention ? "\"share of a key, by the bias alone\"" : "\"bias below its largest value\"");
+        layout_scale(l, s, panel,
+                     attention ? "\"share of a key, by the bias alone\""
+                               : "\"bias below its largest value\"");
     else if (panel == 0)
-        layout_scale(l, s, l->columns - 1, attention ? "\"share of a key\"" : "\"bias below its largest\"");
-    fprintf(f, "plot sample [u=0:%zu:1] [v=0:%zu:1] '++' using (($1+0.5)*%zu):(($2+0.5)*%zu):", u->cells - 1, u->cells - 1,
-            u->step, u->step);
+        layout_scale(l, s, l->columns - 1,
+                     attention ? "\"share of a key\"" : "\"bias below its largest\"");
+    fprintf(f, "plot sample [u=0:%zu:1] [v=0:%zu:1] '++' using (($1+0.5)*%zu):(($2+0.5)*%zu):",
+            u->cells - 1, u->cells - 1, u->step, u->step);
     if (attention)
-        fprintf(f, "(share(1.0*WEIGHT%zu[cell($2-$1)]/TOTAL%zu[int($2+1.5)], $2-$1))", i + 1, i + 1);
+        fprintf(f, "(share(1.0*WEIGHT%zu[cell($2-$1)]/TOTAL%zu[int($2+1.5)], $2-$1))", i + 1,
+                i + 1);
     else
         fprintf(f, "(bias(BIAS%zu[cell($2-$1)], $2-$1))", i + 1);
     fputs(" with image notitle\n", f);
@@ -133,12 +144,18 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel, 
 static void write_functions(FILE *f, const struct matrix_figure *u)
 {
     fputs("cell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n", f);
-    fprintf(f, "bias(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < %.6g ? %.6g : value\n", -u->depth,
-            -u->depth);
-    fprintf(f, "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? 1e-%d : value\n", u->decades,
-            u->decades);
-    fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nset autoscale noextend\nset palette @map_palette\n", u->length,
-            u->length);
+    fprintf(f,
+            "bias(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < %.6g ? "
+            "%.6g : value\n",
+            -u->depth, -u->depth);
+    fprintf(f,
+            "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? "
+            "1e-%d : value\n",
+            u->decades, u->decades);
+    fprintf(f,
+            "set xrange [0:%zu]\nset yrange [%zu:0]\nset autoscale noextend\nset palette "
+            "@map_palette\n",
+            u->length, u->length);
 }
 
 /* Pairs of panels for up to three biases, with their scales; for more a grid of one kind. */
@@ -146,7 +163,8 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
 {
     const struct matrix_figure *u = figure;
     const char *panels = s->style->panels;
-    int bias = figure_has_panel(panels, "bias"), attention = figure_has_panel(panels, "attention") && (panels || u->count <= 3);
+    int bias = figure_has_panel(panels, "bias"),
+        attention = figure_has_panel(panels, "attention") && (panels || u->count <= 3);
     int pairs = bias && attention;
     size_t count = u->count * (size_t)(bias + attention), panel = 0;
     char **headings = calloc(count, sizeof *headings);
@@ -169,7 +187,8 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
         const char *label = u->biases[i].label;
 
         if ((bias && asprintf(&headings[panel++], pairs ? "%s: bias" : "%s", label) < 0) ||
-            (attention && asprintf(&headings[panel++], pairs ? "%s: attention" : "%s", label) < 0)) {
+            (attention &&
+             asprintf(&headings[panel++], pairs ? "%s: attention" : "%s", label) < 0)) {
             headings[panel - 1] = NULL;
             rc = fail(e, "out of memory for the headings");
         } else {
@@ -194,8 +213,9 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                  const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases,
+                  size_t count, size_t length, const char *const *comments,
+                  const struct figure_style *style, struct error *e)
 {
     struct matrix_figure figure = {.biases = biases, .count = count, .length = length};
 
@@ -207,7 +227,8 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
         double most = largest_of(biases[i].bias, length), least = 1, total = 0;
 
         if (most == -INFINITY)
-            return fail(e, "%s: is -inf at every distance: there is nothing to draw", biases[i].label);
+            return fail(e, "%s: is -inf at every distance: there is nothing to draw",
+                        biases[i].label);
         for (size_t t = 0; t < length; t++) {
             if (!isfinite(biases[i].bias[t]))
                 continue;

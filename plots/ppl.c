@@ -70,7 +70,8 @@ static struct extent extent_of(const struct ppl_figure *f)
             if (!is_drawn(p))
                 continue;
             u.low = fmin(u.low, exp(p->nll)), u.high = fmax(u.high, exp(p->nll));
-            u.least = fmin(u.least, ratio_of(p, -1.96)), u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN is ignored */
+            u.least = fmin(u.least, ratio_of(p, -1.96)),
+            u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN is ignored */
         }
         if (l->train_length > 0)
             u.left = fmin(u.left, l->train_length), u.right = fmax(u.right, l->train_length);
@@ -83,13 +84,18 @@ static struct extent extent_of(const struct ppl_figure *f)
 }
 
 /* Points: context, offset to keep lines apart; perplexity with bar; ratio with interval. */
-static void write_data(struct script *s, const struct ppl_figure *figure, const struct extent *u, struct key *key)
+static void write_data(struct script *s, const struct ppl_figure *figure, const struct extent *u,
+                       struct key *key)
 {
-    double step = figure->count > 1 ? fmin(0.006 * log(u->right / u->left), 0.5 * u->gap / (double)figure->count) : 0;
+    double step = figure->count > 1
+                      ? fmin(0.006 * log(u->right / u->left), 0.5 * u->gap / (double)figure->count)
+                      : 0;
 
     for (size_t i = 0; i < figure->count; i++) {
         const struct ppl_line *l = &figure->lines[i];
-        double aside = u->right > u->left ? exp(step * ((double)i - ((double)figure->count - 1) / 2)) : 1;
+        double aside = u->right > u->left
+                           ? exp(step * ((double)i - ((double)figure->count - 1) / 2))
+                           : 1;
 
         script_text(s, "label", i + 1, l->label);
         key_add(key, s, l->label, "");
@@ -100,11 +106,13 @@ static void write_data(struct script *s, const struct ppl_figure *figure, const 
 
             fprintf(s->data, "%.10g", p->context * aside);
             if (is_drawn(p))
-                fprintf(s->data, " %.10g %.10g %.10g", exp(p->nll), exp(p->nll - bar), exp(p->nll + bar));
+                fprintf(s->data, " %.10g %.10g %.10g", exp(p->nll), exp(p->nll - bar),
+                        exp(p->nll + bar));
             else
                 fputs(" NaN NaN NaN", s->data);
             if (is_drawn(p) && !isnan(p->change))
-                fprintf(s->data, " %.10g %.10g %.10g\n", ratio_of(p, 0), ratio_of(p, -1.96), ratio_of(p, 1.96));
+                fprintf(s->data, " %.10g %.10g %.10g\n", ratio_of(p, 0), ratio_of(p, -1.96),
+                        ratio_of(p, 1.96));
             else
                 fputs(" NaN NaN NaN\n", s->data);
         }
@@ -132,7 +140,12 @@ static void write_range(struct script *s, const struct layout *l, double low, do
 {
     int steep = high / low > 4;
     double room = steep ? 0.06 * log(high / low) : high > low ? 0.08 * (high - low) : 0.1 * high;
-    struct axis y = {'y', steep ? low / exp(room) : low - room, steep ? high * exp(room) : high + room, l->down, steep, 0};
+    struct axis y = {'y',
+                     steep ? low / exp(room) : low - room,
+                     steep ? high * exp(room) : high + room,
+                     l->down,
+                     steep,
+                     0};
 
     fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y.low, y.high);
     if (steep)
@@ -146,8 +159,10 @@ static void write_lines(FILE *f, const struct ppl_figure *figure, int at, int wi
     const char *joint = "plot";
 
     for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width notitle", joint, i + 1,
-                at, at + 1, at + 2, i + 1);
+        fprintf(f,
+                "%s $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw "
+                "1.2*line_width notitle",
+                joint, i + 1, at, at + 1, at + 2, i + 1);
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < figure->count; i++) {
@@ -160,8 +175,8 @@ static void write_lines(FILE *f, const struct ppl_figure *figure, int at, int wi
     fputs("\n", f);
 }
 
-static void begin_panel(struct script *s, const struct layout *l, size_t panel, const struct ppl_figure *figure,
-                        const struct extent *u)
+static void begin_panel(struct script *s, const struct layout *l, size_t panel,
+                        const struct ppl_figure *figure, const struct extent *u)
 {
     double room = u->right > u->left ? pow(u->right / u->left, 0.05) : 2;
     struct axis x = {'x', u->left / room, u->right * room, l->across, 1, 0};
@@ -169,7 +184,8 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     layout_panel(l, s, panel);
     if (panel == 0)
         layout_key(l, s);
-    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high, figure->axis);
+    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high,
+            figure->axis);
     ticks_at(s, &x, u->tick, u->ticks);
     write_train_lengths(s, figure);
 }
@@ -214,7 +230,8 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
                        .key = &key};
 
     if (!perplexity && !ratio)
-        return fail(e, "--panels ratio: no differences over the same targets are known (expected the FILE of `reach ppl "
+        return fail(e, "--panels ratio: no differences over the same targets are known (expected "
+                       "the FILE of `reach ppl "
                        "--per-token` beside ppl.csv)");
     describe_reference(described, sizeof described, figure);
     write_data(s, figure, &u, &key);
@@ -231,8 +248,11 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
     }
     if (ratio) {
         begin_panel(s, &l, (size_t)perplexity, figure, &u);
-        layout_ylabel(&l, s, (size_t)perplexity, "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
-        fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n", s->plot);
+        layout_ylabel(&l, s, (size_t)perplexity,
+                      "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
+        fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead back lw 1.8 dt (8,5) lc "
+              "rgb \"#555555\"\n",
+              s->plot);
         write_range(s, &l, u.least, u.most);
         write_lines(s->plot, figure, 5, !perplexity);
     }
@@ -250,8 +270,9 @@ double ppl_reference(const struct ppl_line *l)
     return at;
 }
 
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
-               const char *axis, const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count,
+               const char *title, const char *axis, const char *const *comments,
+               const struct figure_style *style, struct error *e)
 {
     struct ppl_figure figure = {lines, count, title, axis, 0};
 

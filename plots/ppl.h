@@ -31,7 +31,8 @@ double ppl_reference(const struct ppl_line *l);
  * the reference, with paired intervals. Points are slightly offset from each other. The
  * perplexity's axis is logarithmic if its values span more than a factor of 4, as when a model
  * fails beyond its L_tr. Returns as figure_draw (plots/figure.h). */
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
-               const char *axis, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count,
+               const char *title, const char *axis, const char *const *comments,
+               const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

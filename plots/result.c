@@ -15,22 +15,26 @@ static void make_comments(char *out[2], const struct result *r)
         out[1] = NULL;
 }
 
-int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                     int (*write)(struct script *s, const void *figure, struct error *e), const void *figure, struct error *e)
+int script_of_result(const char *folder, const char *stem, const struct result *r,
+                     const struct figure_style *style,
+                     int (*write)(struct script *s, const void *figure, struct error *e),
+                     const void *figure, struct error *e)
 {
     char *lines[2];
     int rc;
 
     make_comments(lines, r);
     rc = lines[0] && lines[1]
-             ? script_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
+             ? script_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style,
+                           write, figure, e)
              : fail(e, "%s: out of memory for the figure", folder);
     free(lines[0]);
     free(lines[1]);
     return rc;
 }
 
-int figure_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
+int figure_result(const char *folder, const char *stem, const struct result *r,
+                  const struct figure_style *style, struct error *e)
 {
     struct figure_curve *curves = calloc(r->model_count ? r->model_count : 1, sizeof *curves);
     double thresholds[RESULT_THRESHOLDS_MAX];
@@ -56,9 +60,10 @@ int figure_result(const char *folder, const char *stem, const struct result *r, 
                                           .saturated = row->saturated};
     }
     make_comments(lines, r);
-    rc = curves && lines[0] && lines[1] ? figure_erf(folder, stem, curves, r->model_count, thresholds, count,
-                                                     (const char *const[]){lines[0], lines[1], NULL}, style, e)
-                                        : fail(e, "%s: out of memory for the figure", folder);
+    rc = curves && lines[0] && lines[1]
+             ? figure_erf(folder, stem, curves, r->model_count, thresholds, count,
+                          (const char *const[]){lines[0], lines[1], NULL}, style, e)
+             : fail(e, "%s: out of memory for the figure", folder);
     free(curves);
     free(lines[0]);
     free(lines[1]);

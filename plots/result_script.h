@@ -6,8 +6,9 @@
 #include "plots/script.h"
 
 /* script_make with the result's version and command as comment lines. */
-int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                     int (*write)(struct script *s, const void *figure, struct error *e), const void *figure,
-                     struct error *e) MUST_USE;
+int script_of_result(const char *folder, const char *stem, const struct result *r,
+                     const struct figure_style *style,
+                     int (*write)(struct script *s, const void *figure, struct error *e),
+                     const void *figure, struct error *e) MUST_USE;
 
 #endif

@@ -9,25 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's colour-blind-safe palette without its yellow; its orange, sky blue and reddish purple are darkened, so that
- * each has a contrast of at least 3:1 on white (WCAG 2.1, 1.4.11). With three dash types and eight point types the first 24 lines
- * differ, also in black and white. */
-static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#C2659A", "#B57C00", "#2E93D0", "#000000", "#757575"};
+/* Okabe and Ito's colour-blind-safe palette without its yellow; its orange, sky blue and reddish
+ * purple are darkened, so that each has a contrast of at least 3:1 on white (WCAG 2.1, 1.4.11).
+ * With three dash types and eight point types the first 24 lines differ, also in black and white.
+ */
+static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#C2659A",
+                                      "#B57C00", "#2E93D0", "#000000", "#757575"};
 static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
 enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
 
 /* plasma of matplotlib (CC0) without its light end, as far as its contrast on white is at least
  * 3:1. Heat maps, which are not thin lines, use all of viridis, also from matplotlib. */
-static const unsigned char in_order[][3] = {{0x0D, 0x08, 0x87}, {0x46, 0x03, 0x9F}, {0x72, 0x01, 0xA8}, {0x9C, 0x17, 0x9E},
-                                            {0xBD, 0x37, 0x86}, {0xD8, 0x57, 0x6B}, {0xE5, 0x6B, 0x5D}};
+static const unsigned char in_order[][3] = {{0x0D, 0x08, 0x87}, {0x46, 0x03, 0x9F},
+                                            {0x72, 0x01, 0xA8}, {0x9C, 0x17, 0x9E},
+                                            {0xBD, 0x37, 0x86}, {0xD8, 0x57, 0x6B},
+                                            {0xE5, 0x6B, 0x5D}};
 enum { IN_ORDER = sizeof in_order / sizeof *in_order };
 
 void script_lines(struct script *s, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double at = count > 1 ? (double)i * (IN_ORDER - 1) / (double)(count - 1) : 0;
-        const unsigned char *low = in_order[(int)at], *high = in_order[at < IN_ORDER - 1 ? (int)at + 1 : IN_ORDER - 1];
+        const unsigned char *low = in_order[(int)at],
+                            *high = in_order[at < IN_ORDER - 1 ? (int)at + 1 : IN_ORDER - 1];
         int rgb[3];
 
         for (int k = 0; k < 3; k++)
@@ -43,11 +48,13 @@ void script_lines(struct script *s, size_t count)
 
 void script_palettes(struct script *s)
 {
-    fputs("map_palette = \"defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 "
+    fputs("map_palette = \"defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 "
+          "'#21918C', 5 '#28AE80', 6 '#5EC962', 7 "
           "'#ADDC30', 8 '#FDE725')\"\nline_palette = \"defined (",
           s->settings);
     for (int i = 0; i < IN_ORDER; i++)
-        fprintf(s->settings, "%s%d '#%02X%02X%02X'", i ? ", " : "", i, in_order[i][0], in_order[i][1], in_order[i][2]);
+        fprintf(s->settings, "%s%d '#%02X%02X%02X'", i ? ", " : "", i, in_order[i][0],
+                in_order[i][1], in_order[i][2]);
     fputs(")\"\n", s->settings);
 }
 
@@ -82,22 +89,28 @@ static void write_sizes(FILE *f, const struct script *s)
     double width = y->width > 0 ? y->width : 260, unit = width / s->width;
 
     fprintf(f,
-            "\n# ---- style, to be edited. gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf, tikz) draws "
+            "\n# ---- style, to be edited. gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" "
+            "%s.gp (or pdf, tikz) draws "
             "another form.\n",
             s->stem, s->stem, s->stem);
     fputs("if (!exists(\"format\")) format = \"png\"\n", f);
     fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", s->stem);
     /* of "]]>" and "&#x", which gnuplot writes unchanged: the first is not allowed in XML, the
      * second means another character there */
-    fputs("gt = format eq \"svg\" ? \"&#x3e;\" : \">\"\namp = format eq \"svg\" ? \"&#x26;\" : \"&\"\n", f);
-    fprintf(f, "width_mm = %.6g\nheight_mm = %.6g\ndpi = %.6g # of png\n", width, y->height > 0 ? y->height : unit * s->height,
+    fputs("gt = format eq \"svg\" ? \"&#x3e;\" : \">\"\namp = format eq \"svg\" ? \"&#x26;\" : "
+          "\"&\"\n",
+          f);
+    fprintf(f, "width_mm = %.6g\nheight_mm = %.6g\ndpi = %.6g # of png\n", width,
+            y->height > 0 ? y->height : unit * s->height,
             y->dpi > 0 ? y->dpi : 1600 / 260.0 * 25.4);
     fputs("font = '", f);
     script_quoted(f, y->font ? y->font : "DejaVu Sans", 100);
     fprintf(f, "'\nfont_size = %.6g # points\n", unit * TEXT / 25.4 * 72);
     fputs("line_width = 1.0\nmark_size = 1.0\n", f);
-    fputs("unit = font_size/18.0 # points: line_width, marks and margins are of text this high\n", f);
-    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72.0 : format eq \"svg\" ? 1.2 : format eq \"pdf\" ? 1.5 : 1.85)\n",
+    fputs("unit = font_size/18.0 # points: line_width, marks and margins are of text this high\n",
+          f);
+    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72.0 : format eq \"svg\" ? 1.2 : "
+          "format eq \"pdf\" ? 1.5 : 1.85)\n",
           f);
 }
 
@@ -108,33 +121,48 @@ static void write_sizes(FILE *f, const struct script *s)
 static void write_terminal(FILE *f, const struct figure_style *y)
 {
     fputs("\n# ---- drawing\nset encoding utf8\n", f);
-    fputs("if (format eq \"png\") { set terminal pngcairo size int(width_mm/25.4*dpi+0.5),int(height_mm/25.4*dpi+0.5) font "
-          "sprintf(\"%s,%.4g\", font, font_size*dpi/96.0) linewidth unit*dpi/72.0 background \"white\" }\n",
+    fputs("if (format eq \"png\") { set terminal pngcairo size "
+          "int(width_mm/25.4*dpi+0.5),int(height_mm/25.4*dpi+0.5) font "
+          "sprintf(\"%s,%.4g\", font, font_size*dpi/96.0) linewidth unit*dpi/72.0 background "
+          "\"white\" }\n",
           f);
     fprintf(f,
-            "if (format eq \"svg\") { set terminal svg size int(width_mm/25.4*96+0.5),int(height_mm/25.4*96+0.5) %s font "
-            "sprintf(\"%%s,%%.4g\", font, font_size*96/72.0) linewidth unit*96/72.0 background \"white\" }\n",
+            "if (format eq \"svg\") { set terminal svg size "
+            "int(width_mm/25.4*96+0.5),int(height_mm/25.4*96+0.5) %s font "
+            "sprintf(\"%%s,%%.4g\", font, font_size*96/72.0) linewidth unit*96/72.0 background "
+            "\"white\" }\n",
             y->width > 0 || y->height > 0 ? "fixed" : "dynamic");
-    fputs("if (format eq \"pdf\") { set terminal pdfcairo size (width_mm+0.176)/10.0 cm,(height_mm+0.176)/10.0 cm font "
+    fputs("if (format eq \"pdf\") { set terminal pdfcairo size (width_mm+0.176)/10.0 "
+          "cm,(height_mm+0.176)/10.0 cm font "
           "sprintf(\"%s,%.4g\", font, "
           "font_size*1.5) linewidth unit*1.74 }\n",
           f);
     fputs("if (format eq \"tikz\") { eval sprintf(\"set terminal tikz size %.4fcm,%.4fcm font "
-          "'\\\\fontsize{%.4g}{%.4g}\\\\selectfont' linewidth %.4g\", width_mm/10.0, height_mm/10.0, font_size, 1.2*font_size, "
+          "'\\\\fontsize{%.4g}{%.4g}\\\\selectfont' linewidth %.4g\", width_mm/10.0, "
+          "height_mm/10.0, font_size, 1.2*font_size, "
           "unit*1.74) }\n",
           f);
-    fputs("text_size = font_size*(format eq \"png\" ? dpi/96.0 : format eq \"svg\" ? 96/72.0 : 1.5)\n"
-          "title_font = format eq \"tikz\" ? \"\" : sprintf(\",%.4g\", 1.13*text_size)\n"
-          "map_image = format eq \"tikz\" ? \"image pixels\" : \"image\" # rectangles, or one picture\nkey_spacing = format eq "
-          "\"svg\" ? 0.95 : 1.2\nkey_character = format eq \"svg\" ? 12.6 : format eq \"tikz\" ? 9.4 : 11.6\n",
-          f);
-    fputs("tex1(s) = s eq '\\' ? '\\textbackslash{}' : s eq '~' ? '\\textasciitilde{}' : s eq '^' ? '\\textasciicircum{}' : "
-          "strstrt('#$%&_{}', s) ? '\\'.s : strstrt('<>|\"', s) ? '{\\ttfamily '.s.'}' : s eq '\xe2\x80\xa6' ? '\\ldots{}' : s "
+    fputs(
+        "text_size = font_size*(format eq \"png\" ? dpi/96.0 : format eq \"svg\" ? 96/72.0 : 1.5)\n"
+        "title_font = format eq \"tikz\" ? \"\" : sprintf(\",%.4g\", 1.13*text_size)\n"
+        "map_image = format eq \"tikz\" ? \"image pixels\" : \"image\" # rectangles, or one "
+        "picture\nkey_spacing = format eq "
+        "\"svg\" ? 0.95 : 1.2\nkey_character = format eq \"svg\" ? 12.6 : format eq \"tikz\" ? 9.4 "
+        ": 11.6\n",
+        f);
+    fputs("tex1(s) = s eq '\\' ? '\\textbackslash{}' : s eq '~' ? '\\textasciitilde{}' : s eq '^' "
+          "? '\\textasciicircum{}' : "
+          "strstrt('#$%&_{}', s) ? '\\'.s : strstrt('<>|\"', s) ? '{\\ttfamily '.s.'}' : s eq "
+          "'\xe2\x80\xa6' ? '\\ldots{}' : s "
           "eq '\xef\xbf\xbd' ? '?' : s eq '\xe2\x88\x92' ? '$-$' : s\n"
-          "tex(s) = strlen(s) == 0 ? s : strlen(s) == 1 ? tex1(s) : tex(s[1:strlen(s)/2]).tex(s[strlen(s)/2+1:strlen(s)])\n"
-          "double(s) = strlen(s) < 2 ? (s eq '%' ? '%%' : s) : double(s[1:strlen(s)/2]).double(s[strlen(s)/2+1:strlen(s)])\n"
-          "t(s) = format eq \"tikz\" ? tex(s) : s\ntick(s) = double(t(s))\nm(s) = format eq \"tikz\" ? '$'.s.'$' : s\n"
-          "minus = format eq \"tikz\" ? \" - \" : \" \xe2\x88\x92 \"\nat_least = format eq \"tikz\" ? '$\\geq$ ' : "
+          "tex(s) = strlen(s) == 0 ? s : strlen(s) == 1 ? tex1(s) : "
+          "tex(s[1:strlen(s)/2]).tex(s[strlen(s)/2+1:strlen(s)])\n"
+          "double(s) = strlen(s) < 2 ? (s eq '%' ? '%%' : s) : "
+          "double(s[1:strlen(s)/2]).double(s[strlen(s)/2+1:strlen(s)])\n"
+          "t(s) = format eq \"tikz\" ? tex(s) : s\ntick(s) = double(t(s))\nm(s) = format eq "
+          "\"tikz\" ? '$'.s.'$' : s\n"
+          "minus = format eq \"tikz\" ? \" - \" : \" \xe2\x88\x92 \"\nat_least = format eq "
+          "\"tikz\" ? '$\\geq$ ' : "
           "'\xe2\x89\xa5 '\n",
           f);
     fputs("set output output\n", f);
@@ -170,7 +198,8 @@ static int close_parts(struct parts *p, struct error *e)
     return rc == 0 ? 0 : fail(e, "out of memory for a figure");
 }
 
-static int write_parts(FILE *f, struct script *s, struct parts *p, int (*write)(struct script *s, const void *, struct error *),
+static int write_parts(FILE *f, struct script *s, struct parts *p,
+                       int (*write)(struct script *s, const void *, struct error *),
                        const void *figure, struct error *e)
 {
     int rc;
@@ -203,8 +232,10 @@ static int say_density(const char *folder, const char *stem, double dpi, struct 
     return rc;
 }
 
-int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
-                int (*write)(struct script *s, const void *figure, struct error *e), const void *figure, struct error *e)
+int script_make(const char *folder, const char *stem, const char *const *comments,
+                const struct figure_style *style,
+                int (*write)(struct script *s, const void *figure, struct error *e),
+                const void *figure, struct error *e)
 {
     struct script s = {.style = style, .stem = stem, .width = WIDTH};
     struct parts parts = {{NULL}, {NULL}, {0}};
@@ -229,8 +260,9 @@ int script_make(const char *folder, const char *stem, const char *const *comment
     for (size_t i = 0; comments && comments[i]; i++)
         write_comment(file.stream, comments[i]);
     /* pictures of other data are never left beside the new script */
-    if (write_parts(file.stream, &s, &parts, write, figure, e) != 0 || atomic_stage(&file, e) != 0 ||
-        figure_remove(folder, stem, e) != 0 || atomic_place(&file, e) != 0)
+    if (write_parts(file.stream, &s, &parts, write, figure, e) != 0 ||
+        atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 ||
+        atomic_place(&file, e) != 0)
         goto end;
     rc = figure_draw(strrchr(path, '/') + 1, folder, stem, style->formats, e);
     if (rc == 0 && style->dpi > 0 && strstr(style->formats, "png"))

@@ -60,8 +60,9 @@ void script_row_ticks(struct script *s, size_t count);
 
 /* Writes FOLDER/STEM.gp: the comment lines, then the output of `write` (0, or -1 with *e); then
  * draws the pictures. Returns as figure_draw. */
-int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
-                int (*write)(struct script *s, const void *figure, struct error *e), const void *figure,
-                struct error *e) MUST_USE;
+int script_make(const char *folder, const char *stem, const char *const *comments,
+                const struct figure_style *style,
+                int (*write)(struct script *s, const void *figure, struct error *e),
+                const void *figure, struct error *e) MUST_USE;
 
 #endif

@@ -16,7 +16,8 @@ struct steps_figure {
     size_t recent[SHARES_MAX], recent_count; /* tokens with a drawn share */
 };
 
-/* Step, ERF at every threshold, interval of the first; step, c of the most recent tokens. Returns the largest field. */
+/* Step, ERF at every threshold, interval of the first; step, c of the most recent tokens. Returns
+ * the largest field. */
 static double write_data(FILE *f, const struct steps_figure *u, double *least)
 {
     double most = 1;
@@ -33,7 +34,8 @@ static double write_data(FILE *f, const struct steps_figure *u, double *least)
             fprintf(f, " %.0f", erf);
             most = fmax(most, erf), *least = fmin(*least, erf);
         }
-        fprintf(f, " %zu %zu\n", curve_erf(c->c_hi ? c->c_hi : c->c, c->positions, u->thresholds[0]),
+        fprintf(f, " %zu %zu\n",
+                curve_erf(c->c_hi ? c->c_hi : c->c, c->positions, u->thresholds[0]),
                 curve_erf(c->c_lo ? c->c_lo : c->c, c->positions, u->thresholds[0]));
     }
     fputs("EOD\n$shares << EOD\n", f);
@@ -49,7 +51,8 @@ static double write_data(FILE *f, const struct steps_figure *u, double *least)
     return most;
 }
 
-static void begin_panel(struct script *s, const struct layout *l, size_t panel, const struct steps_figure *u)
+static void begin_panel(struct script *s, const struct layout *l, size_t panel,
+                        const struct steps_figure *u)
 {
     double first = u->curves[0].step, last = u->curves[u->count - 1].step;
     int logarithmic = s->style->logarithmic_x;
@@ -70,17 +73,19 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
 static void write_entries(FILE *f, const struct steps_figure *u, int fields, int shares)
 {
     for (size_t k = 0; fields && k < u->threshold_count; k++)
-        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'ERF(%.6g)'", k + 1, u->thresholds[k]);
+        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'ERF(%.6g)'", k + 1,
+                u->thresholds[k]);
     for (size_t k = 0; shares && k < u->recent_count; k++)
-        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'c of the last %zu'", u->threshold_count + k + 1,
-                u->recent[k]);
+        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'c of the last %zu'",
+                u->threshold_count + k + 1, u->recent[k]);
     fputs("\n", f);
 }
 
 static int write_steps(struct script *s, const void *figure, struct error *e)
 {
     const struct steps_figure *u = figure;
-    int field = figure_has_panel(s->style->panels, "field"), share = figure_has_panel(s->style->panels, "share");
+    int field = figure_has_panel(s->style->panels, "field"),
+        share = figure_has_panel(s->style->panels, "share");
     double least, most = write_data(s->data, u, &least);
     const char *const headings[] = {"Receptive field", "Share of the most recent tokens"};
     struct key key = {0};
@@ -110,10 +115,13 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
         fprintf(f, "set logscale y\nset yrange [%.6g:%.6g]\n", y.low, y.high);
         ticks_round(s, &y, 0);
-        fprintf(f, "plot $fields using 1:%zu:%zu with filledcurves ls 1 fs transparent solid 0.17 noborder notitle",
+        fprintf(f,
+                "plot $fields using 1:%zu:%zu with filledcurves ls 1 fs transparent solid 0.17 "
+                "noborder notitle",
                 u->threshold_count + 2, u->threshold_count + 3);
         for (size_t k = 0; k < u->threshold_count; k++)
-            fprintf(f, ", \\\n    $fields using 1:%zu with linespoints ls %zu notitle", k + 2, k + 1);
+            fprintf(f, ", \\\n    $fields using 1:%zu with linespoints ls %zu notitle", k + 2,
+                    k + 1);
         write_entries(f, u, 1, share);
     }
     if (share) {
@@ -121,28 +129,34 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         layout_ylabel(&l, s, (size_t)field, "\"cumulative normalized gradient \".m(\"c\")");
         fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", f);
         for (size_t k = 0; k < u->recent_count; k++)
-            fprintf(f, "%s $shares using 1:%zu with linespoints ls %zu notitle", k ? ", \\\n    " : "plot", k + 2,
-                    u->threshold_count + k + 1);
+            fprintf(f, "%s $shares using 1:%zu with linespoints ls %zu notitle",
+                    k ? ", \\\n    " : "plot", k + 2, u->threshold_count + k + 1);
         write_entries(f, u, 0, !field);
     }
     layout_end(s);
     return 0;
 }
 
-int figure_steps(const char *folder, const char *stem, const struct step_curve *curves, size_t count, const double *thresholds,
-                 size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_steps(const char *folder, const char *stem, const struct step_curve *curves,
+                 size_t count, const double *thresholds, size_t threshold_count,
+                 const char *const *comments, const struct figure_style *style, struct error *e)
 {
-    struct steps_figure figure = {.curves = curves, .count = count, .thresholds = thresholds, .threshold_count = threshold_count};
+    struct steps_figure figure = {.curves = curves,
+                                  .count = count,
+                                  .thresholds = thresholds,
+                                  .threshold_count = threshold_count};
     size_t n = count ? curves[0].curve->positions : 0;
 
     if (count == 0)
         return fail(e, "%s: no steps to draw", folder);
     for (size_t i = 0; i < count; i++)
         if (curves[i].curve->positions != n || n == 0)
-            return fail(e, "steps.gp: %s has %zu positions, and %s has %zu (expected curves of one length)", curves[i].label,
-                        curves[i].curve->positions, curves[0].label, n);
+            return fail(
+                e, "steps.gp: %s has %zu positions, and %s has %zu (expected curves of one length)",
+                curves[i].label, curves[i].curve->positions, curves[0].label, n);
     if (style->logarithmic_x && !(curves[0].step > 0))
-        return fail(e, "--xlog: steps.gp begins at step 0 (expected steps above 0, or --only without that one)");
+        return fail(e, "--xlog: steps.gp begins at step 0 (expected steps above 0, or --only "
+                       "without that one)");
     for (size_t recent = 1; recent < n && figure.recent_count < SHARES_MAX; recent *= 4)
         figure.recent[figure.recent_count++] = recent;
     if (figure.recent_count == 0)

@@ -12,7 +12,9 @@ struct step_curve {
 
 /* ERF at every threshold over the step, with the interval of the main one, thresholds[0]; and c of
  * the 1, 4, 16 ... most recent tokens. The curves ascend by step. Returns as figure_draw. */
-int figure_steps(const char *folder, const char *stem, const struct step_curve *curves, size_t count, const double *thresholds,
-                 size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_steps(const char *folder, const char *stem, const struct step_curve *curves,
+                 size_t count, const double *thresholds, size_t threshold_count,
+                 const char *const *comments, const struct figure_style *style,
+                 struct error *e) MUST_USE;
 
 #endif

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const legend_places[] = {"below", "top-left", "top-right", "bottom-left", "bottom-right", "none", NULL};
+const char *const legend_places[] = {"below",        "top-left", "top-right", "bottom-left",
+                                     "bottom-right", "none",     NULL};
 
 enum { LEGEND = 1, X_LOG = 2, COLOURS = 4, PANELS_MAX = 3 };
 
@@ -24,7 +25,10 @@ static const struct figure_kind {
     {"ladder", LEGEND | COLOURS, {NULL}, "its axis of tokens is logarithmic already"},
     {"ppl", LEGEND | COLOURS, {"ppl", "ratio"}, "its axis of contexts is logarithmic already"},
     {"gain", LEGEND | COLOURS, {NULL}, "its axis of contexts is logarithmic already"},
-    {"validation", LEGEND | COLOURS, {"size", "share"}, "its axis of tokens is logarithmic already"},
+    {"validation",
+     LEGEND | COLOURS,
+     {"size", "share"},
+     "its axis of tokens is logarithmic already"},
     {"fields", LEGEND, {NULL}, "its axis of tokens is logarithmic already"},
     {"epsilon", LEGEND | COLOURS, {NULL}, "its axis of eps is logarithmic where the range is wide"},
     {"trf", LEGEND | COLOURS, {"weight", "tail"}, "its axis of tokens is logarithmic already"},
@@ -61,10 +65,13 @@ static int check_panels(const struct figure_kind *k, const char *panels, struct 
         for (int i = 0; k->panels[i]; i++)
             known |= strlen(k->panels[i]) == length && strncmp(k->panels[i], p, length) == 0;
         if (!known && k->panels[0])
-            return fail(e, "--panels: %s.gp has no panel \"%.*s\" (expected %s, %s, or both with a comma)", k->stem, (int)length,
-                        p, k->panels[0], k->panels[1]);
+            return fail(
+                e, "--panels: %s.gp has no panel \"%.*s\" (expected %s, %s, or both with a comma)",
+                k->stem, (int)length, p, k->panels[0], k->panels[1]);
         if (!known)
-            return fail(e, "--panels: %s.gp has no panels to choose from (expected --figure with another)", k->stem);
+            return fail(
+                e, "--panels: %s.gp has no panels to choose from (expected --figure with another)",
+                k->stem);
         p += length;
         if (!*p)
             return 0;
@@ -76,7 +83,8 @@ int figure_check_style(const char *stem, const struct figure_style *s, struct er
     const struct figure_kind *k = kind_of(stem);
 
     if (strcmp(k->stem, "matrix") == 0 && figure_has_panel(s->formats, "tikz"))
-        return fail(e, "--format tikz: matrix.gp has too many cells for TeX (expected pdf, png or svg)");
+        return fail(
+            e, "--format tikz: matrix.gp has too many cells for TeX (expected pdf, png or svg)");
     if (s->panels && check_panels(k, s->panels, e) != 0)
         return -1;
     if (s->logarithmic_x && !(k->takes & X_LOG))
@@ -84,7 +92,10 @@ int figure_check_style(const char *stem, const struct figure_style *s, struct er
     if (s->legend && !(k->takes & LEGEND))
         return fail(e, "--legend: %s.gp has none (expected --figure with another)", k->stem);
     if (s->sequential && !(k->takes & COLOURS))
-        return fail(e, "--colours: %s.gp has no colours for its curves to choose (expected --figure with another)", k->stem);
+        return fail(e,
+                    "--colours: %s.gp has no colours for its curves to choose (expected --figure "
+                    "with another)",
+                    k->stem);
     return 0;
 }
 
@@ -101,11 +112,14 @@ int figure_read_length(const char *text, double *mm, int *is_pixels, struct erro
         tolower((unsigned char)text[1]) == 'x') /* strtod takes blanks, signs and 0x50 */
         end = (char *)text;
     for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0 && value * units[i].mm >= 20 && value * units[i].mm <= 2000) {
+        if (strcmp(end, units[i].name) == 0 && value * units[i].mm >= 20 &&
+            value * units[i].mm <= 2000) {
             *mm = value * units[i].mm;
             *is_pixels = strcmp(end, "px") == 0;
             return 0;
         }
-    return fail(e, "\"%s\" is not a length for a picture (expected 20mm to 2000mm, as 85mm, 8.5cm, 3.3in, 240pt or 1200px)",
+    return fail(e,
+                "\"%s\" is not a length for a picture (expected 20mm to 2000mm, as 85mm, 8.5cm, "
+                "3.3in, 240pt or 1200px)",
                 text);
 }

@@ -26,7 +26,8 @@ int figure_check_style(const char *stem, const struct figure_style *s, struct er
 /* 1 if `panels` (NULL: all) holds NAME. */
 int figure_has_panel(const char *panels, const char *name);
 
-/* "85mm", "8.5cm", "3.3in", "240pt", "1200px" (96 to the inch) as millimetres; *is_pixels: 1 for px. */
+/* "85mm", "8.5cm", "3.3in", "240pt", "1200px" (96 to the inch) as millimetres; *is_pixels: 1 for
+ * px. */
 int figure_read_length(const char *text, double *mm, int *is_pixels, struct error *e) MUST_USE;
 
 #endif

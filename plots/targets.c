@@ -26,9 +26,12 @@ static struct extent write_data(struct script *s, const struct result *r, struct
             const struct result_field *field = result_target(m, k);
             const struct erf_row *row = &field->summary.rows[r->main_row];
 
-            fprintf(s->data, "%zu %zu %zu %zu %d\n", field->target, row->erf, row->erf_lo, row->erf_hi, row->saturated);
-            u.left = fmin(u.left, (double)field->target), u.right = fmax(u.right, (double)field->target);
-            u.low = fmin(u.low, fmax((double)row->erf_lo, 1)), u.high = fmax(u.high, (double)row->erf_hi);
+            fprintf(s->data, "%zu %zu %zu %zu %d\n", field->target, row->erf, row->erf_lo,
+                    row->erf_hi, row->saturated);
+            u.left = fmin(u.left, (double)field->target),
+            u.right = fmax(u.right, (double)field->target);
+            u.low = fmin(u.low, fmax((double)row->erf_lo, 1)),
+            u.high = fmax(u.high, (double)row->erf_hi);
         }
         fputs("EOD\n", s->data);
     }
@@ -66,12 +69,17 @@ static void write_train_lengths(struct script *s, const struct result *r, const 
 static void write_lines(FILE *f, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        fprintf(f, ", \\\n    $line%zu using 1:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw 1.5*line_width notitle", i + 1,
-                i + 1);
+        fprintf(f,
+                ", \\\n    $line%zu using 1:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw "
+                "1.5*line_width notitle",
+                i + 1, i + 1);
     for (size_t i = 0; i < count; i++)
-        fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i + 1, i + 1, i + 1);
+        fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i + 1,
+                i + 1, i + 1);
     for (size_t i = 0; i < count; i++)
-        fprintf(f, ", \\\n    $line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc rgb \"#FFFFFF\" notitle",
+        fprintf(f,
+                ", \\\n    $line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc "
+                "rgb \"#FFFFFF\" notitle",
                 i + 1);
     fputs("\n", f);
 }
@@ -84,7 +92,8 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
     double across = pow(u.right / u.left, 0.03);
     char title[80];
 
-    snprintf(title, sizeof title, "Receptive field ERF(%.6g) of the target at position P", r->main_threshold);
+    snprintf(title, sizeof title, "Receptive field ERF(%.6g) of the target at position P",
+             r->main_threshold);
     key_add(&key, s, "all tokens (ERF = P - 1)", "");
     script_lines(s, r->model_count);
     struct layout l = {.panels = 1,
@@ -98,24 +107,28 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = {'x', u.left / across, u.right * across, l.across, 1, 0}, y = {'y', u.low / 1.3, u.high * 1.3, l.down, 1, 0};
+    struct axis x = {'x', u.left / across, u.right * across, l.across, 1, 0},
+                y = {'y', u.low / 1.3, u.high * 1.3, l.down, 1, 0};
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     layout_key(&l, s);
     layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
-    fprintf(s->plot, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", x.low, x.high, y.low, y.high);
+    fprintf(s->plot, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", x.low,
+            x.high, y.low, y.high);
     fputs("set xlabel \"position \".m(\"P\").\" of the target (token)\" enhanced\n", s->plot);
     ticks_round(s, &y, 0);
     write_positions(s, &x, &r->models[0]);
     write_train_lengths(s, r, &u);
-    fputs("plot x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = '.m(\"P\".minus.\"1\").')'", s->plot);
+    fputs("plot x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = "
+          "'.m(\"P\".minus.\"1\").')'",
+          s->plot);
     write_lines(s->plot, r->model_count);
     layout_end(s);
     return 0;
 }
 
-int figure_targets(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                   struct error *e)
+int figure_targets(const char *folder, const char *stem, const struct result *r,
+                   const struct figure_style *style, struct error *e)
 {
     return script_of_result(folder, stem, r, style, write_targets, r, e);
 }

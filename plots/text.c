@@ -22,7 +22,8 @@ size_t script_quoted(FILE *f, const char *text, size_t limit)
             fputs("\xe2\x80\xa6", f);
             break;
         }
-        if (*p == '\'') /* gnuplot 5.4 does not read the doubled form of two of them, or of one at the start */
+        if (*p == '\'') /* gnuplot 5.4 does not read the doubled form of two of them, or of one at
+                           the start */
             fputs("'.\"'\".'", f);
         else if (*p == '>' && p - text >= 2 && p[-1] == ']' && p[-2] == ']')
             fputs("'.gt.'", f);
@@ -37,7 +38,8 @@ size_t script_quoted(FILE *f, const char *text, size_t limit)
     return characters;
 }
 
-static void set_text(struct script *s, const char *name, size_t number, const char *text, size_t limit)
+static void set_text(struct script *s, const char *name, size_t number, const char *text,
+                     size_t limit)
 {
     fprintf(s->settings, "%s%zu = '", name, number);
     script_quoted(s->settings, text, limit);
@@ -64,11 +66,13 @@ size_t script_characters(const struct script *s, const char *label)
 }
 
 /* Advance widths of DejaVu Sans from blank to tilde, in hundredths of its size. */
-static const unsigned char widths[] = {32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36,  32, 34, 64, 64, 64,
-                                       64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63,
-                                       58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63,  61, 73, 68, 99, 69,
-                                       61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35,  63, 63, 28, 28, 58,
-                                       28, 97, 63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59,  52, 64, 34, 64, 84};
+static const unsigned char widths[] = {32, 40, 46, 84, 64,  95, 78, 27, 39, 39, 50, 84, 32, 36,
+                                       32, 34, 64, 64, 64,  64, 64, 64, 64, 64, 64, 64, 34, 34,
+                                       84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29,
+                                       29, 66, 56, 86, 75,  79, 60, 79, 69, 63, 61, 73, 68, 99,
+                                       69, 61, 69, 39, 34,  39, 84, 50, 50, 61, 63, 55, 63, 62,
+                                       35, 63, 63, 28, 28,  58, 28, 97, 63, 61, 63, 63, 41, 52,
+                                       39, 63, 59, 82, 59,  59, 52, 64, 34, 64, 84};
 
 /* Units of the first `limit` characters. */
 static double width_of(const char *text, size_t limit)
@@ -79,7 +83,10 @@ static double width_of(const char *text, size_t limit)
     for (const unsigned char *p = (const unsigned char *)text; *p && characters < limit; p++) {
         if ((*p & 0xc0) == 0x80)
             continue;
-        width += *p < 0x20 || *p == 0x7f ? widths[0] : *p < 0x80 ? widths[*p - 0x20] : *p < 0xe0 ? 70 : 100;
+        width += *p < 0x20 || *p == 0x7f ? widths[0]
+                 : *p < 0x80             ? widths[*p - 0x20]
+                 : *p < 0xe0             ? 70
+                                         : 100;
         characters++;
     }
     return width / 100 * TEXT;
@@ -92,5 +99,6 @@ double text_width(const char *text)
 
 double script_width(const struct script *s, const char *label)
 {
-    return width_of(label, s->limit) + (script_characters(s, label) > s->limit ? TEXT : 0); /* plus ellipsis */
+    return width_of(label, s->limit) +
+           (script_characters(s, label) > s->limit ? TEXT : 0); /* plus ellipsis */
 }

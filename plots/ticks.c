@@ -9,13 +9,15 @@ enum { TICKS_MAX = 96, APART = 6, LINE_HEIGHT = 22, FEW = 3 };
 
 struct ticks {
     const struct axis *axis;
-    double value[TICKS_MAX], at[TICKS_MAX], half[TICKS_MAX]; /* ascending; places, half widths in units */
+    double value[TICKS_MAX], at[TICKS_MAX],
+        half[TICKS_MAX]; /* ascending; places, half widths in units */
     int count;
 };
 
 static double place_of(const struct axis *a, double value)
 {
-    return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low) : (value - a->low) / (a->high - a->low));
+    return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low)
+                                     : (value - a->low) / (a->high - a->low));
 }
 
 /* "1000", and 10^5 for long powers. */
@@ -62,7 +64,8 @@ static void add(struct ticks *t, double value)
     const struct axis *a = t->axis;
     int i = t->count;
 
-    if (value < a->low * (1 - 1e-9) || value > a->high * (1 + 1e-9) || t->count == TICKS_MAX || !has_room(t, value))
+    if (value < a->low * (1 - 1e-9) || value > a->high * (1 + 1e-9) || t->count == TICKS_MAX ||
+        !has_room(t, value))
         return;
     for (; i > 0 && t->value[i - 1] > value; i--)
         t->value[i] = t->value[i - 1], t->at[i] = t->at[i - 1], t->half[i] = t->half[i - 1];
@@ -81,7 +84,8 @@ static int all_have_room(const struct axis *a, const double *leading, int count,
 
             if (value < a->low || value > a->high)
                 continue;
-            if (before > 0 && place_of(a, value) - place_of(a, before) < half_width(a, value) + half_width(a, before))
+            if (before > 0 && place_of(a, value) - place_of(a, before) <
+                                  half_width(a, value) + half_width(a, before))
                 return 0;
             before = value;
         }
@@ -127,11 +131,12 @@ static void write_ticks(struct script *s, const struct ticks *t)
 {
     char text[40];
 
-    fprintf(s->plot, "set %c%stics format \"%%g\" enhanced (", t->axis->name, t->axis->name == 'c' ? "b" : "");
+    fprintf(s->plot, "set %c%stics format \"%%g\" enhanced (", t->axis->name,
+            t->axis->name == 'c' ? "b" : "");
     for (int i = 0; i < t->count; i++) {
         label_of(text, sizeof text, t->value[i]);
-        fprintf(s->plot, is_power(text) ? "%sm(\"%s\") %.10g" : "%s\"%s\" %.10g", i ? ", " : "", text,
-                t->axis->of_logarithms ? log(t->value[i]) : t->value[i]);
+        fprintf(s->plot, is_power(text) ? "%sm(\"%s\") %.10g" : "%s\"%s\" %.10g", i ? ", " : "",
+                text, t->axis->of_logarithms ? log(t->value[i]) : t->value[i]);
     }
     fputs(")\n", s->plot);
 }
@@ -139,7 +144,8 @@ static void write_ticks(struct script *s, const struct ticks *t)
 /* 1 if there are distinguishable numbers between the ends, for steps from end to end. */
 static int has_numbers(const struct axis *a)
 {
-    return isfinite(a->high - a->low) && a->high - a->low > fmax(1e-12 * fmax(fabs(a->low), fabs(a->high)), 1e-300) &&
+    return isfinite(a->high - a->low) &&
+           a->high - a->low > fmax(1e-12 * fmax(fabs(a->low), fabs(a->high)), 1e-300) &&
            (!a->logarithmic || a->low > 1e-300);
 }
 

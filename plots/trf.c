@@ -19,14 +19,15 @@ struct trf_figure {
  * none. */
 static size_t first_alone(const struct trf_curve *c, size_t k)
 {
-    while (k < c->points &&
-           !(c->weight[k] > 0 && (k == 0 || !(c->weight[k - 1] > 0)) && (k + 1 == c->points || !(c->weight[k + 1] > 0))))
+    while (k < c->points && !(c->weight[k] > 0 && (k == 0 || !(c->weight[k - 1] > 0)) &&
+                              (k + 1 == c->points || !(c->weight[k + 1] > 0))))
         k++;
     return k;
 }
 
 /* Lines of a panel, and dots for isolated weights, then the marks; with the key for both panels. */
-static void write_lines(struct script *s, const struct trf_figure *u, int beyond, double most, int with_key)
+static void write_lines(struct script *s, const struct trf_figure *u, int beyond, double most,
+                        int with_key)
 {
     const char *joint = "plot";
     FILE *f = s->plot;
@@ -34,17 +35,20 @@ static void write_lines(struct script *s, const struct trf_figure *u, int beyond
     for (size_t i = 0; i < u->count; i++) {
         if (beyond && !u->curves[i].beyond)
             continue;
-        fprintf(f, "%s $curve%zu using 1:%d with lines ls %zu notitle", joint, i + 1, beyond ? 3 : 2, i + 1);
+        fprintf(f, "%s $curve%zu using 1:%d with lines ls %zu notitle", joint, i + 1,
+                beyond ? 3 : 2, i + 1);
         joint = ", \\\n    ";
     }
     for (size_t i = 0; !beyond && i < u->count; i++)
         if (first_alone(&u->curves[i], 0) < u->curves[i].points)
-            fprintf(f, "%s $alone%zu using 1:2 with points ls %zu pt 7 ps 0.3 notitle", joint, i + 1, i + 1);
+            fprintf(f, "%s $alone%zu using 1:2 with points ls %zu pt 7 ps 0.3 notitle", joint,
+                    i + 1, i + 1);
     for (size_t i = 0; i < u->count; i++) {
         const struct trf_curve *c = &u->curves[i];
 
         if (c->field > 0 && c->field <= most && (!beyond || c->beyond))
-            fprintf(f, "%s $mark%zu using 1:%d with points ls %zu notitle", joint, i + 1, beyond ? 3 : 2, i + 1);
+            fprintf(f, "%s $mark%zu using 1:%d with points ls %zu notitle", joint, i + 1,
+                    beyond ? 3 : 2, i + 1);
     }
     for (size_t i = 0; with_key && i < u->count; i++)
         fprintf(f, "%s keyentry with %s ls %zu title t(label%zu).\"   \".t(note%zu)", joint,
@@ -53,7 +57,8 @@ static void write_lines(struct script *s, const struct trf_figure *u, int beyond
 }
 
 /* Returns the end of the axis of tokens; *least: the smallest weight. */
-static double write_data(struct script *s, const struct trf_figure *u, struct key *key, double *least)
+static double write_data(struct script *s, const struct trf_figure *u, struct key *key,
+                         double *least)
 {
     double most = 2;
 
@@ -69,7 +74,8 @@ static double write_data(struct script *s, const struct trf_figure *u, struct ke
         most = fmax(most, c->tokens[c->points - 1]);
         fprintf(s->data, "$curve%zu << EOD\n", i + 1);
         for (size_t k = 0; k < c->points; k++) {
-            fprintf(s->data, "%.10g %.10g %.10g\n", c->tokens[k], c->weight[k], c->beyond ? c->beyond[k] : 1.0);
+            fprintf(s->data, "%.10g %.10g %.10g\n", c->tokens[k], c->weight[k],
+                    c->beyond ? c->beyond[k] : 1.0);
             if (c->weight[k] > 0)
                 *least = fmin(*least, c->weight[k]);
         }
@@ -82,7 +88,8 @@ static double write_data(struct script *s, const struct trf_figure *u, struct ke
             fputs("EOD\n", s->data);
         }
         if (c->field > 0)
-            fprintf(s->data, "$mark%zu << EOD\n%.10g %.10g %.10g\nEOD\n", i + 1, c->field, c->weight_at_field, u->epsilon);
+            fprintf(s->data, "$mark%zu << EOD\n%.10g %.10g %.10g\nEOD\n", i + 1, c->field,
+                    c->weight_at_field, u->epsilon);
     }
     return most;
 }
@@ -95,7 +102,9 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     if (panel == 0)
         layout_key(l, s);
     fprintf(s->plot,
-            "set logscale xy\nset mytics 10\nset xrange [1:%.10g]\nset xlabel \"most recent tokens \".m(\"j\") enhanced\n", most);
+            "set logscale xy\nset mytics 10\nset xrange [1:%.10g]\nset xlabel \"most recent tokens "
+            "\".m(\"j\") enhanced\n",
+            most);
     fputs("set ytics autofreq format m(\"10^{%L}\") enhanced\n", s->plot);
     ticks_round(s, &x, most);
 }
@@ -131,8 +140,10 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     for (size_t i = 0; i < u->count; i++) /* nothing converges: no second panel */
         tail |= u->curves[i].beyond != NULL && figure_has_panel(s->style->panels, "tail");
     if (!weight && !tail)
-        return fail(e, "--panels tail: no sum converges, so no share lies beyond (expected weight)");
-    snprintf(marked, sizeof marked, "What the j most recent tokens leave out (marks: TRF(%.6g))", u->epsilon);
+        return fail(e,
+                    "--panels tail: no sum converges, so no share lies beyond (expected weight)");
+    snprintf(marked, sizeof marked, "What the j most recent tokens leave out (marks: TRF(%.6g))",
+             u->epsilon);
     script_lines(s, u->count);
     struct layout l = {.panels = (size_t)(weight + tail),
                        .columns = 2,
@@ -158,9 +169,12 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
         layout_ylabel(&l, s, (size_t)weight, "m(\"1\".minus.\"S_j / B\")");
         fprintf(s->plot, "set yrange [%.3g:1]\n", u->epsilon / 100);
         fprintf(s->plot,
-                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
+                "(8,5) lc rgb \"#555555\"\n",
                 u->epsilon, u->epsilon);
-        fprintf(s->plot, "set label \"eps = %.6g\" at graph %.4g, first %.10g left offset 0,0.55 textcolor rgb \"#333333\"\n",
+        fprintf(s->plot,
+                "set label \"eps = %.6g\" at graph %.4g, first %.10g left offset 0,0.55 textcolor "
+                "rgb \"#333333\"\n",
                 u->epsilon, 0.012 + label_place(u, most), u->epsilon);
         write_lines(s, u, 1, most, !weight);
     }
@@ -168,8 +182,9 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon,
-               const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count,
+               double epsilon, const char *const *comments, const struct figure_style *style,
+               struct error *e)
 {
     struct trf_figure figure = {curves, count, epsilon};
 

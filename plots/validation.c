@@ -32,7 +32,8 @@ static struct extent extent_of(const struct validation_figure *f)
             u.left = fmin(u.left, p->kept), u.right = fmax(u.right, p->kept);
             if (!is_drawn(p))
                 continue;
-            u.low = fmin(u.low, p->lo > 0 ? p->lo : p->size), u.high = fmax(u.high, fmax(p->size, p->hi));
+            u.low = fmin(u.low, p->lo > 0 ? p->lo : p->size),
+            u.high = fmax(u.high, fmax(p->size, p->hi));
             u.least = fmin(u.least, p->gradient), u.most = fmax(u.most, p->gradient);
         }
     u.low = fmax(u.low, u.high * 1e-4); /* lower values are noise */
@@ -54,8 +55,8 @@ static void write_data(struct script *s, const struct validation_figure *figure,
             const struct validation_point *p = &l->points[j];
 
             if (is_drawn(p))
-                fprintf(s->data, "%.10g %.10g %.10g %.10g %.10g\n", p->kept, p->size, p->lo > 0 ? p->lo : 1e-30,
-                        isnan(p->hi) ? p->size : p->hi, p->gradient);
+                fprintf(s->data, "%.10g %.10g %.10g %.10g %.10g\n", p->kept, p->size,
+                        p->lo > 0 ? p->lo : 1e-30, isnan(p->hi) ? p->size : p->hi, p->gradient);
             else
                 fprintf(s->data, "%.10g NaN NaN NaN NaN\n", p->kept);
         }
@@ -73,7 +74,8 @@ static void write_axis(struct script *s, char name, double low, double high, dou
     ticks_round(s, &a, 0);
 }
 
-static void write_train_lengths(struct script *s, const struct validation_figure *figure, const struct extent *u)
+static void write_train_lengths(struct script *s, const struct validation_figure *figure,
+                                const struct extent *u)
 {
     int drawn = 0;
 
@@ -87,13 +89,16 @@ static void write_train_lengths(struct script *s, const struct validation_figure
     }
 }
 
-static void write_lines(FILE *f, const struct validation_figure *figure, int at, int has_bars, int has_key)
+static void write_lines(FILE *f, const struct validation_figure *figure, int at, int has_bars,
+                        int has_key)
 {
     const char *joint = "plot";
 
     for (size_t i = 0; i < figure->count && has_bars; i++) {
-        fprintf(f, "%s $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width notitle", joint, i + 1, at,
-                i + 1);
+        fprintf(f,
+                "%s $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width "
+                "notitle",
+                joint, i + 1, at, i + 1);
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < figure->count; i++) {
@@ -112,8 +117,10 @@ static int write_validation(struct script *s, const void *context, struct error 
     const struct validation_figure *figure = context;
     const struct extent u = extent_of(figure);
     struct key key = {0};
-    int by_kept = figure_has_panel(s->style->panels, "size"), by_share = figure_has_panel(s->style->panels, "share");
-    const char *const headings[] = {"Loss with other text before the last k tokens", "The same by the gradient of that text"};
+    int by_kept = figure_has_panel(s->style->panels, "size"),
+        by_share = figure_has_panel(s->style->panels, "share");
+    const char *const headings[] = {"Loss with other text before the last k tokens",
+                                    "The same by the gradient of that text"};
     struct layout l = {.panels = (size_t)(by_kept + by_share),
                        .columns = 2,
                        .least = 380,
@@ -139,7 +146,8 @@ static int write_validation(struct script *s, const void *context, struct error 
         fputs("set xlabel \"tokens kept, k\"\n", s->plot);
         layout_ylabel(&l, s, 0, "\"mean size of the change (nats); bars: 95 %\"");
         fprintf(s->plot,
-                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
+                "(8,5) lc rgb \"#555555\"\n",
                 figure->within, figure->within);
         write_train_lengths(s, figure, &u);
         write_lines(s->plot, figure, 1, 1, 1);
@@ -158,8 +166,9 @@ static int write_validation(struct script *s, const void *context, struct error 
     return 0;
 }
 
-int figure_validation(const char *folder, const char *stem, const struct validation_line *lines, size_t count, double within,
-                      const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_validation(const char *folder, const char *stem, const struct validation_line *lines,
+                      size_t count, double within, const char *const *comments,
+                      const struct figure_style *style, struct error *e)
 {
     struct validation_figure figure = {lines, count, within};
 

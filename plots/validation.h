@@ -10,7 +10,8 @@
 /* The inputs before the last `kept` are replaced. */
 struct validation_point {
     double kept; /* tokens */
-    double size, lo, hi; /* mean size of the change of -log p, nats, with its interval; lo and hi NaN: unknown */
+    double size, lo,
+        hi; /* mean size of the change of -log p, nats, with its interval; lo and hi NaN: unknown */
     double gradient; /* share of the gradient that was replaced */
 };
 
@@ -26,7 +27,8 @@ struct validation_line {
  * kept, with the models' L_tr and `within` nats marked; and over the share of the gradient that was
  * replaced, where equal lines mean that the gradient predicts the loss. Zeros are left out. Returns
  * as figure_draw (plots/draw.h). */
-int figure_validation(const char *folder, const char *stem, const struct validation_line *lines, size_t count, double within,
-                      const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+int figure_validation(const char *folder, const char *stem, const struct validation_line *lines,
+                      size_t count, double within, const char *const *comments,
+                      const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

@@ -15,7 +15,8 @@
 enum { TOKENIZER_BYTES_MAX = 256 << 20 };
 
 /* Copies FROM/NAME to OUT, if it exists. */
-static int copy_file(const char *from, const char *out, const char *name, int force, struct error *e)
+static int copy_file(const char *from, const char *out, const char *name, int force,
+                     struct error *e)
 {
     char *source = NULL, *target = NULL, *text = NULL;
     struct atomic_file f = {0};
@@ -34,7 +35,8 @@ static int copy_file(const char *from, const char *out, const char *name, int fo
         fail(e, "%s: exists (expected --force to overwrite it, or another name)", target);
         goto end;
     }
-    if (!(text = file_read_whole(source, TOKENIZER_BYTES_MAX, &size, e)) || atomic_open(&f, target, e) != 0)
+    if (!(text = file_read_whole(source, TOKENIZER_BYTES_MAX, &size, e)) ||
+        atomic_open(&f, target, e) != 0)
         goto end;
     fwrite(text, 1, size, f.stream);
     rc = atomic_commit(&f, e);
@@ -64,7 +66,8 @@ static int copy_tokenizer(const char *model, const char *out, int force, struct 
 }
 
 /* Writes a text to OUT/NAME. */
-static int write_text(const char *out, const char *name, const char *text, int force, struct error *e)
+static int write_text(const char *out, const char *name, const char *text, int force,
+                      struct error *e)
 {
     struct atomic_file f = {0};
     char *target;
@@ -83,7 +86,8 @@ static int write_text(const char *out, const char *name, const char *text, int f
 }
 
 /* The tokenizer in a GGUF file as files of a folder. */
-static int write_tokenizer(const char *model, const char *out, int force, struct progress *p, struct error *e)
+static int write_tokenizer(const char *model, const char *out, int force, struct progress *p,
+                           struct error *e)
 {
     char *json, *settings;
     struct error refused;
@@ -102,7 +106,8 @@ static int write_tokenizer(const char *model, const char *out, int force, struct
 }
 
 /* The checkpoint, or that of the model with the adapter merged onto it. */
-static int open_merged(struct checkpoint *c, const char *model, const char *adapter, struct progress *p, struct error *e)
+static int open_merged(struct checkpoint *c, const char *model, const char *adapter,
+                       struct progress *p, struct error *e)
 {
     char *folder;
     struct decoder *d;
@@ -121,18 +126,21 @@ static int open_merged(struct checkpoint *c, const char *model, const char *adap
     return 0;
 }
 
-int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e)
+int convert_run(struct converted *done, const struct convert_options *o, struct progress *p,
+                struct error *e)
 {
     struct checkpoint c = {0};
     char *model = model_find(o->model, p, e);
     int rc = -1;
 
     *done = (struct converted){0};
-    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 || checkpoint_to_library(&c, e) != 0 ||
-        (o->widen && checkpoint_widen(&c, e) != 0) || checkpoint_write(&c, o->out, o->force, e) != 0)
+    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 ||
+        checkpoint_to_library(&c, e) != 0 || (o->widen && checkpoint_widen(&c, e) != 0) ||
+        checkpoint_write(&c, o->out, o->force, e) != 0)
         goto end;
     if (checkpoint_form(o->out) == CHECKPOINT_FOLDER &&
-        (copy_tokenizer(model, o->out, o->force, e) != 0 || write_tokenizer(model, o->out, o->force, p, e) != 0))
+        (copy_tokenizer(model, o->out, o->force, e) != 0 ||
+         write_tokenizer(model, o->out, o->force, p, e) != 0))
         goto end;
     done->tensors = tensors_count(c.tensors);
     for (size_t i = 0; i < done->tensors; i++)

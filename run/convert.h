@@ -17,6 +17,7 @@ struct converted {
 /* Writes MODEL to OUT: every tensor, with the adapter merged, and the tokenizer, copied from the
  * folder or taken from the GGUF file. OUT's name determines the form. Quantised tensors are written
  * as F32 with `widen`, else refused. Existing files are overwritten only with `force`. */
-int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e) MUST_USE;
+int convert_run(struct converted *done, const struct convert_options *o, struct progress *p,
+                struct error *e) MUST_USE;
 
 #endif

@@ -13,10 +13,12 @@ int run_try_scratch(const char *folder, struct error *e)
     return s || !folder ? 0 : -1;
 }
 
-int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const struct machine_options *machine,
-                 struct error *e)
+int run_estimate(struct run_estimate *out, const struct decoder *d, long length,
+                 const struct machine_options *machine, struct error *e)
 {
-    struct engine_request options = {.kind = REQUEST_GRADIENT, .positions = (int)length - 1, .memory = machine->memory};
+    struct engine_request options = {.kind = REQUEST_GRADIENT,
+                                     .positions = (int)length - 1,
+                                     .memory = machine->memory};
     struct kernels *k = kernels_open(machine->dtype, e);
     int rc = 0;
 
@@ -34,7 +36,8 @@ int run_estimate(struct run_estimate *out, const struct decoder *d, long length,
 
         rc = engine_rates(&rates, k, d, (int)length - 1, e);
         if (rc == 0)
-            out->seconds = (out->plan.flops - attention) / rates.products + attention / rates.attention;
+            out->seconds = (out->plan.flops - attention) / rates.products +
+                           attention / rates.attention;
     }
     k->close(k);
     return rc;

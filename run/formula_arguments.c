@@ -15,7 +15,9 @@ const char *argument_after_name(const char *text, size_t *length)
 
     while (isalnum((unsigned char)text[n]) || (n > 0 && text[n] && strchr("_.-", text[n])))
         n++;
-    *length = n > 0 && text[n] == '=' && text[n + 1] != '=' && text[n + 1] ? n : 0; /* t==3 is a comparison */
+    *length = n > 0 && text[n] == '=' && text[n + 1] != '=' && text[n + 1]
+                  ? n
+                  : 0; /* t==3 is a comparison */
     return *length ? text + n + 1 : text;
 }
 
@@ -23,7 +25,8 @@ const char *argument_after_name(const char *text, size_t *length)
 
 /* The head's slope of alibi_press as an expression, for presets with the slope k. */
 #define PRESS_POWER "2^sum(i,1,30,2^i<=H)"
-#define PRESS_SLOPE "2^-(h<=" PRESS_POWER "?8*h/" PRESS_POWER ":4*(2*(h-" PRESS_POWER ")-1)/" PRESS_POWER ")"
+#define PRESS_SLOPE \
+    "2^-(h<=" PRESS_POWER "?8*h/" PRESS_POWER ":4*(2*(h-" PRESS_POWER ")-1)/" PRESS_POWER ")"
 
 static int is_one_of(const char *name, size_t length, const char *const *names)
 {
@@ -38,7 +41,8 @@ static int is_one_of(const char *name, size_t length, const char *const *names)
  * --set gives k. */
 static char *with_press_slopes(const char *text, int k_is_set)
 {
-    static const char *const sloped[] = {"type1", "type2", "divergent_a", "divergent_b", NULL}, *const alibi[] = {"alibi", NULL};
+    static const char *const sloped[] = {"type1", "type2", "divergent_a", "divergent_b", NULL},
+                             *const alibi[] = {"alibi", NULL};
     char *out = NULL;
     size_t size, i = 0;
     FILE *f = open_memstream(&out, &size);
@@ -78,7 +82,8 @@ static char *with_press_slopes(const char *text, int k_is_set)
 /* ---- formulas ---- */
 
 /* Sets the parameters of F that --set names. */
-static int apply_sets(struct formula *f, const char *text, const struct formula_options *o, struct error *e)
+static int apply_sets(struct formula *f, const char *text, const struct formula_options *o,
+                      struct error *e)
 {
     for (int i = 0; i < o->sets.count; i++)
         for (int p = 0; p < f->parameter_count; p++) {
@@ -87,9 +92,12 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
             if (!formula_set_names(o->sets.item[i], f->parameters[p].name))
                 continue;
             if (formula_set_text(f, o->sets.item[i], &problem) != 0)
-                return fail(e, "--set: \"%s\", at character %zu: %s", o->sets.item[i], problem.at + 1, problem.message);
+                return fail(e, "--set: \"%s\", at character %zu: %s", o->sets.item[i],
+                            problem.at + 1, problem.message);
             if (f->parameters[p].count > 1 && f->parameters[p].count != o->heads)
-                return fail(e, "--set: \"%s\" gives %d values, but %s has %ld heads (expected 1 value, or one for each head)",
+                return fail(e,
+                            "--set: \"%s\" gives %d values, but %s has %ld heads (expected 1 "
+                            "value, or one for each head)",
                             o->sets.item[i], f->parameters[p].count, text, o->heads);
             break;
         }
@@ -98,8 +106,8 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
 
 /* Parses TEXT with all options applied. RUN_DONE, or RUN_USAGE with *e; *missing is set if only a
  * parameter's value is missing. */
-static enum run_status read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing,
-                                    struct error *e)
+static enum run_status read_formula(struct formula_argument *out, const char *text,
+                                    const struct formula_options *o, int *missing, struct error *e)
 {
     struct formula_error problem;
     struct formula *f;
@@ -124,25 +132,29 @@ static enum run_status read_formula(struct formula_argument *out, const char *te
     }
     if (!f) {
         fail(e, "%s: %swrong at character %zu: %s", text,
-             strpbrk(text, "(+*^?<>,") ? "" : "is neither a preset nor a path, and as a formula it is ", problem.at + 1,
-             problem.message);
+             strpbrk(text, "(+*^?<>,") ? ""
+                                       : "is neither a preset nor a path, and as a formula it is ",
+             problem.at + 1, problem.message);
         return RUN_USAGE;
     }
     if (apply_sets(f, text, o, e) != 0)
         goto failed;
     name = formula_missing(f);
     if (name) {
-        const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(name);
+        const struct formula_preset *near = formula_preset_find(text) ? NULL
+                                                                      : formula_preset_near(name);
 
         fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s%s%s)", text, name, name,
-             strcmp(name, "e") == 0      ? "; Euler's number is exp(1)"
-             : formula_preset_find(text) ? ""
-                                         : "; if no parameter is meant, this is neither a preset nor a path",
+             strcmp(name, "e") == 0 ? "; Euler's number is exp(1)"
+             : formula_preset_find(text)
+                 ? ""
+                 : "; if no parameter is meant, this is neither a preset nor a path",
              near ? "; did you mean " : "", near ? near->name : "");
         *missing = 1;
         goto failed;
     }
-    return biases_of_formula(&out->set, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? RUN_DONE : RUN_FAILED;
+    return biases_of_formula(&out->set, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? RUN_DONE
+                                                                                     : RUN_FAILED;
 failed:
     formula_free(f);
     return RUN_USAGE;
@@ -150,8 +162,9 @@ failed:
 
 /* ---- checkpoints ---- */
 
-static enum run_status read_model(struct formula_argument *out, const char *path, const struct formula_options *o,
-                                  struct progress *p, struct error *e)
+static enum run_status read_model(struct formula_argument *out, const char *path,
+                                  const struct formula_options *o, struct progress *p,
+                                  struct error *e)
 {
     struct decoder *d = model_open(path, NULL, o->strict, p, e);
     enum run_status rc = d && biases_of_decoder(&out->set, d, e) == 0 ? RUN_DONE : RUN_FAILED;
@@ -168,12 +181,14 @@ static int begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-enum run_status formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
-                                      struct progress *p, struct error *e)
+enum run_status formula_argument_read(struct formula_argument *out, const char *text,
+                                      const struct formula_options *o, struct progress *p,
+                                      struct error *e)
 {
     size_t name_length;
     const char *body = argument_after_name(text, &name_length);
-    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../") || begins_with(body, "hf:"),
+    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../") ||
+                 begins_with(body, "hf:"),
         missing = 0;
     enum run_status rc;
     struct stat found;
@@ -186,22 +201,28 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
     if (begins_with(body, "rope:")) {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
         out->is_model = 1;
-        rc = out->label && biases_of_rope(&out->set, body + strlen("rope:"), e) == 0 ? RUN_DONE : RUN_USAGE;
-    } else if (forced || (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
+        rc = out->label && biases_of_rope(&out->set, body + strlen("rope:"), e) == 0 ? RUN_DONE
+                                                                                     : RUN_USAGE;
+    } else if (forced ||
+               (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
         struct text_list one = {.item = &text, .count = 1};
         struct model_argument *named = NULL;
 
         if (model_arguments(&named, &one, NULL, e) != 0)
             return RUN_USAGE;
         out->label = strdup(named->name);
-        rc = out->label && model_arguments_find(named, 1, p, e) == 0 ? read_model(out, named->path, o, p, e) : RUN_FAILED;
+        rc = out->label && model_arguments_find(named, 1, p, e) == 0
+                 ? read_model(out, named->path, o, p, e)
+                 : RUN_FAILED;
         model_arguments_free(named, 1);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
         rc = out->label ? read_formula(out, body, o, &missing, e) : RUN_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
-            fail(e, "%s: no such file or folder (nor a formula whose parameters all have values%s%s)", body,
-                 hub_is_name(body) ? "; a model in the cache would be hf:" : "", hub_is_name(body) ? body : "");
+            fail(e,
+                 "%s: no such file or folder (nor a formula whose parameters all have values%s%s)",
+                 body, hub_is_name(body) ? "; a model in the cache would be hf:" : "",
+                 hub_is_name(body) ? body : "");
             rc = RUN_FAILED;
         }
     }
@@ -220,7 +241,8 @@ void formula_argument_free(struct formula_argument *a)
 }
 
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
-                                       const struct formula_options *o, struct progress *p, struct error *e)
+                                       const struct formula_options *o, struct progress *p,
+                                       struct error *e)
 {
     struct formula_argument *all = calloc((size_t)texts->count + 1, sizeof *all);
     enum run_status rc = all ? RUN_DONE : RUN_FAILED;

@@ -9,11 +9,13 @@ int formula_set_names(const char *assignment, const char *name)
     size_t length = strlen(name), blank = strspn(assignment, " \t");
 
     assignment += blank;
-    return strncmp(assignment, name, length) == 0 && assignment[length + strspn(assignment + length, " \t")] == '=';
+    return strncmp(assignment, name, length) == 0 &&
+           assignment[length + strspn(assignment + length, " \t")] == '=';
 }
 
 /* "NAME one of delta, k", "no formula has any". */
-static const char *list_parameters(char *out, size_t size, const struct formula_argument *all, int count)
+static const char *list_parameters(char *out, size_t size, const struct formula_argument *all,
+                                   int count)
 {
     size_t at = (size_t)snprintf(out, size, "NAME one of ");
     int any = 0;
@@ -26,8 +28,10 @@ static const char *list_parameters(char *out, size_t size, const struct formula_
                 const char *name = f->parameters[q].name;
                 int known = 0;
 
-                for (const char *found = out + 12; any && !known && (found = strstr(found, name)); found++) /* a whole name */
-                    known = found[-1] == ' ' && (found[strlen(name)] == ',' || !found[strlen(name)]);
+                for (const char *found = out + 12; any && !known && (found = strstr(found, name));
+                     found++) /* a whole name */
+                    known = found[-1] == ' ' &&
+                            (found[strlen(name)] == ',' || !found[strlen(name)]);
                 if (!known && at + strlen(name) + 3 < size)
                     at += (size_t)snprintf(out + at, size - at, "%s%s", any++ ? ", " : "", name);
             }
@@ -53,7 +57,8 @@ static size_t name_of(const char **name, const char *assignment)
     return strcspn(*name, "= \t");
 }
 
-static int check_sets(const struct formula_argument *all, int count, const struct text_list *sets, struct error *e)
+static int check_sets(const struct formula_argument *all, int count, const struct text_list *sets,
+                      struct error *e)
 {
     for (int i = 0; i < sets->count; i++) {
         char known[256];
@@ -64,18 +69,21 @@ static int check_sets(const struct formula_argument *all, int count, const struc
         while (k < count && !formula_argument_takes(&all[k], sets->item[i]))
             k++;
         if (k == count)
-            return fail(e, "--set: \"%s\" is not a parameter of these formulas (expected NAME=VALUE, %s)", sets->item[i],
-                        list_parameters(known, sizeof known, all, count));
+            return fail(
+                e, "--set: \"%s\" is not a parameter of these formulas (expected NAME=VALUE, %s)",
+                sets->item[i], list_parameters(known, sizeof known, all, count));
         for (int j = 0; j < i; j++)
             if (name_of(&before, sets->item[j]) == length && strncmp(before, name, length) == 0)
-                return fail(e, "--set: \"%s\" and \"%s\" set the same parameter (expected one value for it)", sets->item[j],
-                            sets->item[i]);
+                return fail(
+                    e,
+                    "--set: \"%s\" and \"%s\" set the same parameter (expected one value for it)",
+                    sets->item[j], sets->item[i]);
     }
     return 0;
 }
 
-enum run_status formula_arguments_take(const struct formula_argument *all, int count, const struct formula_options *o,
-                                       struct error *e)
+enum run_status formula_arguments_take(const struct formula_argument *all, int count,
+                                       const struct formula_options *o, struct error *e)
 {
     int formulas = 0, sloped = 0;
 
@@ -86,11 +94,15 @@ enum run_status formula_arguments_take(const struct formula_argument *all, int c
         sloped |= all[k].sloped;
     }
     if (o->heads != HEADS_DEFAULT && !formulas) {
-        fail(e, "--heads %ld: is for formulas and presets (expected one; a checkpoint has its own number)", o->heads);
+        fail(e,
+             "--heads %ld: is for formulas and presets (expected one; a checkpoint has its own "
+             "number)",
+             o->heads);
         return RUN_USAGE;
     }
     if (o->press && !sloped) {
-        fail(e, "--slopes press: no formula given has slopes of ALiBi to choose (expected alibi, or type1, type2, divergent_a or "
+        fail(e, "--slopes press: no formula given has slopes of ALiBi to choose (expected alibi, "
+                "or type1, type2, divergent_a or "
                 "divergent_b without k)");
         return RUN_USAGE;
     }

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 256 << 10 }; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
+enum {
+    STACK_BYTES = 256 << 10
+}; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 static atomic_int signals_seen, at_once, held; /* a handler may run on any thread */
@@ -79,7 +81,8 @@ static void install(int ends)
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) /* as set by nohup */
-        if ((!ends && numbers[i] != SIGHUP) || (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+        if ((!ends && numbers[i] != SIGHUP) ||
+            (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
             sigaction(numbers[i], &action, NULL);
 }
 

@@ -7,7 +7,8 @@
  * product. */
 enum { LIBRARY_BYTES = 64 << 20 };
 
-struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress, struct error *e)
+struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress,
+                            struct error *e)
 {
     struct error note;
 
@@ -28,15 +29,18 @@ void run_tell_products(struct kernels *k, struct progress *progress)
     char text[256];
     enum product_by by;
 
-    while (k->product_text && (by = k->product_text(k, progress->products, text, sizeof text)) != PRODUCT_NONE) {
+    while (k->product_text &&
+           (by = k->product_text(k, progress->products, text, sizeof text)) != PRODUCT_NONE) {
         progress->products++;
-        progress_tell(progress, "product",
-                      (const struct progress_fact[]){{"product", text, 0},
-                                                     {"by", by == PRODUCT_OWN ? "own kernel" : "library", 0},
-                                                     {0}});
+        progress_tell(
+            progress, "product",
+            (const struct progress_fact[]){{"product", text, 0},
+                                           {"by", by == PRODUCT_OWN ? "own kernel" : "library", 0},
+                                           {0}});
         if (by == PRODUCT_OWN && !progress->slow_products++)
             progress_warning(progress,
-                             "%s: no algorithm of its library serves a matrix product, which is much slower without one (%s)",
+                             "%s: no algorithm of its library serves a matrix product, which is "
+                             "much slower without one (%s)",
                              k->name, text);
     }
 }

@@ -38,7 +38,8 @@ struct measured {
 struct result_figure {
     const char *stem;
     int (*is_wanted)(const void *result);
-    int (*draw)(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e);
+    int (*draw)(const char *folder, const char *stem, const struct result *r,
+                const struct figure_style *style, struct error *e);
 };
 
 struct measurement {

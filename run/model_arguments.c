@@ -23,7 +23,8 @@ static int last_part(char *name, size_t size, const char *path)
         end--;
     for (start = end; start > 0 && path[start - 1] != '/'; start--)
         ;
-    if ((end - start == 1 && path[start] == '.') || (end - start == 2 && strncmp(path + start, "..", 2) == 0)) {
+    if ((end - start == 1 && path[start] == '.') ||
+        (end - start == 2 && strncmp(path + start, "..", 2) == 0)) {
         real = realpath(path, NULL);
         if (real) {
             path = real;
@@ -46,7 +47,8 @@ static const char *after_mark(const char *text)
     return text + (strncmp(text, HUB_MARK, strlen(HUB_MARK)) == 0 ? strlen(HUB_MARK) : 0);
 }
 
-static int name_taken(const struct model_argument *models, const int *named, int count, const char *name, int self)
+static int name_taken(const struct model_argument *models, const int *named, int count,
+                      const char *name, int self)
 {
     /* given names come first, whatever the order; default names make way for them */
     for (int i = 0; i < count; i++)
@@ -65,10 +67,12 @@ static int name_adapter(struct model_argument *m, struct error *e)
         m->name[length] = '+';
         return 0;
     }
-    return fail(e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)", m->model, m->adapter);
+    return fail(e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)",
+                m->model, m->adapter);
 }
 
-int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter, struct error *e)
+int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter,
+                    struct error *e)
 {
     size_t count = (size_t)texts->count;
     struct model_argument *models = calloc(count ? count : 1, sizeof *models);
@@ -79,7 +83,10 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
         goto end;
     }
     if (adapter && count > 1) {
-        fail(e, "--adapter is for one model, and %zu are given (expected one MODEL; `reach plot` overlays results)", count);
+        fail(e,
+             "--adapter is for one model, and %zu are given (expected one MODEL; `reach plot` "
+             "overlays results)",
+             count);
         goto end;
     }
     for (int i = 0; i < texts->count; i++) {
@@ -87,7 +94,8 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
 
         if (text[0] == '-') {
             fail(e,
-                 "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, except -o and -h)",
+                 "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have "
+                 "two dashes, except -o and -h)",
                  text);
             goto end;
         }
@@ -103,8 +111,8 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             named[i] = 1;
             models[i].model = equals + 1;
             if (length == 0 || length >= sizeof models[i].name || *models[i].model == 0) {
-                fail(e, "%s: is not NAME=MODEL (expected a name of 1 to %zu bytes, then a model)", text,
-                     sizeof models[i].name - 1);
+                fail(e, "%s: is not NAME=MODEL (expected a name of 1 to %zu bytes, then a model)",
+                     text, sizeof models[i].name - 1);
                 goto end;
             }
             memcpy(models[i].name, text, length);
@@ -127,8 +135,10 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
     for (int i = 0; i < texts->count; i++)
         for (int j = 0; named[i] && j < i; j++)
             if (named[j] && strcmp(models[i].name, models[j].name) == 0) {
-                fail(e, "%s: the name \"%s\" is given twice (expected a different name for each model)", texts->item[i],
-                     models[i].name);
+                fail(
+                    e,
+                    "%s: the name \"%s\" is given twice (expected a different name for each model)",
+                    texts->item[i], models[i].name);
                 goto end;
             }
     for (int i = 0; i < texts->count; i++) {
@@ -138,8 +148,10 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             continue;
         memcpy(base, models[i].name, sizeof base);
         for (int number = 2; name_taken(models, named, texts->count, models[i].name, i); number++)
-            if (snprintf(models[i].name, sizeof models[i].name, "%s-%d", base, number) >= (int)sizeof models[i].name) {
-                fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", texts->item[i]);
+            if (snprintf(models[i].name, sizeof models[i].name, "%s-%d", base, number) >=
+                (int)sizeof models[i].name) {
+                fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)",
+                     texts->item[i]);
                 goto end;
             }
     }
@@ -181,7 +193,8 @@ char *model_find(const char *model, struct progress *p, struct error *e)
     return path;
 }
 
-int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e)
+int model_arguments_find(struct model_argument *models, int count, struct progress *p,
+                         struct error *e)
 {
     for (int i = 0; i < count; i++)
         if (!(models[i].path = model_find(models[i].model, p, e)) ||

@@ -10,14 +10,16 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p, struct error *e)
+struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
+                           struct error *e)
 {
     struct decoder *d = decoder_open_adapted(path, adapter, e);
 
     if (!d)
         return NULL;
     if (strict && *d->not_understood) {
-        fail(e, "%s: not understood: %s (expected no such key, because of --strict)", config_path(d->config), d->not_understood);
+        fail(e, "%s: not understood: %s (expected no such key, because of --strict)",
+             config_path(d->config), d->not_understood);
         decoder_close(d);
         return NULL;
     }
@@ -67,11 +69,15 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
     if (tensors_verify(&v, d->tensors, e) != 0 || model_digest(digest, d, e) != 0)
         return -1;
     if (v.right)
-        snprintf(checksums, sizeof checksums, ", %zu checksum%s right", v.right, v.right == 1 ? " is" : "s are");
+        snprintf(checksums, sizeof checksums, ", %zu checksum%s right", v.right,
+                 v.right == 1 ? " is" : "s are");
     if (v.unguarded)
-        snprintf(checksums + strlen(checksums), sizeof checksums - strlen(checksums), ", %zu without one", v.unguarded);
-    if (asprintf(line, "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s", v.files,
-                 v.files == 1 ? "" : "s", (double)v.bytes / 1e6, v.tensors, checksums, digest) < 0) {
+        snprintf(checksums + strlen(checksums), sizeof checksums - strlen(checksums),
+                 ", %zu without one", v.unguarded);
+    if (asprintf(line,
+                 "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s",
+                 v.files, v.files == 1 ? "" : "s", (double)v.bytes / 1e6, v.tensors, checksums,
+                 digest) < 0) {
         *line = NULL;
         return fail(e, "%s: out of memory", d->path);
     }
@@ -116,18 +122,22 @@ int run_override(struct decoder *d, const struct encoding_options *o, struct err
     struct rope_spec rope;
     int rc;
 
-    if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0 && !o->keep_first && !o->logn)
+    if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0 &&
+        !o->keep_first && !o->logn)
         return 0;
     if (o->logn)
         change.log_length = d->train_length;
     if (o->logn && change.log_length < 2)
-        return fail(e, "%s: --logn: the model does not say the length it was trained on (expected --train-length N too)",
+        return fail(e,
+                    "%s: --logn: the model does not say the length it was trained on (expected "
+                    "--train-length N too)",
                     d->path);
     if (o->rope && rope_parse(&rope, o->rope, e) != 0)
         return -1;
     change.rope = o->rope ? &rope : NULL;
     if (o->bias && !(change.bias = formula_parse(o->bias, &problem)))
-        return fail(e, "--bias: \"%s\", at character %zu: %s", o->bias, problem.at + 1, problem.message);
+        return fail(e, "--bias: \"%s\", at character %zu: %s", o->bias, problem.at + 1,
+                    problem.message);
     rc = decoder_override(d, &change, e);
     if (rc != 0)
         formula_free(change.bias);
@@ -138,7 +148,8 @@ void model_tell_length(const struct decoder *d, size_t inputs, struct progress *
 {
     if (d->declared_length && inputs > (size_t)d->declared_length)
         progress_message(p,
-                         "%s: %zu inputs are more than its configuration has positions for (%s %d), and its encoding continues "
+                         "%s: %zu inputs are more than its configuration has positions for (%s "
+                         "%d), and its encoding continues "
                          "beyond them",
                          d->path, inputs, d->declared_by, d->declared_length);
 }

@@ -17,9 +17,11 @@ struct model_argument {
  * contains a slash. The default name is the last part of MODEL, with an adapter followed by `+` and
  * the last part of ADAPTER; repeated default names get -2, -3 ... ADAPTER, or NULL, is allowed with
  * only one model. Accesses no file. Freed by model_arguments_free. Errors are wrong usage. */
-int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter, struct error *e) MUST_USE;
+int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter,
+                    struct error *e) MUST_USE;
 /* Finds all of them (model_find). */
-int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e) MUST_USE;
+int model_arguments_find(struct model_argument *models, int count, struct progress *p,
+                         struct error *e) MUST_USE;
 void model_arguments_free(struct model_argument *models, int count);
 
 /* The path of a model: MODEL if that exists, else the snapshot of ORG/NAME[@REVISION] in the local
@@ -33,7 +35,8 @@ char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_
 /* Opens the model, with an adapter merged onto it unless that is NULL, and reports notes about
  * reading its checkpoint; `strict` refuses a checkpoint with unknown keys. The caller closes it.
  * NULL on failure. */
-struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p, struct error *e) MUST_USE;
+struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
+                           struct error *e) MUST_USE;
 
 /* XXH3-128 of the tensors' digest and the model's and adapter's configs, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;

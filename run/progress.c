@@ -73,9 +73,11 @@ void progress_start(struct progress *p, size_t total, size_t done)
     p->measuring = progress_now();
     p->measured = 0;
     p->cost.total = p->cost.done = p->cost.at_start = 0;
-    progress_tell(
-        p, "work",
-        (const struct progress_fact[]){{"unit", p->unit, 0}, {"total", NULL, (double)total}, {"done", NULL, (double)done}, {0}});
+    progress_tell(p, "work",
+                  (const struct progress_fact[]){{"unit", p->unit, 0},
+                                                 {"total", NULL, (double)total},
+                                                 {"done", NULL, (double)done},
+                                                 {0}});
 }
 
 void progress_costs(struct progress *p, double total, double done)
@@ -118,7 +120,8 @@ double progress_left(const struct progress *p)
     if (rate <= 0)
         return 0;
     if (p->cost.total > 0 && spent > 0) /* time so far, times the ratio of remaining work */
-        return (double)(p->done - p->at_start) / rate * fmax(0, p->cost.total - p->cost.done) / spent;
+        return (double)(p->done - p->at_start) / rate * fmax(0, p->cost.total - p->cost.done) /
+               spent;
     return (double)(p->total - p->done) / rate;
 }
 
@@ -133,6 +136,7 @@ void progress_plan(struct progress *p, const char *model, const char *plan, doub
     if (strcmp(p->plan, plan) != 0)
         progress_message(p, "%s: %s", model, plan);
     progress_tell(p, "plan",
-                  (const struct progress_fact[]){{"model", model, 0}, {"plan", plan, 0}, {"plan_bytes", NULL, bytes}, {0}});
+                  (const struct progress_fact[]){
+                      {"model", model, 0}, {"plan", plan, 0}, {"plan_bytes", NULL, bytes}, {0}});
     snprintf(p->plan, sizeof p->plan, "%s", plan);
 }

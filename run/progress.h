@@ -23,8 +23,11 @@ struct progress_fact {
 
 struct progress {
     void (*say)(struct progress *p, enum progress_kind kind, const char *line);
-    void (*show)(struct progress *p, const char *what); /* the counts changed; `what` is in progress, NULL: done. May be NULL */
-    void (*tell)(struct progress *p, const char *event, const struct progress_fact *facts); /* may be NULL */
+    void (*show)(
+        struct progress *p,
+        const char *what); /* the counts changed; `what` is in progress, NULL: done. May be NULL */
+    void (*tell)(struct progress *p, const char *event,
+                 const struct progress_fact *facts); /* may be NULL */
     const char *unit; /* of work: segments, model runs, tokens */
     double started; /* seconds on the monotonic clock */
     double measuring, measured; /* when measuring began and ended: the rate is for this time only */

@@ -60,7 +60,8 @@ const char *ranks_device(char text[32], const char *device, const char *dtype)
     struct error e;
     int named = strcmp(device, "cuda") == 0;
 
-    if (here.local_count == 1 || (!named && (strcmp(device, "auto") != 0 || kernels_available("cuda", dtype, &e) != 0)))
+    if (here.local_count == 1 ||
+        (!named && (strcmp(device, "auto") != 0 || kernels_available("cuda", dtype, &e) != 0)))
         return device;
     snprintf(text, 32, "cuda:%d", here.local);
     return text;

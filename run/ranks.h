@@ -24,9 +24,11 @@ struct ranks_message {
 /* Communication between ranks. In each rank at most one thread at a time calls these functions. */
 struct ranks_way {
     int (*open)(struct ranks *here, struct error *e);
-    int (*send)(int to, uint32_t kind, const void *data, size_t bytes, struct error *e); /* on return data may change */
+    int (*send)(int to, uint32_t kind, const void *data, size_t bytes,
+                struct error *e); /* on return data may change */
     int (*receive)(struct ranks_message *m, struct error *e); /* 1: a message; 0: none yet; -1 */
-    void (*close)(int status); /* 0: waits until all ranks are here; else ends them all at once with it */
+    void (*close)(
+        int status); /* 0: waits until all ranks are here; else ends them all at once with it */
 };
 
 /* Call before the verb: sets this program's functions. */

@@ -32,12 +32,12 @@ int report_open(struct report *r, const char *path, struct error *e) MUST_USE;
 void report_close(struct report *r);
 
 /* Indices of a table's columns `names` [count]; a missing one is an error, with `expected`. */
-int report_columns(const struct report *r, const char *const *names, int count, const char *expected, int *column,
-                   struct error *e) MUST_USE;
+int report_columns(const struct report *r, const char *const *names, int count,
+                   const char *expected, int *column, struct error *e) MUST_USE;
 /* The text of a cell; for column -1 empty. */
 const char *report_cell(const struct report *r, size_t row, int column);
 /* A cell with a finite number of at least `least`; an empty one gives `none`, unchecked. */
-int report_number(const struct report *r, size_t row, int column, double least, double none, double *out,
-                  struct error *e) MUST_USE;
+int report_number(const struct report *r, size_t row, int column, double least, double none,
+                  double *out, struct error *e) MUST_USE;
 
 #endif

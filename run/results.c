@@ -40,13 +40,15 @@ static int open_folder(struct results *r, struct error *e)
     return -1;
 }
 
-int results_open(struct results *r, const char *folder, const struct results_layout *l, int force, struct error *e)
+int results_open(struct results *r, const char *folder, const struct results_layout *l, int force,
+                 struct error *e)
 {
     struct stat found;
     int rc;
 
     *r = (struct results){.folder = folder, .lock = -1, .is_new = stat(folder, &found) != 0};
-    interrupt_hold(); /* or a signal could find a folder, or a lock in it, that nobody watches yet */
+    interrupt_hold(); /* or a signal could find a folder, or a lock in it, that nobody watches yet
+                       */
     rc = open_folder(r, e);
     interrupt_release();
     if (rc != 0 || force || !results_exist(folder, l, e))
@@ -67,7 +69,8 @@ static int is_there(const char *folder, const char *name, const char *end, struc
     }
     found = access(path, F_OK) == 0;
     if (found)
-        fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)", path);
+        fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)",
+             path);
     free(path);
     return found;
 }
@@ -100,7 +103,8 @@ int results_holds(const char *folder, const struct results_layout *l, const char
     const char *slash = strrchr(path, '/');
     char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     struct stat a, b;
-    int same = parent && stat(parent, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    int same = parent && stat(parent, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev &&
+               a.st_ino == b.st_ino;
 
     free(parent);
     return same && is_of(l, slash ? slash + 1 : path);
@@ -150,7 +154,8 @@ static int remove_old(const char *folder, const char *name, struct error *e)
     int rc = path ? 0 : -1;
 
     if (path && unlink(path) != 0 && errno != ENOENT)
-        rc = fail(e, "%s: cannot be removed: %s (expected a file of an earlier result, or nothing)", path, strerror(errno));
+        rc = fail(e, "%s: cannot be removed: %s (expected a file of an earlier result, or nothing)",
+                  path, strerror(errno));
     free(path);
     return rc;
 }
@@ -177,7 +182,8 @@ static void abandon(struct staged *s)
     s->file = NULL;
 }
 
-static int stage(struct staged *s, const char *folder, const struct results_layout *l, const void *found, struct error *e)
+static int stage(struct staged *s, const char *folder, const struct results_layout *l,
+                 const void *found, struct error *e)
 {
     size_t most = 0;
 
@@ -200,12 +206,14 @@ static int stage(struct staged *s, const char *folder, const struct results_layo
 }
 
 /* Moves the files into place. */
-static int place(struct staged *s, const char *folder, const struct results_layout *l, struct error *e)
+static int place(struct staged *s, const char *folder, const struct results_layout *l,
+                 struct error *e)
 {
     int rc = 0;
 
     interrupt_hold();
-    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name; i++) /* a single file replaces the old one */
+    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name;
+         i++) /* a single file replaces the old one */
         rc = remove_old(folder, l->files[i].name, e);
     for (int i = 0; rc == 0 && l->stems[i]; i++)
         rc = remove_figure(folder, l->stems[i], e);
@@ -219,7 +227,8 @@ static int place(struct staged *s, const char *folder, const struct results_layo
     return rc;
 }
 
-int results_write(const char *folder, const struct results_layout *l, const void *found, struct error *e)
+int results_write(const char *folder, const struct results_layout *l, const void *found,
+                  struct error *e)
 {
     struct staged s;
     int rc = stage(&s, folder, l, found, e) == 0 ? place(&s, folder, l, e) : -1;
@@ -242,14 +251,19 @@ int results_check_finished(const char *path, struct error *e)
     struct stat found;
     const char *slash = strrchr(path, '/');
     int is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode), there;
-    char *part, *folder = is_folder ? strdup(path) : slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *part, *folder = is_folder ? strdup(path)
+                          : slash   ? strndup(path, (size_t)(slash - path) + 1)
+                                    : strdup(".");
 
     part = folder ? results_path(folder, "erf.part", e) : NULL;
     there = part && access(part, F_OK) == 0;
     if (!folder)
         fail(e, "%s: out of memory", path);
     else if (there)
-        fail(e, "%s: holds an unfinished run (expected a finished one: continue with reach erf --resume)", folder);
+        fail(e,
+             "%s: holds an unfinished run (expected a finished one: continue with reach erf "
+             "--resume)",
+             folder);
     free(folder);
     free(part);
     return part && !there ? 0 : -1;

@@ -27,7 +27,8 @@ struct results_layout {
 
 /* Makes and locks the folder; refuses it if it has a file or a figure's script of the layout,
  * unless `force`. 0 or -1. */
-int results_open(struct results *r, const char *folder, const struct results_layout *l, int force, struct error *e) MUST_USE;
+int results_open(struct results *r, const char *folder, const struct results_layout *l, int force,
+                 struct error *e) MUST_USE;
 /* 1 with a message if one of them is in the folder, or memory runs out. */
 int results_exist(const char *folder, const struct results_layout *l, struct error *e);
 /* 1 if PATH, an output file named by an option, is one of them in FOLDER and would overwrite it. */
@@ -39,7 +40,8 @@ void results_close(struct results *r);
  * any moment leaves files of the old or the new run, never of both. First it removes the old files
  * of the whole layout, with scripts and pictures, starting with the file that makes them a result;
  * the new one of that file is moved last. 0 or -1. */
-int results_write(const char *folder, const struct results_layout *l, const void *found, struct error *e) MUST_USE;
+int results_write(const char *folder, const struct results_layout *l, const void *found,
+                  struct error *e) MUST_USE;
 
 /* "command: COMMAND", as in files; NULL: out of memory. Caller frees. */
 char *command_comment(const char *command);

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens, struct error *e)
+int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
+                  struct error *e)
 {
     return text->count ? text_read(&r->text, text->item, text->count, e)
                        : tokens_read_files(&r->tokens, tokens->item, tokens->count, e);
@@ -29,20 +30,22 @@ static void open_beside(struct model_text *m, const char *path)
         m->tokenizer = NULL;
 }
 
-static int open_tokenizer(struct model_text *m, const struct decoder *d, const char *path, struct error *e)
+static int open_tokenizer(struct model_text *m, const struct decoder *d, const char *path,
+                          struct error *e)
 {
     if (tokenizer_open(&m->tokenizer, path, e) != 0)
         return -1;
     return m->tokenizer || d->vocabulary == 256
                ? 0
                : fail(e,
-                      "%s: has a vocabulary of %d and no tokenizer to read text with (expected tokenizer.json, vocab.json and "
+                      "%s: has a vocabulary of %d and no tokenizer to read text with (expected "
+                      "tokenizer.json, vocab.json and "
                       "merges.txt, or tokenizer.model with the model; or --tokens FILE)",
                       path, d->vocabulary);
 }
 
-int model_text_token(int *id, struct model_text *m, const char *path, const char *option, const char *token, int is_text,
-                     struct error *e)
+int model_text_token(int *id, struct model_text *m, const char *path, const char *option,
+                     const char *token, int is_text, struct error *e)
 {
     size_t length = strlen(token);
 
@@ -50,21 +53,28 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
         errno = 0;
         unsigned long whole = strtoul(token, NULL, 10);
         *id = (int)whole;
-        return errno == 0 && whole <= INT32_MAX ? 0 : fail(e, "%s: %s is not an id (expected 0 to %d)", option, token, INT32_MAX);
+        return errno == 0 && whole <= INT32_MAX
+                   ? 0
+                   : fail(e, "%s: %s is not an id (expected 0 to %d)", option, token, INT32_MAX);
     }
     if (!is_text && !m->tokenizer && tokenizer_open(&m->tokenizer, path, e) != 0)
         return -1;
-    *id = m->tokenizer ? tokenizer_token(m->tokenizer, token) : is_text && length == 1 ? (unsigned char)*token : -1;
+    *id = m->tokenizer             ? tokenizer_token(m->tokenizer, token)
+          : is_text && length == 1 ? (unsigned char)*token
+                                   : -1;
     if (*id >= 0)
         return 0;
-    return m->tokenizer ? fail(e, "%s: %s %s is not a token of its tokenizer (expected the text of a token, or its id)", path,
-                               option, token)
-                        : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)", path, option, token,
-                               is_text ? ", or one byte" : "");
+    return m->tokenizer
+               ? fail(e,
+                      "%s: %s %s is not a token of its tokenizer (expected the text of a token, or "
+                      "its id)",
+                      path, option, token)
+               : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)",
+                      path, option, token, is_text ? ", or one byte" : "");
 }
 
-int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path, const char *option, const char *token,
-                        int is_text, struct error *e)
+int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path,
+                        const char *option, const char *token, int is_text, struct error *e)
 {
     int count = 0, alone = model_text_token(id, m, path, option, token, is_text, e) == 0;
 
@@ -73,8 +83,8 @@ int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const 
     return count ? count : alone ? 1 : -1;
 }
 
-int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
-                    struct error *e)
+int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text,
+                    const struct reading_options *o, struct error *e)
 {
     int adds;
 
@@ -86,28 +96,31 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
     if (m->tokenizer && tokenizer_bos(m->tokenizer) >= 0)
         m->bounds.bos = tokenizer_bos(m->tokenizer);
     m->bounds.boundary = -1;
-    if (o->boundary && model_text_token(&m->bounds.boundary, m, path, "--boundary", o->boundary, is_text, e) != 0)
+    if (o->boundary &&
+        model_text_token(&m->bounds.boundary, m, path, "--boundary", o->boundary, is_text, e) != 0)
         return -1;
     adds = is_text && m->tokenizer && tokenizer_adds_bos(m->tokenizer);
     m->bounds.begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);
     if (!m->bounds.begins || m->bounds.bos >= 0)
         return 0;
-    return o->bos == BOS_ALWAYS
-               ? fail(e,
-                      "%s: has no beginning-of-text token for --bos always (expected bos_token in tokenizer_config.json, or in "
-                      "config.json bos_token_id, or bos in our own layout)",
-                      path)
-               : fail(e,
-                      "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in "
-                      "tokenizer_config.json, or --bos never)",
-                      path);
+    return o->bos == BOS_ALWAYS ? fail(e,
+                                       "%s: has no beginning-of-text token for --bos always "
+                                       "(expected bos_token in tokenizer_config.json, or in "
+                                       "config.json bos_token_id, or bos in our own layout)",
+                                       path)
+                                : fail(e,
+                                       "%s: its tokenizer puts a beginning-of-text token before "
+                                       "texts, and names none (expected bos_token in "
+                                       "tokenizer_config.json, or --bos never)",
+                                       path);
 }
 
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p)
 {
     if (m->bounds.bos >= 0 && !m->bounds.begins)
-        progress_message(p, "%s: segments begin without its beginning-of-text token %d (--bos always adds it)", name,
-                         m->bounds.bos);
+        progress_message(
+            p, "%s: segments begin without its beginning-of-text token %d (--bos always adds it)",
+            name, m->bounds.bos);
 }
 
 int text_describe(FILE *f, const char *before, const struct text_notes *n)
@@ -118,15 +131,20 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
         return 0;
     fprintf(f, "%s%s: ", before, n->name);
     if (n->bounds->begins)
-        fprintf(f, "every segment begins with its beginning-of-text token %d, which counts in the length%s", n->bounds->bos,
-                d->count ? "; " : "");
+        fprintf(f,
+                "every segment begins with its beginning-of-text token %d, which counts in the "
+                "length%s",
+                n->bounds->bos, d->count ? "; " : "");
     if (d->count)
-        fprintf(f, "%zu documents between tokens %d: %zu used, %zu too short, whose %zu tokens are left out", d->count,
-                n->bounds->boundary, d->used, d->too_short, d->left_out);
+        fprintf(f,
+                "%zu documents between tokens %d: %zu used, %zu too short, whose %zu tokens are "
+                "left out",
+                d->count, n->bounds->boundary, d->used, d->too_short, d->left_out);
     return 1;
 }
 
-const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p, struct error *e)
+const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p,
+                                       struct error *e)
 {
     size_t broken;
 
@@ -136,14 +154,15 @@ const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r,
     if (tokens_from_text(&m->tokens, &r->text, m->tokenizer, e) != 0)
         return NULL;
     if (m->tokenizer && !r->told && (broken = text_broken(&r->text))) {
-        progress_warning(p, "%s: %zu of %zu bytes are not UTF-8, and read as U+FFFD", r->text.name, broken, r->text.size);
+        progress_warning(p, "%s: %zu of %zu bytes are not UTF-8, and read as U+FFFD", r->text.name,
+                         broken, r->text.size);
         r->told = 1;
     }
     return &m->tokens;
 }
 
-int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,
-                      struct error *e)
+int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path,
+                      const int32_t *ids, size_t count, struct error *e)
 {
     *out = (struct token_texts){0};
     if (!m->tokenizer)

@@ -20,7 +20,8 @@ struct run_text {
 };
 
 /* Reads --text or --tokens, whichever list has items. */
-int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens, struct error *e) MUST_USE;
+int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
+                  struct error *e) MUST_USE;
 void run_text_free(struct run_text *r);
 
 /* How one model reads them. Zeroed: not opened. */
@@ -34,25 +35,27 @@ struct model_text {
  * what segments begin with and which token separates documents. A model without a tokenizer, and
  * with a vocabulary other than 256, cannot read text: an error. The beginning-of-text token is the
  * tokenizer's, else the one in the model's configuration. */
-int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
-                    struct error *e) MUST_USE;
+int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text,
+                    const struct reading_options *o, struct error *e) MUST_USE;
 /* The id of a token given with OPTION: an id in digits, else a token's text, or one byte for a
  * model that reads text without a tokenizer. */
-int model_text_token(int *id, struct model_text *m, const char *path, const char *option, const char *token, int is_text,
-                     struct error *e) MUST_USE;
+int model_text_token(int *id, struct model_text *m, const char *path, const char *option,
+                     const char *token, int is_text, struct error *e) MUST_USE;
 /* The same for all tokens the text may mean, with and without a leading blank: how many, or -1. */
-int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path, const char *option, const char *token,
-                        int is_text, struct error *e) MUST_USE;
+int model_text_readings(int id[TOKENIZER_READINGS], struct model_text *m, const char *path,
+                        const char *option, const char *token, int is_text,
+                        struct error *e) MUST_USE;
 /* Reports if segments begin without the model's own token for that. */
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p);
 /* The run's tokens for this model, borrowed from `m` or `r`; NULL on failure. Reports, once, if a
  * text for a tokenizer is not all UTF-8. */
-const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p, struct error *e) MUST_USE;
+const struct tokens *model_text_tokens(struct model_text *m, struct run_text *r, struct progress *p,
+                                       struct error *e) MUST_USE;
 /* The texts of the distinct ids among `count`, by the tokenizer of the model at PATH, opened here
  * if it was not needed before. None if there is no readable tokenizer: then ids are bytes, or have
  * no texts. */
-int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,
-                      struct error *e) MUST_USE;
+int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path,
+                      const int32_t *ids, size_t count, struct error *e) MUST_USE;
 void model_text_close(struct model_text *m);
 
 /* Facts about the segments of a model for readers. */

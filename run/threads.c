@@ -22,7 +22,8 @@ struct stack {
     size_t size; /* 0: the system's default */
 };
 
-/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. */
+/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of
+ * its own stands below. */
 static int choose(long asked, struct error *e)
 {
     int count = asked ? (int)asked : omp_get_max_threads();
@@ -74,7 +75,8 @@ static int stack_read(struct stack *s, struct error *e)
             continue;
         *s = (struct stack){.name = names[i], .text = text};
         if (read_stack(&s->size, text) != 0)
-            return fail(e, "%s=%s: not a size (expected a whole number with B, K, M or G after it)", s->name, text);
+            return fail(e, "%s=%s: not a size (expected a whole number with B, K, M or G after it)",
+                        s->name, text);
     }
     if (llvm)
         s->size = kmp_get_stacksize_s();
@@ -107,13 +109,16 @@ static size_t spare_of(int count)
 }
 
 /* Starts `count` threads with that much memory left, then ends them; pthread_create's result. */
-static int try_threads(struct trial *t, pthread_t *threads, int count, const pthread_attr_t *attributes)
+static int try_threads(struct trial *t, pthread_t *threads, int count,
+                       const pthread_attr_t *attributes)
 {
     size_t spare_bytes = spare_of(count);
-    void *spare = mmap(NULL, spare_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *spare = mmap(NULL, spare_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int started = 0, rc = spare == MAP_FAILED ? errno : 0;
 
-    while (rc == 0 && started < count && (rc = pthread_create(&threads[started], attributes, wait_for_end, t)) == 0)
+    while (rc == 0 && started < count &&
+           (rc = pthread_create(&threads[started], attributes, wait_for_end, t)) == 0)
         started++;
     if (spare != MAP_FAILED)
         munmap(spare, spare_bytes);
@@ -135,11 +140,12 @@ static int stack_apply(pthread_attr_t *attributes, const struct stack *s, struct
     if (!s->text && !size)
         pthread_attr_getstacksize(attributes, &size);
     if (size < THREADS_STACK_LEAST)
-        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text,
-                    THREADS_STACK_LEAST >> 10);
+        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name,
+                    sign, text, THREADS_STACK_LEAST >> 10);
     return pthread_attr_setstacksize(attributes, size) == 0
                ? 0
-               : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign, text);
+               : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign,
+                      text);
 }
 
 static int try_team(const struct stack *s, int count, struct error *e)
@@ -154,9 +160,11 @@ static int try_team(const struct stack *s, int count, struct error *e)
         return fail_memory(e, (double)count * sizeof *threads, "threads");
     }
     rc = stack_apply(&attributes, s, e);
-    if (rc == 0 && (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first one exists */
+    if (rc == 0 &&
+        (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first one exists */
         rc = fail(e,
-                  "%d threads cannot be started: %s (expected fewer threads, a smaller OMP_STACKSIZE, or higher limits of "
+                  "%d threads cannot be started: %s (expected fewer threads, a smaller "
+                  "OMP_STACKSIZE, or higher limits of "
                   "processes and memory)",
                   count, strerror(why));
     pthread_attr_destroy(&attributes);
@@ -190,7 +198,8 @@ static void give_signal_stacks(void)
         return;
 #pragma omp parallel
     {
-        stack_t given = {.ss_sp = stacks + (size_t)omp_get_thread_num() * BYTES, .ss_size = BYTES}, present;
+        stack_t given = {.ss_sp = stacks + (size_t)omp_get_thread_num() * BYTES, .ss_size = BYTES},
+                present;
 
         if (sigaltstack(NULL, &present) == 0 && present.ss_flags & SS_DISABLE)
             sigaltstack(&given, NULL);

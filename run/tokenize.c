@@ -19,7 +19,8 @@ static int tell_progress(void *context, size_t done, struct error *e)
 }
 
 /* The tokenizer, or the model that needs none. */
-static int open_reader(struct model_text *m, const char *model, int strict, struct progress *p, struct error *e)
+static int open_reader(struct model_text *m, const char *model, int strict, struct progress *p,
+                       struct error *e)
 {
     struct decoder *d;
     int rc;
@@ -32,7 +33,8 @@ static int open_reader(struct model_text *m, const char *model, int strict, stru
     return rc;
 }
 
-int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struct progress *p, struct error *e)
+int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struct progress *p,
+                 struct error *e)
 {
     struct model_text reader = {0};
     struct run_text text = {0};
@@ -45,7 +47,8 @@ int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struc
     if (!o->force && access(o->out, F_OK) == 0)
         return fail(e, "%s: exists (expected --force to overwrite it, or another name)", o->out);
     model = model_find(o->model, p, e);
-    if (!model || open_reader(&reader, model, o->strict, p, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
+    if (!model || open_reader(&reader, model, o->strict, p, e) != 0 ||
+        run_text_read(&text, &files, &none, e) != 0)
         goto end;
     interrupt_watch();
     progress_start(p, text.text.size, 0);

@@ -15,6 +15,7 @@ struct tokenized {
 };
 
 /* Writes o->out. -1 on failure or interruption. */
-int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struct progress *p, struct error *e) MUST_USE;
+int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struct progress *p,
+                 struct error *e) MUST_USE;
 
 #endif

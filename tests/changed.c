@@ -29,7 +29,8 @@ static void change(json_t *config, const char *path, const char *value)
         path = dot + 1;
     }
     if (*value)
-        assert_int_equal(json_object_set_new(at, path, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
+        assert_int_equal(json_object_set_new(at, path, json_loads(value, JSON_DECODE_ANY, NULL)),
+                         0);
     else
         json_object_del(at, path);
 }
@@ -63,7 +64,8 @@ void change_again(const char *path, const char *value)
     write_changed(scratch_path(scratch_folder, "config.json"), path, value);
 }
 
-void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value, size_t count)
+void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
+                   size_t count)
 {
     static const char offsets[] = "\"data_offsets\":[";
     char path[512], quoted[256];

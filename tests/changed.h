@@ -5,12 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies the golden into the scratch folder (tests/scratch.h) with the member at a dotted path set to a value in JSON; an empty
- * value takes it away. Returns the folder. Failures end the test. */
+/* Copies the golden into the scratch folder (tests/scratch.h) with the member at a dotted path set
+ * to a value in JSON; an empty value takes it away. Returns the folder. Failures end the test. */
 const char *changed(const char *golden, const char *path, const char *value);
-/* Copies the files of a golden to BASE/NAME (tests/program.h), `count` elements of a tensor of its model.safetensors, of 2 bytes
- * each, set to `value`. */
-void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value, size_t count);
+/* Copies the files of a golden to BASE/NAME (tests/program.h), `count` elements of a tensor of its
+ * model.safetensors, of 2 bytes each, set to `value`. */
+void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
+                   size_t count);
 /* One more change of the config.json that lies there. */
 void change_again(const char *path, const char *value);
 

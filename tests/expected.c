@@ -18,16 +18,18 @@ static unsigned char *bytes_of(const struct tensor *t)
     return bytes;
 }
 
-static void expect_one(const struct tensor *t, const char *path, const char *name, const json_t *want)
+static void expect_one(const struct tensor *t, const char *path, const char *name,
+                       const json_t *want)
 {
     const json_t *shape = json_array_get(want, 1);
     const char *hex = json_string_value(json_array_get(want, 2));
     if (!t)
         fail_msg("%s: tensor %s is missing", path, name);
-    if (strcmp(t->stored->name, json_string_value(json_array_get(want, 0))) || (size_t)t->rank != json_array_size(shape) ||
-        2 * t->bytes != strlen(hex))
-        fail_msg("%s: tensor %s is %s of rank %d and %zu bytes (expected %s, %zu, %zu)", path, name, t->stored->name, t->rank,
-                 t->bytes, json_string_value(json_array_get(want, 0)), json_array_size(shape), strlen(hex) / 2);
+    if (strcmp(t->stored->name, json_string_value(json_array_get(want, 0))) ||
+        (size_t)t->rank != json_array_size(shape) || 2 * t->bytes != strlen(hex))
+        fail_msg("%s: tensor %s is %s of rank %d and %zu bytes (expected %s, %zu, %zu)", path, name,
+                 t->stored->name, t->rank, t->bytes, json_string_value(json_array_get(want, 0)),
+                 json_array_size(shape), strlen(hex) / 2);
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] != (size_t)json_integer_value(json_array_get(shape, (size_t)i)))
             fail_msg("%s: tensor %s has size %zu in dimension %d", path, name, t->shape[i], i);
@@ -35,7 +37,8 @@ static void expect_one(const struct tensor *t, const char *path, const char *nam
     for (size_t i = 0; i < t->bytes; i++) {
         char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
         if (bytes[i] != strtoul(two, NULL, 16))
-            fail_msg("%s: tensor %s differs at byte %zu: %02x (expected %s)", path, name, i, bytes[i], two);
+            fail_msg("%s: tensor %s differs at byte %zu: %02x (expected %s)", path, name, i,
+                     bytes[i], two);
     }
     free(bytes);
 }

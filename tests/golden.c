@@ -22,7 +22,8 @@ double *golden_read_f64(const char *path, size_t count)
     double *values = calloc(count + 1, sizeof *values);
     assert_non_null(text);
     assert_non_null(values);
-    if (fread(text, 1, header, f) != header || !strstr(text, "'<f8'") || !strstr(text, "'fortran_order': False"))
+    if (fread(text, 1, header, f) != header || !strstr(text, "'<f8'") ||
+        !strstr(text, "'fortran_order': False"))
         fail_msg("%s: expected '<f8' in C order, found %s", path, text);
     if (fread(values, sizeof *values, count, f) != count || fgetc(f) != EOF)
         fail_msg("%s: expected %zu values", path, count);

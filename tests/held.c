@@ -39,7 +39,8 @@ static int find_call(struct system_call *c)
     return c->made || info.op == SYSCALL_ENTRY;
 }
 
-pid_t start_held(const char *line, const char *path, int (*here)(const struct system_call *, void *), void *of)
+pid_t start_held(const char *line, const char *path,
+                 int (*here)(const struct system_call *, void *), void *of)
 {
     struct system_call c = {.run = start_stopped(line, path)};
     int status;
@@ -52,8 +53,10 @@ pid_t start_held(const char *line, const char *path, int (*here)(const struct sy
         skip();
     }
     kill(c.run, SIGCONT);
-    for (siginfo_t found = {0}; waitid(P_PID, (id_t)c.run, &found, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0 &&
-                                found.si_code != CLD_EXITED && found.si_code != CLD_KILLED && found.si_code != CLD_DUMPED;) {
+    for (siginfo_t found = {0};
+         waitid(P_PID, (id_t)c.run, &found, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0 &&
+         found.si_code != CLD_EXITED && found.si_code != CLD_KILLED &&
+         found.si_code != CLD_DUMPED;) {
         int passed = 0;
 
         if (waitpid(c.run, &status, __WALL) != c.run)
@@ -83,14 +86,16 @@ static unsigned long long signals_of(pid_t run, const char *name)
     return set;
 }
 
-struct outcome end_at(const char *line, int number, int (*here)(const struct system_call *, void *), void *of)
+struct outcome end_at(const char *line, int number, int (*here)(const struct system_call *, void *),
+                      void *of)
 {
     const unsigned long long bit = 1ULL << (number - 1);
     const struct timespec pause = {0, 1000000};
     pid_t run = start_held(line, NULL, here, of);
 
     kill(run, number);
-    /* where the first thread leaves signals to another (run/interrupt.h), not before that has taken it */
+    /* where the first thread leaves signals to another (run/interrupt.h), not before that has taken
+     * it */
     for (int i = 0; i < 60000 && signals_of(run, "SigBlk:") & signals_of(run, "ShdPnd:") & bit; i++)
         nanosleep(&pause, NULL);
     return finish(run);
@@ -108,12 +113,14 @@ static int is_reached(const struct system_call *c, void *of)
     return c->made && p->reached(p->of);
 }
 
-struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of)
+struct outcome run_until(const char *line, const char *folder, int number,
+                         int (*reached)(const void *), const void *of)
 {
     struct outcome o = end_at(line, number, is_reached, &(struct point){reached, of});
 
     if (o.status == 0 || !journal_size(folder))
-        fail_msg("reach %s\nended before signal %d came: exit %d: %s", line, number, o.status, o.err);
+        fail_msg("reach %s\nended before signal %d came: exit %d: %s", line, number, o.status,
+                 o.err);
     return o;
 }
 
@@ -131,5 +138,6 @@ static int journal_is_that_long(const void *of)
 
 struct outcome run_until_journal(const char *line, const char *folder, int number, size_t bytes)
 {
-    return run_until(line, folder, number, journal_is_that_long, &(struct journal_mark){folder, bytes});
+    return run_until(line, folder, number, journal_is_that_long,
+                     &(struct journal_mark){folder, bytes});
 }

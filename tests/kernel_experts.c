@@ -13,8 +13,8 @@
 enum { EXPERTS = 4 };
 
 /* Reads a buffer into the next output. */
-static struct output *take_of(struct outputs *o, struct kernels *k, const char *name, struct buffer *b, enum buffer_role role,
-                              size_t each, int bounds)
+static struct output *take_of(struct outputs *o, struct kernels *k, const char *name,
+                              struct buffer *b, enum buffer_role role, size_t each, int bounds)
 {
     struct output *out = &o->array[o->count++];
     size_t count = (size_t)o->segments * each;
@@ -37,7 +37,8 @@ static struct output *take_of(struct outputs *o, struct kernels *k, const char *
     return out;
 }
 
-static struct output *take(struct outputs *o, struct kernels *k, const char *name, struct buffer *b, size_t each, int bounds)
+static struct output *take(struct outputs *o, struct kernels *k, const char *name, struct buffer *b,
+                           size_t each, int bounds)
 {
     return take_of(o, k, name, b, ROLE_RESIDUAL, each, bounds);
 }
@@ -45,10 +46,11 @@ static struct output *take(struct outputs *o, struct kernels *k, const char *nam
 struct outputs run_route(struct kernels *k, const struct route_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t experts = (size_t)c->routing.experts, chosen = (size_t)c->routing.chosen, S = (size_t)c->segments,
-           rows = (size_t)c->rows;
+    size_t experts = (size_t)c->routing.experts, chosen = (size_t)c->routing.chosen,
+           S = (size_t)c->segments, rows = (size_t)c->rows;
     double *logits = random_segments(c->segments, c->first, rows * experts, 1, c->size),
-           *dw = random_segments(c->segments, c->first, rows * chosen, 2, 1), *correction = random_values(experts, 3, 0.25);
+           *dw = random_segments(c->segments, c->first, rows * chosen, 2, 1),
+           *correction = random_values(experts, 3, 0.25);
     for (size_t i = 0; i < S * rows * experts && c->ties; i++)
         logits[i] = rint(logits[i]);
     struct buffer *z = buffer_of(k, ROLE_RESIDUAL, logits, S * rows * experts),
@@ -64,7 +66,8 @@ struct outputs run_route(struct kernels *k, const struct route_case *c, int boun
                   *g = take(&o, k, "route d_logits", dz, rows * experts, bounds);
     if (choice)
         take_of(&o, k, "route choice", choice, ROLE_INDEX, rows * chosen, bounds); /* bound 0 */
-    /* a weight is at most factor; exp(z - largest) is wrong by the rounding of z; sums have `experts` terms */
+    /* a weight is at most factor; exp(z - largest) is wrong by the rounding of z; sums have
+     * `experts` terms */
     for (size_t i = 0; bounds && i < S * rows * chosen; i++)
         w->bound[i] = (16 + 4 * c->size + (double)experts) * fabs(w->value[i]) + 1e-30;
     for (size_t i = 0; bounds && i < S * rows * experts; i++)
@@ -94,13 +97,14 @@ static int32_t *shuffled(size_t count, unsigned seed)
 struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t S = (size_t)c->segments, each = (size_t)c->each, width = (size_t)c->width, rows = (size_t)c->rows, slots = rows * each,
-           n = S * slots * width;
+    size_t S = (size_t)c->segments, each = (size_t)c->each, width = (size_t)c->width,
+           rows = (size_t)c->rows, slots = rows * each, n = S * slots * width;
     double *x = random_segments(c->segments, c->first, rows * width, 1, 1),
            *y0 = random_segments(c->segments, c->first, rows * width, 2, 1),
            *w = random_segments(c->segments, c->first, slots, 3, 1),
            *dx = random_segments(c->segments, c->first, slots * width, 4, 1);
-    int32_t *order = allocate(S * slots * sizeof *order), *place = allocate(S * slots * sizeof *place);
+    int32_t *order = allocate(S * slots * sizeof *order),
+            *place = allocate(S * slots * sizeof *place);
     for (size_t s = 0; s < S; s++) { /* within each segment */
         int32_t *own = shuffled(slots, 5 + (unsigned)c->first + (unsigned)s);
         for (size_t i = 0; i < slots; i++) {
@@ -109,18 +113,24 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
         }
         free(own);
     }
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * rows * width), *gathered = buffer_new(k, ROLE_ACTIVATION, n),
-                  *by = buffer_of(k, c->role, y0, S * rows * width), *bw = buffer_of(k, ROLE_RESIDUAL, w, S * slots),
-                  *bd = buffer_of(k, ROLE_ACTIVATION, dx, n), *dw = buffer_new(k, ROLE_RESIDUAL, S * slots);
-    struct buffer *residual = buffer_of(k, ROLE_RESIDUAL, x, S * rows * width), *widened = buffer_new(k, ROLE_RESIDUAL, n),
-                  *plain = buffer_new(k, ROLE_RESIDUAL, n), *rounded = buffer_new(k, ROLE_ACTIVATION, n);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * rows * width),
+                  *gathered = buffer_new(k, ROLE_ACTIVATION, n),
+                  *by = buffer_of(k, c->role, y0, S * rows * width),
+                  *bw = buffer_of(k, ROLE_RESIDUAL, w, S * slots),
+                  *bd = buffer_of(k, ROLE_ACTIVATION, dx, n),
+                  *dw = buffer_new(k, ROLE_RESIDUAL, S * slots);
+    struct buffer *residual = buffer_of(k, ROLE_RESIDUAL, x, S * rows * width),
+                  *widened = buffer_new(k, ROLE_RESIDUAL, n),
+                  *plain = buffer_new(k, ROLE_RESIDUAL, n),
+                  *rounded = buffer_new(k, ROLE_ACTIVATION, n);
     struct buffer *to = index_of(k, order, S * slots), *from = index_of(k, place, S * slots);
     struct rows r = {c->segments, c->rows};
     k->gather(k, gathered, bx, to, S * slots, c->each, c->width);
     k->gather(k, widened, bx, to, S * slots, c->each, c->width);
     k->gather(k, rounded, residual, to, S * slots, c->each, c->width);
     k->gather(k, plain, residual, to, S * slots, c->each, c->width);
-    k->combine(k, by, gathered, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each, c->width, c->accumulate);
+    k->combine(k, by, gathered, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each, c->width,
+               c->accumulate);
     k->weigh_reverse(k, dw, bd, gathered, c->plain ? NULL : to, bw, S * slots, c->width);
     struct output *g = take(&o, k, "gather", gathered, slots * width, bounds),
                   *y = take(&o, k, "combine", by, rows * width, bounds),
@@ -136,7 +146,8 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
         d->bound[i] = 8;
     for (size_t i = 0; bounds && i < S * slots; i++)
         t->bound[i] = 8 * (4 + sqrt((double)width)) * 4 + (double)width * 4;
-    k->destroy(k, bx), k->destroy(k, residual), k->destroy(k, bw), k->destroy(k, to), k->destroy(k, from);
+    k->destroy(k, bx), k->destroy(k, residual), k->destroy(k, bw), k->destroy(k, to),
+        k->destroy(k, from);
     free(x), free(y0), free(w), free(dx), free(order), free(place);
     return o;
 }
@@ -157,15 +168,18 @@ static void divide(size_t begins[EXPERTS + 1], const struct runs_case *c, int se
 struct outputs run_runs(struct kernels *k, const struct runs_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t in = (size_t)c->in, out = (size_t)c->out, S = (size_t)c->segments, x_each = (size_t)c->rows * in,
-           y_each = (size_t)c->rows * out, count = 0;
-    double *x = random_segments(c->segments, c->first, x_each, 1, 1), *dy = random_segments(c->segments, c->first, y_each, 2, 1),
+    size_t in = (size_t)c->in, out = (size_t)c->out, S = (size_t)c->segments,
+           x_each = (size_t)c->rows * in, y_each = (size_t)c->rows * out, count = 0;
+    double *x = random_segments(c->segments, c->first, x_each, 1, 1),
+           *dy = random_segments(c->segments, c->first, y_each, 2, 1),
            *y0 = random_segments(c->segments, c->first, y_each, 3, 1),
            *dx0 = random_segments(c->segments, c->first, x_each, 4, 1), *w[EXPERTS], *b[EXPERTS];
     struct run *runs = allocate(S * EXPERTS * sizeof *runs);
     struct weight *weights[EXPERTS], *biases[EXPERTS];
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each), *by = buffer_of(k, ROLE_ACTIVATION, y0, S * y_each),
-                  *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each), *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each),
+                  *by = buffer_of(k, ROLE_ACTIVATION, y0, S * y_each),
+                  *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each),
+                  *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
     for (unsigned e = 0; e < EXPERTS; e++) {
         w[e] = random_values(in * out, 5 + e, 0.25), b[e] = random_values(out, 15 + e, 1);
         weights[e] = weight_of(k, WEIGHT_MATRIX, w[e], out, in);
@@ -182,8 +196,10 @@ struct outputs run_runs(struct kernels *k, const struct runs_case *c, int bounds
         }
     k->linear_runs(k, by, bx, runs, count, c->rows / EXPERTS, c->accumulate);
     k->linear_runs_reverse(k, bdx, bdy, runs, count, c->rows / EXPERTS, c->accumulate);
-    struct output *y = take(&o, k, "linear_runs y", by, y_each, bounds), *dx = take(&o, k, "linear_runs dx", bdx, x_each, bounds);
-    for (size_t i = 0; bounds && i < S * y_each; i++) /* as run_linear, with the largest there can be of each factor */
+    struct output *y = take(&o, k, "linear_runs y", by, y_each, bounds),
+                  *dx = take(&o, k, "linear_runs dx", bdx, x_each, bounds);
+    for (size_t i = 0; bounds && i < S * y_each;
+         i++) /* as run_linear, with the largest there can be of each factor */
         y->bound[i] = (4 + sqrt((double)in)) * (2 * 0.5 * (double)in + 4);
     for (size_t i = 0; bounds && i < S * x_each; i++)
         dx->bound[i] = (4 + sqrt((double)out)) * (2 * 0.5 * (double)out + 2);

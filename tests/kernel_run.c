@@ -1,4 +1,5 @@
-/* One operation of a kernel set on inputs made from a seed: see kernel_run.h. Attention is in kernel_attention.c. */
+/* One operation of a kernel set on inputs made from a seed: see kernel_run.h. Attention is in
+ * kernel_attention.c. */
 #include "tests/kernel_run.h"
 
 #include "kernels/plugin.h"
@@ -68,7 +69,8 @@ struct buffer *buffer_new(struct kernels *k, enum buffer_role role, size_t count
     return b;
 }
 
-struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values, size_t count)
+struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values,
+                         size_t count)
 {
     struct buffer *b = buffer_new(k, role, count);
     k->write(k, b, 0, values, count);
@@ -82,9 +84,11 @@ struct buffer *index_of(struct kernels *k, const int32_t *values, size_t count)
     return b;
 }
 
-struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows, size_t columns)
+struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows,
+                         size_t columns)
 {
-    struct weight_part part = {values, ELEMENT_F64, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
+    struct weight_part part = {values,  ELEMENT_F64, 1, rows, columns, rows * columns,
+                               columns, 1,           0, 0,    NULL};
     struct error e;
     struct weight *w = k->weight_load(k, use, &part, 1, &e);
     if (!w)
@@ -92,8 +96,10 @@ struct weight *weight_of(struct kernels *k, enum weight_use use, const double *v
     return w;
 }
 
-/* Reads the buffer's first segments * each elements into the next output, destroys the buffer, and returns the output. */
-static struct output *collect(struct outputs *o, struct kernels *k, const char *name, struct buffer *b, size_t each, int bounds)
+/* Reads the buffer's first segments * each elements into the next output, destroys the buffer, and
+ * returns the output. */
+static struct output *collect(struct outputs *o, struct kernels *k, const char *name,
+                              struct buffer *b, size_t each, int bounds)
 {
     struct output *out = &o->array[o->count++];
     size_t count = (size_t)o->segments * each;
@@ -150,17 +156,21 @@ int rounds_attention(const struct kernels *k)
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t in = (size_t)c->in, out = (size_t)c->out, x_each = (size_t)c->rows * in, y_each = (size_t)c->rows * out,
-           S = (size_t)c->segments;
+    size_t in = (size_t)c->in, out = (size_t)c->out, x_each = (size_t)c->rows * in,
+           y_each = (size_t)c->rows * out, S = (size_t)c->segments;
     struct rows rows = {c->segments, c->rows};
-    double *x = random_segments(c->segments, c->first, x_each, 1, 1), *dy = random_segments(c->segments, c->first, y_each, 2, 1);
+    double *x = random_segments(c->segments, c->first, x_each, 1, 1),
+           *dy = random_segments(c->segments, c->first, y_each, 2, 1);
     double *y0 = random_segments(c->segments, c->first, y_each, 3, 1),
            *dx0 = random_segments(c->segments, c->first, x_each, 4, 1);
     double *w = random_values(in * out, 5, 0.25), *b = c->bias ? random_values(out, 6, 1) : NULL;
-    for (int pass = 0; pass <= bounds; pass++) { /* the second on absolute values: the size of every sum */
-        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each), *by = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
+    for (int pass = 0; pass <= bounds;
+         pass++) { /* the second on absolute values: the size of every sum */
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each),
+                      *by = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
         struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each);
-        struct buffer *bdx = buffer_of(k, c->rows % 2 ? ROLE_RESIDUAL : ROLE_ACTIVATION, dx0, S * x_each); /* either will do */
+        struct buffer *bdx = buffer_of(k, c->rows % 2 ? ROLE_RESIDUAL : ROLE_ACTIVATION, dx0,
+                                       S * x_each); /* either will do */
         struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in),
                       *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
         if (c->accumulate == 2) {
@@ -176,8 +186,8 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
             collect(&o, k, "linear y", by, y_each, bounds);
             collect(&o, k, "linear dx", bdx, x_each, bounds);
         } else {
-            /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign, and a few more for bias and
-             * accumulation */
+            /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign,
+             * and a few more for bias and accumulation */
             k->read(k, o.array[0].bound, by, 0, S * y_each);
             k->read(k, o.array[1].bound, bdx, 0, S * x_each);
             for (size_t i = 0; i < S * y_each; i++)
@@ -191,24 +201,27 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
         k->destroy(k, bdy);
         k->weight_free(k, weight);
         k->weight_free(k, bias);
-        absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each), absolute(dx0, S * x_each),
-            absolute(w, in * out), absolute(b, out);
+        absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each),
+            absolute(dx0, S * x_each), absolute(w, in * out), absolute(b, out);
     }
     free(x), free(dy), free(y0), free(dx0), free(w), free(b);
     return o;
 }
 
-/* Bounds for `count` norms of `width` numbers each, one behind the other: u = (x - mean) f is wrong by a few roundings of x f;
- * everything else follows from u and the size of g. With NORM_LENGTH |sum g u| may be sqrt(width) times the size of g, with the
- * others |mean g u| at most that size. */
-static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x, const double *dy,
-                        const double *dx0, const double *scale, const double *shift, enum norm_kind kind, size_t count,
-                        size_t width, size_t own)
+/* Bounds for `count` norms of `width` numbers each, one behind the other: u = (x - mean) f is wrong
+ * by a few roundings of x f; everything else follows from u and the size of g. With NORM_LENGTH
+ * |sum g u| may be sqrt(width) times the size of g, with the others |mean g u| at most that size.
+ */
+static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x,
+                        const double *dy, const double *dx0, const double *scale,
+                        const double *shift, enum norm_kind kind, size_t count, size_t width,
+                        size_t own)
 {
     const double *all_scales = scale, *all_shifts = shift;
     for (size_t r = 0; r < count; r++) {
         scale = all_scales + r % own * width, shift = all_shifts + r % own * width;
-        double factor = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * factor, g = 0;
+        double factor = st->value[2 * r + 1], size = largest(x + r * width, width),
+               u = 1 + size * factor, g = 0;
         for (size_t i = 0; i < width; i++)
             g = fmax(g, fabs(dy[r * width + i] * scale[i]));
         if (kind == NORM_LENGTH)
@@ -216,7 +229,8 @@ static void bound_norms(struct output *y, struct output *st, struct output *dx, 
         st->bound[2 * r] = 8 * size;
         st->bound[2 * r + 1] = 16 * factor * u * u;
         for (size_t i = r * width; i < (r + 1) * width; i++) {
-            y->bound[i] = 16 * u * (fabs(scale[i - r * width]) + fabs(y->value[i])) + 16 * fabs(shift[i - r * width]);
+            y->bound[i] = 16 * u * (fabs(scale[i - r * width]) + fabs(y->value[i])) +
+                          16 * fabs(shift[i - r * width]);
             dx->bound[i] = 16 * factor * g * u * u + (dx0 ? 2 * fabs(dx0[i]) : 0);
         }
     }
@@ -225,26 +239,31 @@ static void bound_norms(struct output *y, struct output *st, struct output *dx, 
 struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments,
-           given = c->vectors == VECTORS_FULL ? width : 1;
+    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width,
+           S = (size_t)c->segments, given = c->vectors == VECTORS_FULL ? width : 1;
     struct rows rows = {c->segments, c->rows};
-    double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
-    double *dx0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(width, 4, 1),
-           *shift = random_values(width, 5, 1);
+    double *x = random_segments(c->segments, c->first, each, 1, 0.5),
+           *dy = random_segments(c->segments, c->first, each, 2, 1);
+    double *dx0 = random_segments(c->segments, c->first, each, 3, 1),
+           *scale = random_values(width, 4, 1), *shift = random_values(width, 5, 1);
     for (size_t i = 0; i < S * each; i++)
         x[i] = (double)(float)(x[i] + c->mean);
     for (size_t i = 0; i < width && c->vectors != VECTORS_FULL; i++) {
         scale[i] = c->vectors == VECTORS_ONE ? scale[0] : 1;
         shift[i] = shift[0];
     }
-    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * each);
-    struct buffer *bdx = buffer_of(k, ROLE_RESIDUAL, dx0, S * each), *by = buffer_new(k, ROLE_ACTIVATION, S * each);
+    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each),
+                  *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * each);
+    struct buffer *bdx = buffer_of(k, ROLE_RESIDUAL, dx0, S * each),
+                  *by = buffer_new(k, ROLE_ACTIVATION, S * each);
     struct buffer *statistics = buffer_new(k, ROLE_STATISTIC, S * count * 2);
-    struct weight *w = c->vectors == VECTORS_NONE ? NULL : weight_of(k, WEIGHT_VECTOR, scale, given, 1);
+    struct weight *w = c->vectors == VECTORS_NONE ? NULL
+                                                  : weight_of(k, WEIGHT_VECTOR, scale, given, 1);
     struct weight *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, given, 1) : NULL;
     struct norm norm = {c->kind, c->epsilon > 0 ? c->epsilon : 1e-5, w, b};
     k->norm(k, by, statistics, bx, &norm, rows, c->width);
-    struct buffer *rounded = buffer_new(k, ROLE_ACTIVATION, S * each), *again = buffer_new(k, ROLE_ACTIVATION, S * each);
+    struct buffer *rounded = buffer_new(k, ROLE_ACTIVATION, S * each),
+                  *again = buffer_new(k, ROLE_ACTIVATION, S * each);
     k->norm_reverse(k, bdx, rounded, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
     k->copy(k, again, bdx, rows, c->width);
     double *taken[] = {allocate(S * each * sizeof(double)), allocate(S * each * sizeof(double))};
@@ -279,15 +298,17 @@ static double *heads_of(const double *rows, size_t count, size_t heads, size_t s
 struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, heads = (size_t)c->heads, size = (size_t)c->head_size, count = (size_t)c->rows,
-           each = count * width;
+    size_t width = (size_t)c->width, heads = (size_t)c->heads, size = (size_t)c->head_size,
+           count = (size_t)c->rows, each = count * width;
     size_t S = (size_t)c->segments, n = S * each;
     struct rows rows = {c->segments, c->rows};
     size_t given = c->each ? heads * size : size;
-    double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
-    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(given, 4, 1),
-           *shift = random_values(given, 5, 1);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n),
+    double *x = random_segments(c->segments, c->first, each, 1, 0.5),
+           *dy = random_segments(c->segments, c->first, each, 2, 1);
+    double *y0 = random_segments(c->segments, c->first, each, 3, 1),
+           *scale = random_values(given, 4, 1), *shift = random_values(given, 5, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n),
+                  *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n),
                   *by = buffer_of(k, ROLE_ACTIVATION, y0, n);
     struct buffer *bdx = c->alias ? bdy : buffer_of(k, ROLE_ACTIVATION, dy, n),
                   *statistics = buffer_new(k, ROLE_STATISTIC, S * count * heads * 2);
@@ -295,21 +316,28 @@ struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int
                   *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, given, 1) : NULL;
     struct norm norm = {c->kind, 1e-5, w, b};
     k->norm_heads(k, by, statistics, bx, &norm, rows, c->heads, c->head_size, c->width);
-    k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size, c->width);
+    k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size,
+                          c->width);
     struct output *y = collect(&o, k, "norm_heads y", by, each, bounds),
-                  *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads, bounds);
+                  *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads,
+                                bounds);
     struct output *dx = collect(&o, k, "norm_heads dx", bdx, each, bounds);
     if (bounds) {
-        /* of the heads one behind the other, then put back; what lies behind a row's heads is as it was: bound 0 */
-        struct output part_y = {.value = heads_of(y->value, S * count, heads, size, width)}, part_dx = {0};
-        double *part_x = heads_of(x, S * count, heads, size, width), *part_dy = heads_of(dy, S * count, heads, size, width);
+        /* of the heads one behind the other, then put back; what lies behind a row's heads is as it
+         * was: bound 0 */
+        struct output part_y = {.value = heads_of(y->value, S * count, heads, size, width)},
+                      part_dx = {0};
+        double *part_x = heads_of(x, S * count, heads, size, width),
+               *part_dy = heads_of(dy, S * count, heads, size, width);
         part_y.bound = allocate(S * count * heads * size * sizeof(double));
         part_dx.bound = allocate(S * count * heads * size * sizeof(double));
-        bound_norms(&part_y, st, &part_dx, part_x, part_dy, NULL, scale, shift, c->kind, S * count * heads, size,
-                    c->each ? heads : 1);
+        bound_norms(&part_y, st, &part_dx, part_x, part_dy, NULL, scale, shift, c->kind,
+                    S * count * heads, size, c->each ? heads : 1);
         for (size_t r = 0; r < S * count; r++) {
-            memcpy(y->bound + r * width, part_y.bound + r * heads * size, heads * size * sizeof(double));
-            memcpy(dx->bound + r * width, part_dx.bound + r * heads * size, heads * size * sizeof(double));
+            memcpy(y->bound + r * width, part_y.bound + r * heads * size,
+                   heads * size * sizeof(double));
+            memcpy(dx->bound + r * width, part_dx.bound + r * heads * size,
+                   heads * size * sizeof(double));
         }
         free(part_y.value), free(part_y.bound), free(part_dx.bound), free(part_x), free(part_dy);
     }
@@ -327,10 +355,13 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
     struct outputs o = {.segments = c->segments};
     size_t each = (size_t)c->rows * (size_t)c->width, n = (size_t)c->segments * each;
     struct rows rows = {c->segments, c->rows};
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *dy = random_segments(c->segments, c->first, each, 2, 1);
+    double *x = random_segments(c->segments, c->first, each, 1, 1),
+           *dy = random_segments(c->segments, c->first, each, 2, 1);
     for (size_t i = 0; i < n; i++)
-        x[i] = rint(x[i] * 64) / 64; /* as bf16 has it too: some stand at the limit before it is put upon them */
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdx = buffer_of(k, ROLE_ACTIVATION, dy, n);
+        x[i] = rint(x[i] * 64) /
+               64; /* as bf16 has it too: some stand at the limit before it is put upon them */
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n),
+                  *bdx = buffer_of(k, ROLE_ACTIVATION, dy, n);
     k->clip(k, bx, c->limit, rows, c->width);
     k->clip_reverse(k, bdx, bx, c->limit, rows, c->width);
     collect(&o, k, "clip dx", bdx, each, bounds); /* bound 0: chosen, not computed */
@@ -359,8 +390,10 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     double *da = random_segments(c->segments, c->first, each, 3, 1);
     if (c->kind == ACTIVATION_CLAMPED)
         leave_limit(up, n, ACTIVATION_LIMIT), leave_limit(gate, n, ACTIVATION_LIMIT);
-    struct buffer *bu = buffer_of(k, ROLE_ACTIVATION, up, n), *bg = c->gated ? buffer_of(k, ROLE_ACTIVATION, gate, n) : NULL;
-    struct buffer *bda = buffer_of(k, ROLE_ACTIVATION, da, n), *bdg = c->gated ? buffer_new(k, ROLE_ACTIVATION, n) : NULL;
+    struct buffer *bu = buffer_of(k, ROLE_ACTIVATION, up, n),
+                  *bg = c->gated ? buffer_of(k, ROLE_ACTIVATION, gate, n) : NULL;
+    struct buffer *bda = buffer_of(k, ROLE_ACTIVATION, da, n),
+                  *bdg = c->gated ? buffer_new(k, ROLE_ACTIVATION, n) : NULL;
     struct buffer *bdu = c->alias ? bda : buffer_new(k, ROLE_ACTIVATION, n),
                   *ba = c->alias ? bu : buffer_new(k, ROLE_ACTIVATION, n);
     k->activate_reverse(k, bdu, bdg, bda, bu, bg, c->kind, rows, c->width);
@@ -369,15 +402,16 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
         k->destroy(k, bu);
         k->destroy(k, bda);
     }
-    struct output *a = collect(&o, k, "activate a", ba, each, bounds), *du = collect(&o, k, "activate d_up", bdu, each, bounds);
+    struct output *a = collect(&o, k, "activate a", ba, each, bounds),
+                  *du = collect(&o, k, "activate d_up", bdu, each, bounds);
     struct output *dg = c->gated ? collect(&o, k, "activate d_gate", bdg, each, bounds) : NULL;
     for (size_t i = 0; bounds && i < n; i++) {
-        /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few
-         * roundings */
-        double z = fabs(c->gated ? gate[i] : up[i]), other = !c->gated ? 1
-                                                             : c->kind == ACTIVATION_CLAMPED
-                                                                 ? 1 + fmin(fabs(up[i]), ACTIVATION_LIMIT)
-                                                                 : fabs(up[i]);
+        /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf
+         * that is good to a few roundings */
+        double z = fabs(c->gated ? gate[i] : up[i]),
+               other = !c->gated                       ? 1
+                       : c->kind == ACTIVATION_CLAMPED ? 1 + fmin(fabs(up[i]), ACTIVATION_LIMIT)
+                                                       : fabs(up[i]);
         double most = c->kind == ACTIVATION_RELU_SQUARED ? z : 1; /* of the factor on z */
         a->bound[i] = 8 * z * most * other;
         du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z * most : 1 + z);
@@ -402,9 +436,11 @@ uint16_t *upper_halves(const double *values, size_t n)
 }
 
 /* Of `halves` where there are any. A set may read from both as long as the table is there. */
-static struct weight *table_of(struct kernels *k, const double *values, const uint16_t *halves, size_t rows, size_t columns)
+static struct weight *table_of(struct kernels *k, const double *values, const uint16_t *halves,
+                               size_t rows, size_t columns)
 {
-    struct weight_part part = {halves, ELEMENT_BF16, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
+    struct weight_part part = {
+        halves, ELEMENT_BF16, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
     struct error e;
     if (!halves)
         return weight_of(k, WEIGHT_TABLE, values, rows, columns);
@@ -418,19 +454,24 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
 {
     enum { VOCABULARY = 37 };
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, S = (size_t)c->segments;
-    double *table = random_values(VOCABULARY * width, 1, 1), *positions = random_values(((size_t)c->positions + 2) * width, 2, 1);
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
+           S = (size_t)c->segments;
+    double *table = random_values(VOCABULARY * width, 1, 1),
+           *positions = random_values(((size_t)c->positions + 2) * width, 2, 1);
     double *pick = random_segments(c->segments, c->first, count, 3, 1), scale = 3.1;
     int32_t *ids = allocate(S * count * sizeof *ids);
     for (size_t i = 0; i < S * count; i++)
         ids[i] = (int32_t)((pick[i] + 2) / 4 * VOCABULARY);
-    struct buffer *tokens = index_of(k, ids, S * count), *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
+    struct buffer *tokens = index_of(k, ids, S * count),
+                  *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
     size_t shifts = (size_t)c->positions + 2;
     uint16_t *table_halves = c->tables_bf16 & 1 ? upper_halves(table, VOCABULARY * width) : NULL,
              *position_halves = c->tables_bf16 & 2 ? upper_halves(positions, shifts * width) : NULL;
     struct weight *w = table_of(k, table, table_halves, VOCABULARY, width),
-                  *p = c->position_rows ? table_of(k, positions, position_halves, shifts, width) : NULL;
-    k->embed(k, bx, tokens, w, p, c->positions, scale, (struct rows){c->segments, c->rows}, (int)width);
+                  *p = c->position_rows ? table_of(k, positions, position_halves, shifts, width)
+                                        : NULL;
+    k->embed(k, bx, tokens, w, p, c->positions, scale, (struct rows){c->segments, c->rows},
+             (int)width);
     struct output *x = collect(&o, k, "embed x", bx, count * width, bounds);
     for (size_t i = 0; bounds && i < S * count * width; i++)
         x->bound[i] = 4 * (2 * scale + 2);
@@ -444,15 +485,17 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    /* more dimensions in a row than its heads have: they stay as they are. Rows of odd numbers of heads are aligned for vectors
+    /* more dimensions in a row than its heads have: they stay as they are. Rows of odd numbers of
+     * heads are aligned for vectors
      */
-    size_t width = (size_t)c->heads * (size_t)c->head_size + (c->heads % 2 ? 4 : 2), each = (size_t)c->rows * width,
-           n = (size_t)c->segments * each;
+    size_t width = (size_t)c->heads * (size_t)c->head_size + (c->heads % 2 ? 4 : 2),
+           each = (size_t)c->rows * width, n = (size_t)c->segments * each;
     size_t pairs = (size_t)c->rotary_size / 2, angles = (size_t)c->positions * pairs;
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *cosine = allocate(angles * sizeof(double)),
-           *sine = allocate(angles * sizeof(double));
+    double *x = random_segments(c->segments, c->first, each, 1, 1),
+           *cosine = allocate(angles * sizeof(double)), *sine = allocate(angles * sizeof(double));
     for (size_t i = 0; i < angles; i++) {
-        double angle = (double)(i / pairs) * pow(10000, -2.0 * (double)(i % pairs) / c->rotary_size);
+        double angle = (double)(i / pairs) *
+                       pow(10000, -2.0 * (double)(i % pairs) / c->rotary_size);
         cosine[i] = cos(angle);
         sine[i] = sin(angle);
     }
@@ -469,7 +512,8 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     struct attention *a = k->attention_create(k, &shape, &e);
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
-    struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n), *back = buffer_new(k, ROLE_ACTIVATION, n);
+    struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n),
+                  *back = buffer_new(k, ROLE_ACTIVATION, n);
     struct rows rows = {c->segments, c->rows};
     k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
     k->copy(k, back, turned, rows, (int)width);
@@ -486,8 +530,10 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
 struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *factor = allocate((size_t)c->positions * sizeof(double));
+    size_t width = (size_t)c->heads * (size_t)c->head_size, each = (size_t)c->rows * width,
+           n = (size_t)c->segments * each;
+    double *x = random_segments(c->segments, c->first, each, 1, 1),
+           *factor = allocate((size_t)c->positions * sizeof(double));
     for (int i = 0; i < c->positions; i++)
         factor[i] = 1 + log(1 + i);
     struct attention_shape shape = {.heads = c->heads,
@@ -513,9 +559,10 @@ struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, i
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width,
-           S = (size_t)c->segments, to = (count + 1) / 2;
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
+           each = count * width, S = (size_t)c->segments, to = (count + 1) / 2;
+    double *x = random_segments(c->segments, c->first, each, 1, 1),
+           *y = random_segments(c->segments, c->first, each, 2, 1);
     struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each);
     enum { BEHIND = 8 }; /* so many rows a block of the CUDA set does at once */
     double behind[BEHIND], *zeros = allocate((S * count + BEHIND) * sizeof *zeros);
@@ -547,12 +594,13 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
 struct outputs run_row_norms(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width,
-           S = (size_t)c->segments;
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
+           each = count * width, S = (size_t)c->segments;
     double *x = random_segments(c->segments, c->first, each, 1, 1);
     for (size_t i = 0; i < S * each; i++)
         x[i] = (double)(int)(128 * x[i]) / 128; /* in bf16 too */
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * each), *norms = buffer_new(k, ROLE_STATISTIC, S * count);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * each),
+                  *norms = buffer_new(k, ROLE_STATISTIC, S * count);
     k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
     struct output *n = collect(&o, k, "row_norms of activations", norms, count, bounds);
     for (size_t i = 0; bounds && i < S * count; i++)
@@ -566,16 +614,19 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
 {
     struct outputs o = {.segments = c->segments};
     size_t width = (size_t)c->width, V = (size_t)c->vocabulary, S = (size_t)c->segments;
-    double *x = random_segments(c->segments, c->first, width, 1, c->size), *w = random_values(V * width, 2, 0.5),
-           *b = random_values(V, 3, 1);
+    double *x = random_segments(c->segments, c->first, width, 1, c->size),
+           *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
     int32_t *target = allocate(S * sizeof *target);
     for (size_t s = 0; s < S; s++)
         target[s] = (int32_t)((7 * (s + (size_t)c->first) + V - 1) % V);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * width), *bdx = buffer_new(k, ROLE_ACTIVATION, S * width);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * width),
+                  *bdx = buffer_new(k, ROLE_ACTIVATION, S * width);
     struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, S), *targets = index_of(k, target, S);
-    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
+    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width),
+                  *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
     k->head(k, bdx, logprob, bx, targets, table, bias, c->soft_cap, c->seed, c->segments, c->width);
-    struct output *dx = collect(&o, k, "head dx", bdx, width, bounds), *lp = collect(&o, k, "head logprob", logprob, 1, bounds);
+    struct output *dx = collect(&o, k, "head dx", bdx, width, bounds),
+                  *lp = collect(&o, k, "head logprob", logprob, 1, bounds);
     double w_norm = 0, w_size = largest(w, V * width);
     for (size_t v = 0; bounds && v < V; v++) {
         double squares = 0;
@@ -584,8 +635,8 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
         w_norm = fmax(w_norm, sqrt(squares));
     }
     for (size_t s = 0; bounds && s < S; s++) {
-        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two halves of the gradient have the
-         * size of w */
+        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two
+         * halves of the gradient have the size of w */
         double squares = 0;
         for (size_t i = 0; i < width; i++)
             squares += x[s * width + i] * x[s * width + i];
@@ -605,16 +656,19 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
 struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, count = (size_t)c->rows, n = (size_t)c->segments * count;
-    double *x = random_segments(c->segments, c->first, count * width, 1, c->size), *w = random_values(V * width, 2, 0.5),
-           *b = random_values(V, 3, 1);
+    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, count = (size_t)c->rows,
+           n = (size_t)c->segments * count;
+    double *x = random_segments(c->segments, c->first, count * width, 1, c->size),
+           *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
     int32_t *target = allocate(n * sizeof *target);
     for (size_t r = 0; r < n; r++)
         target[r] = (int32_t)((7 * (r + (size_t)c->first * count) + V - 1) % V);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width), *logprob = buffer_new(k, ROLE_STATISTIC, n),
-                  *targets = index_of(k, target, n);
-    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
-    k->head_rows(k, logprob, bx, targets, table, bias, c->soft_cap, (struct rows){c->segments, c->rows}, c->width);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width),
+                  *logprob = buffer_new(k, ROLE_STATISTIC, n), *targets = index_of(k, target, n);
+    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width),
+                  *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
+    k->head_rows(k, logprob, bx, targets, table, bias, c->soft_cap,
+                 (struct rows){c->segments, c->rows}, c->width);
     struct output *lp = collect(&o, k, "head_rows logprob", logprob, count, bounds);
     double w_norm = 0;
     for (size_t v = 0; bounds && v < V; v++) {
@@ -624,11 +678,13 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, 
         w_norm = fmax(w_norm, sqrt(squares));
     }
     for (size_t r = 0; bounds && r < n; r++) {
-        /* a logit summed in single precision is wrong by roundings of |x| |w| that grow as sqrt(width) */
+        /* a logit summed in single precision is wrong by roundings of |x| |w| that grow as
+         * sqrt(width) */
         double squares = 0;
         for (size_t i = 0; i < width; i++)
             squares += x[r * width + i] * x[r * width + i];
-        lp->bound[r] = (8 + sqrt((double)width)) * (1 + sqrt(squares) * w_norm + 2 * c->bias) + 2 * fabs(lp->value[r]);
+        lp->bound[r] = (8 + sqrt((double)width)) * (1 + sqrt(squares) * w_norm + 2 * c->bias) +
+                       2 * fabs(lp->value[r]);
     }
     k->destroy(k, bx);
     k->destroy(k, targets);
@@ -643,17 +699,22 @@ struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds
     struct outputs o = {.segments = c->segments};
     size_t width = (size_t)c->width, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
     struct rows rows = {c->segments, c->rows};
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
+    double *x = random_segments(c->segments, c->first, each, 1, 1),
+           *y = random_segments(c->segments, c->first, each, 2, 1);
     for (size_t i = 0; i < n; i++)
-        x[i] = rint(x[i] * 32), y[i] = rint(y[i] * 32); /* whole numbers whose sums bf16 holds: every set and role is exact */
-    struct buffer *bx = buffer_of(k, c->x, x, n), *copied = buffer_of(k, c->y, y, n), *sum = buffer_of(k, c->y, y, n);
+        x[i] = rint(x[i] * 32),
+        y[i] = rint(y[i] *
+                    32); /* whole numbers whose sums bf16 holds: every set and role is exact */
+    struct buffer *bx = buffer_of(k, c->x, x, n), *copied = buffer_of(k, c->y, y, n),
+                  *sum = buffer_of(k, c->y, y, n);
     k->copy(k, copied, bx, rows, c->width);
     k->add(k, sum, bx, rows, c->width);
-    struct output *out[2] = {collect(&o, k, "copy", copied, each, bounds), collect(&o, k, "add", sum, each, bounds)};
+    struct output *out[2] = {collect(&o, k, "copy", copied, each, bounds),
+                             collect(&o, k, "add", sum, each, bounds)};
     for (size_t i = 0; i < n; i++)
         if (out[0]->value[i] != x[i] || out[1]->value[i] != x[i] + y[i])
-            fail_msg("%s %s, element %zu: copy of %g is %g, %g + %g is %g", k->name, k->dtype, i, x[i], out[0]->value[i], y[i],
-                     x[i], out[1]->value[i]);
+            fail_msg("%s %s, element %zu: copy of %g is %g, %g + %g is %g", k->name, k->dtype, i,
+                     x[i], out[0]->value[i], y[i], x[i], out[1]->value[i]);
     k->destroy(k, bx);
     free(x), free(y);
     return o;
@@ -664,8 +725,10 @@ struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds
     struct outputs o = {.segments = c->segments};
     size_t S = (size_t)c->segments, width = (size_t)c->width, before = (size_t)c->before * width,
            behind = (size_t)c->behind * width;
-    double *a = random_segments(c->segments, c->first, before, 1, 1), *b = random_segments(c->segments, c->first, behind, 2, 1);
-    struct buffer *ba = buffer_of(k, ROLE_ACTIVATION, a, S * before), *bb = buffer_of(k, ROLE_ACTIVATION, b, S * behind);
+    double *a = random_segments(c->segments, c->first, before, 1, 1),
+           *b = random_segments(c->segments, c->first, behind, 2, 1);
+    struct buffer *ba = buffer_of(k, ROLE_ACTIVATION, a, S * before),
+                  *bb = buffer_of(k, ROLE_ACTIVATION, b, S * behind);
     struct buffer *joined = buffer_new(k, ROLE_ACTIVATION, S * (before + behind));
     k->join(k, joined, ba, bb, c->segments, c->before, c->behind, c->width);
     collect(&o, k, "join", joined, before + behind, bounds); /* bound 0: copied */

@@ -1,15 +1,16 @@
-/* Runs one operation of a kernel set, forward and reverse, on inputs made from a seed, so that sets can be compared with each
- * other and with goldens.
+/* Runs one operation of a kernel set, forward and reverse, on inputs made from a seed, so that sets
+ * can be compared with each other and with goldens.
  *
- * Inputs are multiples of 2^-23 below 2 in size times a power of two, so exact in float. The inputs of a segment depend on its
- * number alone: a case may be run for segments first .. first + segments - 1 only. */
+ * Inputs are multiples of 2^-23 below 2 in size times a power of two, so exact in float. The inputs
+ * of a segment depend on its number alone: a case may be run for segments first .. first + segments
+ * - 1 only. */
 #ifndef REACH_TESTS_KERNEL_RUN_H
 #define REACH_TESTS_KERNEL_RUN_H
 
 #include "kernels/ops.h"
 
-/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error, in units of roundoff (2^-24
- * for f32), stays below this. */
+/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error,
+ * in units of roundoff (2^-24 for f32), stays below this. */
 struct outputs {
     int segments, count;
     struct output {
@@ -20,16 +21,18 @@ struct outputs {
 };
 void outputs_free(struct outputs *o);
 
-/* Whether this machine can run a set. In a run for the plug-in (REACH_CUDA names it) a set of the GPU that cannot run fails the
- * test: nothing passes there without a GPU, or the stand-in for one. */
+/* Whether this machine can run a set. In a run for the plug-in (REACH_CUDA names it) a set of the
+ * GPU that cannot run fails the test: nothing passes there without a GPU, or the stand-in for one.
+ */
 int set_usable(const struct kernel_set_entry *set);
 
-/* Lets the stand-in for a GPU run its threads in the order of this seed; NULL: as the environment had it when this was first
- * called. */
+/* Lets the stand-in for a GPU run its threads in the order of this seed; NULL: as the environment
+ * had it when this was first called. */
 void thread_order(const char *seed);
 
 struct linear_case {
-    int segments, first, rows, in, out, bias, accumulate; /* accumulate 2: forward onto another buffer (linear_add) */
+    int segments, first, rows, in, out, bias,
+        accumulate; /* accumulate 2: forward onto another buffer (linear_add) */
 };
 struct norm_case {
     int segments, first, rows, width;
@@ -37,7 +40,11 @@ struct norm_case {
     int shift, accumulate;
     double mean; /* added to x: a large mean against a small spread */
     double epsilon; /* 0: 1e-5 */
-    enum { VECTORS_FULL, VECTORS_ONE, VECTORS_NONE } vectors; /* scale and shift: [width], [1], or no scale */
+    enum {
+        VECTORS_FULL,
+        VECTORS_ONE,
+        VECTORS_NONE
+    } vectors; /* scale and shift: [width], [1], or no scale */
 };
 struct heads_case {
     int segments, first, rows, heads, head_size, width;
@@ -60,7 +67,8 @@ struct rows_case {
     int segments, first, rows, positions, heads, head_size, rotary_size;
     enum rotary_pairing pairing;
     int position_rows;
-    int tables_bf16; /* bit 0: embed's table of tokens is stored in bf16; bit 1: that of positions */
+    int tables_bf16; /* bit 0: embed's table of tokens is stored in bf16; bit 1: that of positions
+                      */
 };
 struct head_case {
     int segments, first, width, vocabulary, bias;
@@ -93,7 +101,16 @@ struct runs_case {
     int segments, first, rows, in, out, bias, accumulate;
     int one; /* a segment is one run, and all of one matrix */
 };
-enum bias_kind { BIAS_NONE, BIAS_RANDOM, BIAS_GENTLE, BIAS_STEEP, BIAS_HOLES, BIAS_HEAD_MASKED, BIAS_CUT, BIAS_FAR };
+enum bias_kind {
+    BIAS_NONE,
+    BIAS_RANDOM,
+    BIAS_GENTLE,
+    BIAS_STEEP,
+    BIAS_HOLES,
+    BIAS_HEAD_MASKED,
+    BIAS_CUT,
+    BIAS_FAR
+};
 struct attention_case {
     int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
     enum bias_kind bias;
@@ -107,26 +124,37 @@ struct attention_case {
 /* 1: a processor's set whose attention rounds factors to bf16, by instructions for it. */
 int rounds_attention(const struct kernels *k);
 
-/* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */
+/* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error
+ * fails the test. */
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds); /* y, dx */
-struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds); /* y, statistics, dx */
-struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds); /* y, statistics, dx */
+struct outputs run_norm(struct kernels *k, const struct norm_case *c,
+                        int bounds); /* y, statistics, dx */
+struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c,
+                              int bounds); /* y, statistics, dx */
 struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds); /* x, dx */
-struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds); /* a, d_up, d_gate */
+struct outputs run_activation(struct kernels *k, const struct activation_case *c,
+                              int bounds); /* a, d_up, d_gate */
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds); /* x */
-struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds); /* turned, back */
-struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds); /* scaled */
-struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, tail, tail_reverse */
-struct outputs run_row_norms(struct kernels *k, const struct rows_case *c, int bounds); /* norms, of activations */
+struct outputs run_rotate(struct kernels *k, const struct rows_case *c,
+                          int bounds); /* turned, back */
+struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c,
+                                 int bounds); /* scaled */
+struct outputs run_moves(struct kernels *k, const struct rows_case *c,
+                         int bounds); /* norms, tail, tail_reverse */
+struct outputs run_row_norms(struct kernels *k, const struct rows_case *c,
+                             int bounds); /* norms, of activations */
 struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds); /* copy, add */
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */
-struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds); /* logprob */
+struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c,
+                             int bounds); /* logprob */
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
-struct outputs run_route(struct kernels *k, const struct route_case *c, int bounds); /* weights, d_logits, choice */
+struct outputs run_route(struct kernels *k, const struct route_case *c,
+                         int bounds); /* weights, d_logits, choice */
 struct outputs run_mix(struct kernels *k, const struct mix_case *c,
                        int bounds); /* gathered, by role too, combined, d_weights, dx */
 struct outputs run_runs(struct kernels *k, const struct runs_case *c, int bounds); /* y, dx */
-struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds); /* o, lse, dq, dkv */
+struct outputs run_attention(struct kernels *k, const struct attention_case *c,
+                             int bounds); /* o, lse, dq, dkv */
 
 /* The tables of an attention case, [heads, positions]; NULL when it has none. Caller frees. */
 double *attention_bias(const struct attention_case *c);
@@ -136,20 +164,22 @@ double *attention_key_bias(const struct attention_case *c);
 double *attention_sinks(const struct attention_case *c);
 struct weight *sinks_of(struct kernels *k, const double *sinks, int heads); /* NULL for NULL */
 
-/* n values scale * (m 2^-23), |m| < 2^24, the same for the same seed everywhere (tests/goldens/kernels/make.py has the same).
- * Caller frees. */
+/* n values scale * (m 2^-23), |m| < 2^24, the same for the same seed everywhere
+ * (tests/goldens/kernels/make.py has the same). Caller frees. */
 double *random_values(size_t n, unsigned seed, double scale);
 /* [segments, each]: segment s has the values of seed + 1000 (first + s). */
 double *random_segments(int segments, int first, size_t each, unsigned seed, double scale);
 
 /* Buffers and weights from doubles; they fail the test when they cannot be had. */
 struct buffer *buffer_new(struct kernels *k, enum buffer_role role, size_t count);
-struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values, size_t count);
+struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values,
+                         size_t count);
 struct buffer *index_of(struct kernels *k, const int32_t *values, size_t count);
 /* A view of dense doubles, which must live as long as the weight. */
 /* The values cut to bf16. Caller frees. */
 uint16_t *upper_halves(const double *values, size_t n);
-struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows, size_t columns);
+struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows,
+                         size_t columns);
 /* malloc that fails the test. */
 void *allocate(size_t bytes);
 

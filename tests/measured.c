@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-void measure_golden(const char *file, const char *expected, const char *dtype, double norm_tolerance, double logprob_tolerance)
+void measure_golden(const char *file, const char *expected, const char *dtype,
+                    double norm_tolerance, double logprob_tolerance)
 {
     enum { SEGMENTS_MAX = 4 };
     struct error e = {""};
@@ -35,14 +36,16 @@ void measure_golden(const char *file, const char *expected, const char *dtype, d
     size_t segments = tokens.total / tokens.columns, n = tokens.columns - 1;
     assert_true(segments <= SEGMENTS_MAX);
     snprintf(path, sizeof path, "%s/norm.npy", expected);
-    double *want = golden_read_f64(path, segments * n), *norm = calloc(segments * n, sizeof *norm), logprob[SEGMENTS_MAX];
+    double *want = golden_read_f64(path, segments * n), *norm = calloc(segments * n, sizeof *norm),
+           logprob[SEGMENTS_MAX];
     snprintf(path, sizeof path, "%s/logprob.npy", expected);
     double *want_logprob = golden_read_f64(path, segments);
     struct error note;
     struct kernels *k = kernels_open_on(cuda ? "cuda" : "cpu", dtype, &note, &e);
     if (!k)
         fail_msg("%s", e.text);
-    for (int resident = 0; resident < 2; resident++) { /* weights widened once, or for each use of a block */
+    for (int resident = 0; resident < 2;
+         resident++) { /* weights widened once, or for each use of a block */
         const struct engine_request o = {.kind = REQUEST_GRADIENT,
                                          .positions = (int)n,
                                          .batch = 1,
@@ -56,9 +59,13 @@ void measure_golden(const char *file, const char *expected, const char *dtype, d
                 fail_msg("%s: %s", file, e.text);
             for (size_t i = 0; i < n; i++)
                 largest = want[s * n + i] > largest ? want[s * n + i] : largest;
-            assert_int_equal(compare_values(file, norm + s * n, want + s * n, n, norm_tolerance * largest, 0), 0);
+            assert_int_equal(compare_values(file, norm + s * n, want + s * n, n,
+                                            norm_tolerance * largest, 0),
+                             0);
         }
-        assert_int_equal(compare_values(file, logprob, want_logprob, segments, logprob_tolerance, 0), 0);
+        assert_int_equal(compare_values(file, logprob, want_logprob, segments, logprob_tolerance,
+                                        0),
+                         0);
         engine_close(g);
     }
     k->close(k);

@@ -40,13 +40,19 @@ static view tensor(struct memory_model *m, size_t rows, size_t columns, float me
             uint32_t bits;
             memcpy(&bits, &x, sizeof bits);
             if (m->type == ELEMENT_BF16)
-                ((uint16_t *)(void *)data)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+                ((uint16_t *)(void *)data)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >>
+                                                           16);
             else
                 ((float *)(void *)data)[i] = x;
         }
     }
-    return (view){
-        .data = data, .type = m->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = columns, .column_stride = 1};
+    return (view){.data = data,
+                  .type = m->type,
+                  .groups = 1,
+                  .rows = rows,
+                  .columns = columns,
+                  .row_stride = columns,
+                  .column_stride = 1};
 }
 
 /* The same with rows and columns exchanged. */
@@ -89,7 +95,10 @@ static struct norm_view layer_norm(struct memory_model *m, size_t width)
 
 static struct norm_view rms_norm(struct memory_model *m, size_t width)
 {
-    return (struct norm_view){.kind = NORM_RMS, .epsilon = 1e-5, .present = 1, .scale = tensor(m, width, 1, 1, 0.1f)};
+    return (struct norm_view){.kind = NORM_RMS,
+                              .epsilon = 1e-5,
+                              .present = 1,
+                              .scale = tensor(m, width, 1, 1, 0.1f)};
 }
 
 static void fill_gpt2(struct memory_model *m, const struct memory_shape *s)
@@ -108,9 +117,11 @@ static void fill_gpt2(struct memory_model *m, const struct memory_shape *s)
         struct block *b = &d->blocks[l];
         struct linear *qkv[3] = {&b->query, &b->key, &b->value};
         b->attention_norm = layer_norm(m, width);
-        view fused = transposed(tensor(m, width, 3 * width, 0, w)), bias = tensor(m, 3 * width, 1, 0, 0.1f);
+        view fused = transposed(tensor(m, width, 3 * width, 0, w)),
+             bias = tensor(m, 3 * width, 1, 0, 0.1f);
         for (size_t i = 0; i < 3; i++)
-            *qkv[i] = (struct linear){rows_of(fused, i * width, width), rows_of(bias, i * width, width)};
+            *qkv[i] = (struct linear){rows_of(fused, i * width, width),
+                                      rows_of(bias, i * width, width)};
         b->output.weight = transposed(tensor(m, width, width, 0, w / 4));
         b->output.bias = tensor(m, width, 1, 0, 0.1f);
         b->mlp_norm = layer_norm(m, width);
@@ -126,7 +137,8 @@ static void fill_gpt2(struct memory_model *m, const struct memory_shape *s)
 static void fill_neox(struct memory_model *m, const struct memory_shape *s)
 {
     struct decoder *d = &m->decoder;
-    size_t width = (size_t)s->hidden, inner = (size_t)s->mlp, heads = (size_t)s->heads, size = (size_t)d->head_size;
+    size_t width = (size_t)s->hidden, inner = (size_t)s->mlp, heads = (size_t)s->heads,
+           size = (size_t)d->head_size;
     float w = 1.7f / sqrtf((float)s->hidden);
     d->embedding = tensor(m, (size_t)s->vocabulary, width, 0, 0.05f);
     for (int l = 0; l < d->layers; l++) {
@@ -153,7 +165,8 @@ static void fill_neox(struct memory_model *m, const struct memory_shape *s)
 static void fill_llama(struct memory_model *m, const struct memory_shape *s)
 {
     struct decoder *d = &m->decoder;
-    size_t width = (size_t)s->hidden, inner = (size_t)s->mlp, kv_width = (size_t)d->kv_heads * (size_t)d->head_size;
+    size_t width = (size_t)s->hidden, inner = (size_t)s->mlp,
+           kv_width = (size_t)d->kv_heads * (size_t)d->head_size;
     float w = 1.7f / sqrtf((float)s->hidden);
     d->embedding = tensor(m, (size_t)s->vocabulary, width, 0, 0.05f);
     for (int l = 0; l < d->layers; l++) {
@@ -232,8 +245,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
     m->type = s->kind == MEMORY_LLAMA ? ELEMENT_BF16 : ELEMENT_F32;
     snprintf(d->family, sizeof d->family, "%s", names[s->kind]);
     snprintf(d->path, sizeof d->path, "random %s", names[s->kind]);
-    d->vocabulary = s->vocabulary, d->hidden = d->embedding_width = s->hidden, d->layers = s->layers, d->heads = s->heads,
-    d->mlp = s->mlp;
+    d->vocabulary = s->vocabulary, d->hidden = d->embedding_width = s->hidden,
+    d->layers = s->layers, d->heads = s->heads, d->mlp = s->mlp;
     d->kv_heads = s->kind == MEMORY_LLAMA ? s->kv_heads : s->heads;
     d->head_size = s->hidden / s->heads;
     d->embedding_scale = 1;
@@ -246,7 +259,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
     fill(m, s); /* counts */
     m->arena_bytes = m->elements * element_size(m->type);
     /* shared memory, which keeps its contents when tensors_release_pages lets go of its pages */
-    m->arena = mmap(NULL, m->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    m->arena = mmap(NULL, m->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                    0);
     if (m->arena == MAP_FAILED) {
         m->arena = NULL;
         fail_memory(e, (double)m->arena_bytes, "random weights");

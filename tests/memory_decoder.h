@@ -1,8 +1,9 @@
-/* Random decoders in memory, without a checkpoint's files: for benchmarks and tests on machines that have none of the libraries
- * which read those.
+/* Random decoders in memory, without a checkpoint's files: for benchmarks and tests on machines
+ * that have none of the libraries which read those.
  *
- * Values come from a counter: element i of tensor t (in the order of memory_decoder.c) is mean + spread * v, v in [-1, 1) from
- * the upper 24 bits of a mixing of i and t. bench/gpu/peer.py makes the same. */
+ * Values come from a counter: element i of tensor t (in the order of memory_decoder.c) is mean +
+ * spread * v, v in [-1, 1) from the upper 24 bits of a mixing of i and t. bench/gpu/peer.py makes
+ * the same. */
 #ifndef REACH_TESTS_MEMORY_DECODER_H
 #define REACH_TESTS_MEMORY_DECODER_H
 
@@ -10,14 +11,16 @@
 
 enum memory_kind {
     MEMORY_GPT2, /* LayerNorm, learned positions, Conv1D layout, tied head; f32 */
-    MEMORY_NEOX, /* LayerNorm, parallel residual, a quarter of each head rotated, head-major fused projections; f32 */
+    MEMORY_NEOX, /* LayerNorm, parallel residual, a quarter of each head rotated, head-major fused
+                    projections; f32 */
     MEMORY_LLAMA, /* RMSNorm, gated SiLU, rotary, no biases; bf16 */
     MEMORY_ALIBI /* MEMORY_GPT2 without positions, with ALiBi's slopes */
 };
 
 struct memory_shape {
     enum memory_kind kind;
-    int layers, heads, kv_heads, hidden, mlp, vocabulary, positions; /* kv_heads: of llama; positions: rows of learned ones */
+    int layers, heads, kv_heads, hidden, mlp, vocabulary,
+        positions; /* kv_heads: of llama; positions: rows of learned ones */
     int window; /* of every layer; 0: none */
 };
 

@@ -27,9 +27,10 @@ extern char **environ;
 
 char *base, *built;
 
-/* A copy of the program in a folder of its own: a plug-in beside the program does not come along, so that a test runs on the
-   processor, whether this machine has nvcc or a GPU, unless it names a device. REACH_CUDA names a plug-in that all the same is to
-   be used. Returns its path, which the caller frees. */
+/* A copy of the program in a folder of its own: a plug-in beside the program does not come along,
+   so that a test runs on the processor, whether this machine has nvcc or a GPU, unless it names a
+   device. REACH_CUDA names a plug-in that all the same is to be used. Returns its path, which the
+   caller frees. */
 static char *copy_program(const char *from)
 {
     size_t size = 0;
@@ -37,8 +38,8 @@ static char *copy_program(const char *from)
     unsigned char *bytes = scratch_read(from, &size);
 
     snprintf(folder, sizeof folder, "%s/.program", base);
-    if (bytes && mkdir(folder, 0700) == 0 && (path = strdup(scratch_write(folder, "reach", bytes, size))) &&
-        chmod(path, 0700) != 0) {
+    if (bytes && mkdir(folder, 0700) == 0 &&
+        (path = strdup(scratch_write(folder, "reach", bytes, size))) && chmod(path, 0700) != 0) {
         free(path);
         path = NULL;
     }
@@ -54,8 +55,9 @@ int program_open(void)
         return -1;
     }
     char *copy = copy_program(getenv("REACH")), *slash;
-    int result = copy && (built = realpath(getenv("REACH"), NULL)) && (slash = strrchr(built, '/')) ? setenv("REACH", copy, 1)
-                                                                                                    : -1;
+    int result = copy && (built = realpath(getenv("REACH"), NULL)) && (slash = strrchr(built, '/'))
+                     ? setenv("REACH", copy, 1)
+                     : -1;
     if (result == 0)
         *slash = 0;
     free(copy);
@@ -114,13 +116,15 @@ static pid_t spawn(const char *line, const char *path, int stopped)
     }
     argv[argc] = NULL;
     for (char **p = environ; *p && count < 190; p++)
-        if ((!path || strncmp(*p, "PATH=", 5) != 0) && (strncmp(*p, "REACH_", 6) != 0 || strncmp(*p, "REACH_CUDA=", 11) == 0 ||
-                                                        strncmp(*p, "REACH_CUDA_HOST_BLAS=", 21) == 0))
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) &&
+            (strncmp(*p, "REACH_", 6) != 0 || strncmp(*p, "REACH_CUDA=", 11) == 0 ||
+             strncmp(*p, "REACH_CUDA_HOST_BLAS=", 21) == 0))
             names[count++] = *p;
     if (!getenv("OMP_NUM_THREADS"))
         names[count++] = "OMP_NUM_THREADS=2";
     if (!getenv("OMP_WAIT_POLICY"))
-        names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
+        names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that
+                                                       spin would take turns */
     if (path) {
         snprintf(variable, sizeof variable, "PATH=%s", path);
         names[count++] = variable;
@@ -210,7 +214,9 @@ void open_terminal(int columns, int *master, int *terminal)
     const struct winsize size = {.ws_row = 20, .ws_col = (unsigned short)columns};
 
     *master = posix_openpt(O_RDWR | O_NOCTTY);
-    *terminal = *master >= 0 && grantpt(*master) == 0 && unlockpt(*master) == 0 ? open(ptsname(*master), O_RDWR | O_NOCTTY) : -1;
+    *terminal = *master >= 0 && grantpt(*master) == 0 && unlockpt(*master) == 0
+                    ? open(ptsname(*master), O_RDWR | O_NOCTTY)
+                    : -1;
     if (*terminal >= 0) {
         assert_int_equal(ioctl(*terminal, TIOCSWINSZ, &size), 0);
         return;
@@ -240,8 +246,10 @@ void expect(const char *line, int status, const char *said)
     struct outcome o = reach(line);
     const char *where = status ? o.err : o.out;
 
-    if (o.status != status || (said && !strstr(where, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
-        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status,
-                 said ? said : "", o.err, o.out);
+    if (o.status != status || (said && !strstr(where, said)) ||
+        (status != 0 && (lines(o.err) != 1 || *o.out)))
+        fail_msg(
+            "reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s",
+            line, o.status, status, said ? said : "", o.err, o.out);
     outcome_free(&o);
 }

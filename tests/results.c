@@ -60,7 +60,8 @@ void assert_same_file(const char *a, const char *b)
     char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
 
     if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
-        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
+        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b,
+                 text_b ? size_b : 0);
     free(text_a);
     free(text_b);
 }

@@ -19,7 +19,8 @@ char *scratch_make(void)
 {
     const char *base = getenv("TMPDIR");
     char *made;
-    if (asprintf(&made, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0 || !mkdtemp(made))
+    if (asprintf(&made, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0 ||
+        !mkdtemp(made))
         give_up("scratch folder");
     return made;
 }
@@ -49,7 +50,8 @@ const char *scratch_path(const char *in, const char *name)
 const char *scratch_write(const char *in, const char *name, const void *data, size_t size)
 {
     const char *path = scratch_path(in, name);
-    unlink(path); /* a new file: file systems hurry to the disk with one that is cut to nothing and written again */
+    unlink(path); /* a new file: file systems hurry to the disk with one that is cut to nothing and
+                     written again */
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, size, f) != size || fclose(f))
         give_up(path);
@@ -106,7 +108,8 @@ int check_message(const char *what, const struct error *e, const char *words)
     for (char *word = strtok_r(list, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
         good = good && strstr(e->text, word);
     if (!good)
-        fprintf(stderr, "%s: the message is '%s' (expected it to hold '%s')\n", what, e->text, words);
+        fprintf(stderr, "%s: the message is '%s' (expected it to hold '%s')\n", what, e->text,
+                words);
     return good ? 0 : -1;
 }
 

@@ -24,11 +24,12 @@ unsigned char *scratch_read(const char *path, size_t *size);
 /* How many files lie in the folder (. and .. not counted). */
 int scratch_count(const char *in);
 
-/* 0 if the message is one line that holds each of the words (separated by |); otherwise prints `what` and the message, and
- * returns -1. */
+/* 0 if the message is one line that holds each of the words (separated by |); otherwise prints
+ * `what` and the message, and returns -1. */
 int check_message(const char *what, const struct error *e, const char *words);
 
-/* While it is set no file may grow beyond `bytes`: writing fails as on a full disk. scratch_unlimit ends that. */
+/* While it is set no file may grow beyond `bytes`: writing fails as on a full disk. scratch_unlimit
+ * ends that. */
 void scratch_limit(size_t bytes);
 void scratch_unlimit(void);
 

@@ -26,17 +26,18 @@ size_t stored_zip(unsigned char *out, const struct stored_record *records, size_
     for (size_t i = 0; i < count; i++) {
         const struct stored_record *r = &records[i];
         put(&at, 4, 0x02014b50), put(&at, 4, 20), put(&at, 8, 0), put(&at, 4, 0);
-        put(&at, 4, r->size), put(&at, 4, r->size), put(&at, 2, strlen(r->name)), put(&at, 8, 0), put(&at, 4, 0),
-            put(&at, 4, offset[i]);
+        put(&at, 4, r->size), put(&at, 4, r->size), put(&at, 2, strlen(r->name)), put(&at, 8, 0),
+            put(&at, 4, 0), put(&at, 4, offset[i]);
         at = (unsigned char *)stpcpy((char *)at, r->name);
     }
     size_t end = (size_t)(at - out);
     if (wide) {
-        put(&at, 4, 0x06064b50), put(&at, 8, 44), put(&at, 4, 45), put(&at, 8, 0), put(&at, 8, count), put(&at, 8, count);
+        put(&at, 4, 0x06064b50), put(&at, 8, 44), put(&at, 4, 45), put(&at, 8, 0),
+            put(&at, 8, count), put(&at, 8, count);
         put(&at, 8, end - directory), put(&at, 8, directory);
         put(&at, 4, 0x07064b50), put(&at, 4, 0), put(&at, 8, end), put(&at, 4, 1);
     }
-    put(&at, 4, 0x06054b50), put(&at, 4, 0), put(&at, 2, count), put(&at, 2, count), put(&at, 4, end - directory),
-        put(&at, 4, directory), put(&at, 2, 0);
+    put(&at, 4, 0x06054b50), put(&at, 4, 0), put(&at, 2, count), put(&at, 2, count),
+        put(&at, 4, end - directory), put(&at, 4, directory), put(&at, 2, 0);
     return (size_t)(at - out);
 }

@@ -10,8 +10,9 @@ struct stored_record {
     size_t size;
 };
 
-/* Writes an archive of at most 16 records, without checksums, to `out` (room enough is the caller's care); returns its size.
- * `wide` adds the 64-bit end record and its locator (76 bytes), as torch.save does. */
+/* Writes an archive of at most 16 records, without checksums, to `out` (room enough is the caller's
+ * care); returns its size. `wide` adds the 64-bit end record and its locator (76 bytes), as
+ * torch.save does. */
 size_t stored_zip(unsigned char *out, const struct stored_record *records, size_t count, int wide);
 
 #endif

@@ -57,7 +57,8 @@ static size_t numbers(double *out, char *text, size_t most)
     return count;
 }
 
-static void same_number(const struct golden *g, const char *what, size_t where, double got, double expected, double tolerance)
+static void same_number(const struct golden *g, const char *what, size_t where, double got,
+                        double expected, double tolerance)
 {
     if (!(got == expected || fabs(got - expected) <= tolerance))
         fail_msg("case %s, %s %zu: %.17g, expected %.17g", g->name, what, where, got, expected);
@@ -70,22 +71,25 @@ static void read_line(struct golden *g, char *word, char *rest, int *cases)
     if (strcmp(word, "case") == 0) {
         memset(g, 0, sizeof *g);
         (*cases)++;
-        assert_int_equal(sscanf(rest, "%63s %zu %zu %zu %zu %lu", g->name, &g->segments, &g->positions, &g->settings.sink,
-                                &g->settings.bootstrap, &g->settings.seed),
+        assert_int_equal(sscanf(rest, "%63s %zu %zu %zu %zu %lu", g->name, &g->segments,
+                                &g->positions, &g->settings.sink, &g->settings.bootstrap,
+                                &g->settings.seed),
                          6);
         assert_true(g->segments <= SEGMENTS && g->positions <= POSITIONS);
     } else if (strcmp(word, "thresholds") == 0) {
         g->settings.threshold_count = numbers(g->thresholds, rest, THRESHOLDS);
         g->settings.thresholds = g->thresholds;
     } else if (strcmp(word, "norm") == 0) {
-        assert_int_equal(numbers(g->norm + g->norm_rows++ * g->positions, rest, g->positions), g->positions);
+        assert_int_equal(numbers(g->norm + g->norm_rows++ * g->positions, rest, g->positions),
+                         g->positions);
     } else if (strcmp(word, "generate") == 0) {
         generate(g->norm, strtoull(rest, NULL, 10), g->segments, g->positions);
     } else if (strcmp(word, "logprob") == 0) {
         assert_int_equal(numbers(g->logprob, rest, g->segments), g->segments);
     } else if (strcmp(word, "status") == 0) {
         assert_int_equal(numbers(v, rest, g->segments), g->segments);
-        g->result = erf_summarize(&g->out, g->status, g->norm, g->logprob, g->segments, g->positions, &g->settings);
+        g->result = erf_summarize(&g->out, g->status, g->norm, g->logprob, g->segments,
+                                  g->positions, &g->settings);
         for (size_t i = 0; i < g->segments; i++)
             same_number(g, "status", i, g->status[i], v[i], 0);
     } else if (strcmp(word, "at") == 0) {
@@ -116,11 +120,14 @@ static void read_line(struct golden *g, char *word, char *rest, int *cases)
     } else if (strcmp(word, "replicates") == 0) {
         size_t count = numbers(v, rest, g->settings.bootstrap);
         for (size_t b = 0; b < count; b++)
-            same_number(g, "replicate", b, (double)g->out.replicates[(g->row - 1) * g->settings.bootstrap + b], v[b], 0);
+            same_number(g, "replicate", b,
+                        (double)g->out.replicates[(g->row - 1) * g->settings.bootstrap + b], v[b],
+                        0);
     } else if (strcmp(word, "end") == 0) {
         assert_int_equal(g->result, rest ? -1 : 0);
         if (!rest) {
-            assert_true(g->row == g->settings.threshold_count && g->at > 0 && g->out.excluded < g->segments);
+            assert_true(g->row == g->settings.threshold_count && g->at > 0 &&
+                        g->out.excluded < g->segments);
             erf_summary_free(&g->out);
         }
         assert_null(g->out.s);
@@ -151,8 +158,8 @@ static void test_cases(void **state)
 
 /* ---- identities ---- */
 
-static void summarize(struct erf_summary *out, const double *norm, size_t segments, size_t positions, size_t replicates,
-                      uint64_t seed)
+static void summarize(struct erf_summary *out, const double *norm, size_t segments,
+                      size_t positions, size_t replicates, uint64_t seed)
 {
     uint8_t status[SEGMENTS];
     double logprob[SEGMENTS];
@@ -169,7 +176,8 @@ static void same_summary(const struct erf_summary *a, const struct erf_summary *
     assert_memory_equal(a->c_lo, b->c_lo, a->positions * sizeof *a->c_lo);
     assert_memory_equal(a->c_hi, b->c_hi, a->positions * sizeof *a->c_hi);
     assert_memory_equal(a->rows, b->rows, a->threshold_count * sizeof *a->rows);
-    assert_memory_equal(a->replicates, b->replicates, a->threshold_count * a->replicate_count * sizeof *a->replicates);
+    assert_memory_equal(a->replicates, b->replicates,
+                        a->threshold_count * a->replicate_count * sizeof *a->replicates);
     assert_true(a->sink_share == b->sink_share && a->pairing == b->pairing);
 }
 
@@ -182,7 +190,8 @@ static void test_scale_and_threads_change_nothing(void **state)
     int threads = omp_get_max_threads();
     generate(norm, 3, S, N);
     for (size_t i = 0; i < S * N; i++)
-        scaled[i] = norm[i] * ldexp(1, (int)(i / N) * 20 - 100); /* each segment its own power of two */
+        scaled[i] = norm[i] *
+                    ldexp(1, (int)(i / N) * 20 - 100); /* each segment its own power of two */
     omp_set_num_threads(1);
     summarize(&one, norm, S, N, R, 1);
     omp_set_num_threads(3);
@@ -232,7 +241,8 @@ static void test_intervals_hold_the_value(void **state)
     generate(norm, 21, S, N);
     summarize(&out, norm, S, N, R, 9);
     for (size_t m = 0; m < N; m++)
-        if (!(out.c_lo[m] <= out.c[m] && out.c[m] <= out.c_hi[m] && (m == 0 || out.c_lo[m] < out.c_hi[m])))
+        if (!(out.c_lo[m] <= out.c[m] && out.c[m] <= out.c_hi[m] &&
+              (m == 0 || out.c_lo[m] < out.c_hi[m])))
             fail_msg("position %zu: %g not in [%g, %g]", m, out.c[m], out.c_lo[m], out.c_hi[m]);
     assert_true(out.c[0] == 1 && out.c_lo[0] == 1 && out.c_hi[0] == 1);
     for (size_t q = 0; q < 5; q++)
@@ -246,7 +256,8 @@ static void test_intervals_hold_the_value(void **state)
         mean += curve[AT] / S;
         square += curve[AT] * curve[AT] / S;
     }
-    double expected = 2 * 1.96 * sqrt((square - mean * mean) / S), width = out.c_hi[AT] - out.c_lo[AT];
+    double expected = 2 * 1.96 * sqrt((square - mean * mean) / S),
+           width = out.c_hi[AT] - out.c_lo[AT];
     if (!(fabs(width / expected - 1) <= 0.2))
         fail_msg("interval %g wide, expected about %g", width, expected);
     erf_summary_free(&out);
@@ -271,7 +282,8 @@ static void test_difference(void **state)
     assert_true(d < 0 && hi < 0);
     assert_int_equal(erf_difference(&d, &lo, &hi, &a, &a, 4), 0);
     assert_true(d == 0 && lo == 0 && hi == 0);
-    assert_true(paired <= (double)(a.rows[1].erf_hi - a.rows[1].erf_lo + b.rows[1].erf_hi - b.rows[1].erf_lo));
+    assert_true(paired <= (double)(a.rows[1].erf_hi - a.rows[1].erf_lo + b.rows[1].erf_hi -
+                                   b.rows[1].erf_lo));
 
     assert_int_equal(erf_difference(&d, &lo, &hi, &a, &b, 5), -1); /* no such threshold */
     summarize(&c, nearer, S, N, R, 6); /* another seed */
@@ -314,7 +326,8 @@ static void test_growth(void **state)
                                     .replicate_count = 4,
                                     .pairing = 7};
     assert_int_equal(erf_growth(&g, lengths, 3, 0), 0);
-    assert_true(fabs(g.exponent - 0.5) < 1e-12); /* the middle one has no weight where lengths double */
+    assert_true(fabs(g.exponent - 0.5) <
+                1e-12); /* the middle one has no weight where lengths double */
     assert_true(fabs(g.lo) < 1e-12 && fabs(g.hi - 1) < 1e-12);
     assert_int_equal(g.saturated, 0);
     rows[2].saturated = 1;

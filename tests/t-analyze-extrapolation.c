@@ -1,4 +1,5 @@
-/* analyze/extrapolation.c: against distributions whose convolutions have closed forms, and against sums written out. */
+/* analyze/extrapolation.c: against distributions whose convolutions have closed forms, and against
+ * sums written out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,10 +28,12 @@ static void test_field(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(extrapolation_by_field(cases[i].half, cases[i].inputs, cases[i].train), cases[i].said);
+        assert_int_equal(extrapolation_by_field(cases[i].half, cases[i].inputs, cases[i].train),
+                         cases[i].said);
 }
 
-/* Steps of p^t: after R layers the distance t has the weight (1-p)^R p^t (t+R-1 over R-1), the negative binomial distribution. */
+/* Steps of p^t: after R layers the distance t has the weight (1-p)^R p^t (t+R-1 over R-1), the
+ * negative binomial distribution. */
 static void test_geometric(void **state)
 {
     enum { N = 600, WITHIN = 70, LAYERS = 5 };
@@ -51,14 +54,16 @@ static void test_geometric(void **state)
     is_near(extrapolation_share(two, (const int[]){2, 3}, 2, N, WITHIN), in / all);
 }
 
-/* A window of w in each of R layers: ways to write distances below `within` as R steps below w, by inclusion and exclusion. */
+/* A window of w in each of R layers: ways to write distances below `within` as R steps below w, by
+ * inclusion and exclusion. */
 static double windows_within(int w, int layers, int within)
 {
     double ways = 0, sign = 1;
 
     for (int k = 0; k <= layers && within - 1 - k * w >= 0; k++, sign = -sign)
-        ways += sign * exp(lgamma(layers + 1) - lgamma(k + 1) - lgamma(layers - k + 1) + lgamma(within - k * w + layers) -
-                           lgamma(layers + 1) - lgamma(within - k * w));
+        ways += sign *
+                exp(lgamma(layers + 1) - lgamma(k + 1) - lgamma(layers - k + 1) +
+                    lgamma(within - k * w + layers) - lgamma(layers + 1) - lgamma(within - k * w));
     return ways / pow(w, layers);
 }
 
@@ -72,7 +77,8 @@ static void test_windows(void **state)
         kernel[t] = 0.25;
     is_near(extrapolation_share(&one, (const int[]){4}, 1, 1024, 128), windows_within(48, 4, 128));
     is_near(extrapolation_share(&one, (const int[]){4}, 1, 1024, 189), 1);
-    is_near(extrapolation_share(&one, (const int[]){4}, 1, 150, 100), windows_within(48, 4, 100) / windows_within(48, 4, 150));
+    is_near(extrapolation_share(&one, (const int[]){4}, 1, 150, 100),
+            windows_within(48, 4, 100) / windows_within(48, 4, 150));
     is_near(extrapolation_share(&one, (const int[]){1}, 1, 1024, 12), 0.25);
 }
 

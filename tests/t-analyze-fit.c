@@ -91,21 +91,27 @@ static void agrees_with_mpmath(void **state)
         struct fit_form form;
         struct fit_result r;
 
-        if (fit_form_parse(&form, form_text, &problem) != 0 || fit_solve(&r, &form, t, y, count, &problem) != 0)
+        if (fit_form_parse(&form, form_text, &problem) != 0 ||
+            fit_solve(&r, &form, t, y, count, &problem) != 0)
             fail_msg("%s: %s: %s", name, form_text, problem.message);
-        for (next = row; next < expected.rows && strcmp(at(&expected, next, "case"), name) == 0; next++) {
+        for (next = row; next < expected.rows && strcmp(at(&expected, next, "case"), name) == 0;
+             next++) {
             int c = (int)(next - row);
-            /* a coefficient is known to a small part of its standard error; an inner one comes from a derivative by differences
+            /* a coefficient is known to a small part of its standard error; an inner one comes from
+             * a derivative by differences
              */
-            double value = strtod(at(&expected, next, "value"), NULL), error = strtod(at(&expected, next, "error"), NULL),
+            double value = strtod(at(&expected, next, "value"), NULL),
+                   error = strtod(at(&expected, next, "error"), NULL),
                    r2 = strtod(at(&expected, next, "r2"), NULL);
             double close = form.nonlinear < 0 ? 1e-9 : 1e-6;
 
             assert_true(c < r.count);
-            if (strcmp(r.name[c], at(&expected, next, "coefficient")) != 0 || !(fabs(r.value[c] - value) <= close * error) ||
+            if (strcmp(r.name[c], at(&expected, next, "coefficient")) != 0 ||
+                !(fabs(r.value[c] - value) <= close * error) ||
                 !(fabs(r.error[c] - error) <= close * error) || !(fabs(r.r2 - r2) <= 1e-9))
-                fail_msg("%s, %s: %s = %.17g +- %.17g, R^2 %.17g (expected %.17g +- %.17g, %.17g)", name, form_text, r.name[c],
-                         r.value[c], r.error[c], r.r2, value, error, r2);
+                fail_msg("%s, %s: %s = %.17g +- %.17g, R^2 %.17g (expected %.17g +- %.17g, %.17g)",
+                         name, form_text, r.name[c], r.value[c], r.error[c], r.r2, value, error,
+                         r2);
         }
         assert_int_equal(r.count, next - row);
         assert_int_equal(r.points, count);
@@ -137,9 +143,11 @@ static void sandwich_is_reproduced(void **state)
         struct fit_result r;
 
         assert_int_equal(fit_solve(&r, &form, t, y, cases[i].points, &problem), 0);
-        if (!(fabs(r.value[1] - cases[i].slope) <= 0.005) || !(fabs(r.value[0] - cases[i].intercept) <= 0.0005) ||
+        if (!(fabs(r.value[1] - cases[i].slope) <= 0.005) ||
+            !(fabs(r.value[0] - cases[i].intercept) <= 0.0005) ||
             !(fabs(r.r2 - cases[i].r2) <= 0.005))
-            fail_msg("%zu points: %g ln(1+t) + %g, R^2 %g", cases[i].points, r.value[1], r.value[0], r.r2);
+            fail_msg("%zu points: %g ln(1+t) + %g, R^2 %g", cases[i].points, r.value[1], r.value[0],
+                     r.r2);
     }
     fit_form_free(&form);
     formula_free(f);
@@ -183,8 +191,8 @@ static void forms_are_told_apart(void **state)
         if ((rc == 0) != (cases[i].count > 0) ||
             (rc == 0 && (form.count != cases[i].count || form.nonlinear != cases[i].nonlinear)) ||
             (cases[i].said && !strstr(problem.message, cases[i].said)))
-            fail_msg("%s: %d, %d coefficients, inner %d: %s", cases[i].text, rc, rc ? 0 : form.count, rc ? 0 : form.nonlinear,
-                     problem.message);
+            fail_msg("%s: %d, %d coefficients, inner %d: %s", cases[i].text, rc,
+                     rc ? 0 : form.count, rc ? 0 : form.nonlinear, problem.message);
         if (rc == 0)
             fit_form_free(&form);
     }
@@ -218,19 +226,23 @@ static void bad_data_are_refused(void **state)
         assert_non_null(f);
         assert_int_equal(fit_form_parse(&form, cases[i].form, &problem), 0);
         for (size_t k = 0; k < cases[i].count; k++) {
-            struct formula_point p = {.t = (double)k, .h = 1, .heads = 1, .head_size = 1, .length = 1};
+            struct formula_point p = {
+                .t = (double)k, .h = 1, .heads = 1, .head_size = 1, .length = 1};
 
             t[k] = (double)k;
             y[k] = formula_evaluate(f, &p);
         }
-        if (fit_solve(&r, &form, t, y, cases[i].count, &problem) != -1 || !strstr(problem.message, cases[i].said))
-            fail_msg("%s of %s: \"%s\" (expected \"%s\")", cases[i].form, cases[i].formula, problem.message, cases[i].said);
+        if (fit_solve(&r, &form, t, y, cases[i].count, &problem) != -1 ||
+            !strstr(problem.message, cases[i].said))
+            fail_msg("%s of %s: \"%s\" (expected \"%s\")", cases[i].form, cases[i].formula,
+                     problem.message, cases[i].said);
         fit_form_free(&form);
         formula_free(f);
     }
 }
 
-/* As many points as coefficients: the curve goes through them, and there are no errors. Equal y: no R^2. */
+/* As many points as coefficients: the curve goes through them, and there are no errors. Equal y: no
+ * R^2. */
 static void edges(void **state)
 {
     static const double t[] = {0, 3, 8}, y[] = {1, -2, 5}, flat[] = {2, 2, 2};

@@ -1,4 +1,5 @@
-/* Biases computed in narrow types against PyTorch's own arithmetic in them (tests/goldens/bias-dtype), bit by bit, and what
+/* Biases computed in narrow types against PyTorch's own arithmetic in them
+ * (tests/goldens/bias-dtype), bit by bit, and what
  * --bias-dtype does to a model. */
 #include "analyze/formula.h"
 #include "io/element.h"
@@ -51,7 +52,9 @@ static void biases_are_those_of_pytorch(void **state)
 {
     static const enum element types[] = {ELEMENT_BF16, ELEMENT_F16};
     double *distances = golden_read_f64("tests/goldens/bias-dtype/distances.npy", DISTANCES);
-    double *values = golden_read_f64("tests/goldens/bias-dtype/values.npy", CASES * 2 * SHOWN * DISTANCES), *want = values;
+    double *values = golden_read_f64("tests/goldens/bias-dtype/values.npy",
+                                     CASES * 2 * SHOWN * DISTANCES),
+           *want = values;
     double *table = malloc(HEADS * MOST * sizeof *table);
 
     (void)state;
@@ -68,11 +71,14 @@ static void biases_are_those_of_pytorch(void **state)
                 for (size_t n = 0; n < DISTANCES; n++, want++) {
                     size_t t = (size_t)distances[n];
                     struct formula_point at = {(double)t, shown[s], HEADS, 64, MOST + 1};
-                    double got = table[(size_t)(shown[s] - 1) * MOST + t], alone = formula_evaluate_rounded(f, &at, &rounding);
+                    double got = table[(size_t)(shown[s] - 1) * MOST + t],
+                           alone = formula_evaluate_rounded(f, &at, &rounding);
 
                     if (!(got == *want) || !(alone == *want))
-                        fail_msg("%s, %s, head %d, distance %zu: %a in the table, %a by itself (PyTorch: %a)", formulas[i],
-                                 element_name(types[k]), shown[s], t, got, alone, *want);
+                        fail_msg("%s, %s, head %d, distance %zu: %a in the table, %a by itself "
+                                 "(PyTorch: %a)",
+                                 formulas[i], element_name(types[k]), shown[s], t, got, alone,
+                                 *want);
                 }
             formula_free(f);
         }
@@ -90,8 +96,8 @@ static void f32_is_float_arithmetic(void **state)
     (void)state;
     for (int t = 0; t < 5000; t++) {
         struct formula_point at = {t, 1, 1, 64, 5001};
-        volatile float product = 0.1f * (float)t, sum = product + 0.7f, below = (float)t + 3.0f, quotient = -sum / below,
-                       root = sqrtf((float)t), want = quotient * root;
+        volatile float product = 0.1f * (float)t, sum = product + 0.7f, below = (float)t + 3.0f,
+                       quotient = -sum / below, root = sqrtf((float)t), want = quotient * root;
         double got = formula_evaluate_rounded(f, &at, &rounding);
 
         if (!(got == (double)want))
@@ -134,7 +140,8 @@ static void what_decides_is_exact(void **state)
 static void a_model_says_its_type(void **state)
 {
     const char *folder = scratch_path(scratch_folder, "model");
-    struct tiny t = {.layers = 3, .settings = "\"position_bias\": \"alibi\", \"key_bias\": \"-0.01*t\","};
+    struct tiny t = {.layers = 3,
+                     .settings = "\"position_bias\": \"alibi\", \"key_bias\": \"-0.01*t\","};
     struct position_override o = {.window = -1, .bias_type = ELEMENT_F16};
     struct error e;
     struct decoder *d;
@@ -145,18 +152,22 @@ static void a_model_says_its_type(void **state)
     if (!d)
         fail_msg("%s", e.text);
     for (int l = 0; l < 3; l++)
-        assert_true(d->blocks[l].score.bias_type == ELEMENT_F64 && d->blocks[l].score.key_bias_type == ELEMENT_F64);
+        assert_true(d->blocks[l].score.bias_type == ELEMENT_F64 &&
+                    d->blocks[l].score.key_bias_type == ELEMENT_F64);
     assert_int_equal(decoder_override(d, &o, &e), 0);
     for (int l = 0; l < 3; l++)
-        assert_true(d->blocks[l].score.bias_type == ELEMENT_F16 && d->blocks[l].score.key_bias_type == ELEMENT_F16);
+        assert_true(d->blocks[l].score.bias_type == ELEMENT_F16 &&
+                    d->blocks[l].score.key_bias_type == ELEMENT_F16);
     assert_ptr_equal(strstr(d->position_text, "--bias-dtype f16, on "), d->position_text);
     decoder_close(d);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(biases_are_those_of_pytorch), cmocka_unit_test(f32_is_float_arithmetic),
-                                       cmocka_unit_test(what_decides_is_exact), cmocka_unit_test(a_model_says_its_type)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(biases_are_those_of_pytorch),
+                                       cmocka_unit_test(f32_is_float_arithmetic),
+                                       cmocka_unit_test(what_decides_is_exact),
+                                       cmocka_unit_test(a_model_says_its_type)};
 
     return cmocka_run_group_tests_name("bias types", tests, scratch_setup, scratch_teardown);
 }

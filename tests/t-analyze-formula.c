@@ -52,11 +52,13 @@ static void test_values(void **state)
             if (*set && formula_set_text(f, set, &e))
                 fail_msg("%s, %s: %s", column[0], set, e.message);
         assert_null(formula_missing(f));
-        struct formula_point at = {atof(column[6]), atoi(column[2]), atoi(column[3]), atoi(column[4]), atof(column[5])};
-        double got = formula_evaluate(f, &at), expected = atof(column[7]), tolerance = atof(column[8]);
+        struct formula_point at = {atof(column[6]), atoi(column[2]), atoi(column[3]),
+                                   atoi(column[4]), atof(column[5])};
+        double got = formula_evaluate(f, &at), expected = atof(column[7]),
+               tolerance = atof(column[8]);
         if (!(got == expected || fabs(got - expected) <= tolerance))
-            fail_msg("%s, head %d of %d, t = %g: %.17g, expected %.17g +- %g", column[0], at.h, at.heads, at.t, got, expected,
-                     tolerance);
+            fail_msg("%s, head %d of %d, t = %g: %.17g, expected %.17g +- %g", column[0], at.h,
+                     at.heads, at.t, got, expected, tolerance);
         formula_free(f);
         rows++;
     }
@@ -134,8 +136,8 @@ static void test_refusals(void **state)
         struct formula_error e = {0};
         struct formula *f = formula_parse(table[i].text, &e);
         if (f || e.at != table[i].at || !strstr(e.message, table[i].says))
-            fail_msg("'%s': %s at %zu: %s; expected at %zu: %s", table[i].text, f ? "accepted" : "refused", e.at, e.message,
-                     table[i].at, table[i].says);
+            fail_msg("'%s': %s at %zu: %s; expected at %zu: %s", table[i].text,
+                     f ? "accepted" : "refused", e.at, e.message, table[i].at, table[i].says);
     }
     assert_null(formula_parse("1+", NULL));
 }
@@ -143,7 +145,8 @@ static void test_refusals(void **state)
 /* `unit` repeated `count` times between `before` and `after`. Caller frees. */
 static char *repeated(const char *before, const char *unit, int count, const char *after)
 {
-    char *text = calloc(1, strlen(before) + strlen(unit) * (size_t)count + strlen(after) + 1), *end = text;
+    char *text = calloc(1, strlen(before) + strlen(unit) * (size_t)count + strlen(after) + 1),
+         *end = text;
     assert_non_null(text);
     end = stpcpy(end, before);
     for (int i = 0; i < count; i++)
@@ -178,7 +181,9 @@ static void test_limits(void **state)
             char *text = repeated(table[i].before, table[i].unit, table[i].fits, table[i].after);
             struct formula *f = parse(text);
             for (int p = 0; p < f->parameter_count; p++)
-                assert_int_equal(formula_set(f, f->parameters[p].name, &(const char *){"1"}, 1, NULL), 0);
+                assert_int_equal(formula_set(f, f->parameters[p].name, &(const char *){"1"}, 1,
+                                             NULL),
+                                 0);
             assert_true(isfinite(formula_evaluate(f, &(struct formula_point){1, 1, 8, 64, 2048})));
             formula_free(f);
             free(text);
@@ -186,8 +191,8 @@ static void test_limits(void **state)
         char *text = repeated(table[i].before, table[i].unit, table[i].too_many, table[i].after);
         struct formula *f = formula_parse(text, &e);
         if (f || !strstr(e.message, table[i].says) || e.at > strlen(text))
-            fail_msg("%d times '%s': at %zu: %s (expected: %s)", table[i].too_many, table[i].unit, e.at, e.message,
-                     table[i].says);
+            fail_msg("%d times '%s': at %zu: %s (expected: %s)", table[i].too_many, table[i].unit,
+                     e.at, e.message, table[i].says);
         free(text);
     }
 }
@@ -219,17 +224,22 @@ static void test_steps_are_counted(void **state)
     const struct {
         const char *text;
         long steps;
-    } formulas[] = {{"t", 1}, {"-t/7", 4}, {"sum(i,1,t,i)", 1 + 2 + 10}, {"sum(i,1,t,sum(j,1,i,j))", 1 + 2 + 10 * 3 + 55}};
+    } formulas[] = {{"t", 1},
+                    {"-t/7", 4},
+                    {"sum(i,1,t,i)", 1 + 2 + 10},
+                    {"sum(i,1,t,sum(j,1,i,j))", 1 + 2 + 10 * 3 + 55}};
     for (size_t k = 0; k < sizeof formulas / sizeof *formulas; k++) {
         struct formula *f = parse(formulas[k].text);
-        assert_int_equal(formula_steps(f, &(struct formula_point){10, 1, 8, 64, 2048}), formulas[k].steps);
+        assert_int_equal(formula_steps(f, &(struct formula_point){10, 1, 8, 64, 2048}),
+                         formulas[k].steps);
         formula_free(f);
     }
 }
 
 /* ---- parameters ---- */
 
-/* A walk has the bits of single values, on its way and back, whether its sums can go on or not, and takes few steps if so. */
+/* A walk has the bits of single values, on its way and back, whether its sums can go on or not, and
+ * takes few steps if so. */
 static void test_walk(void **state)
 {
     (void)state;
@@ -317,8 +327,10 @@ static void test_parameters(void **state)
         {"p=1 2", 3, "is not a decimal"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (formula_set_text(f, table[i].text, &e) != -1 || e.at != table[i].at || !strstr(e.message, table[i].says))
-            fail_msg("%s: at %zu: %s; expected at %zu: %s", table[i].text, e.at, e.message, table[i].at, table[i].says);
+        if (formula_set_text(f, table[i].text, &e) != -1 || e.at != table[i].at ||
+            !strstr(e.message, table[i].says))
+            fail_msg("%s: at %zu: %s; expected at %zu: %s", table[i].text, e.at, e.message,
+                     table[i].at, table[i].says);
     assert_string_equal(f->parameters[0].decimal[0], "1.05"); /* unchanged by failures */
 
     assert_int_equal(formula_set_text(f, "p=0e-999", &e), 0); /* zero is zero */
@@ -377,13 +389,19 @@ static void test_preset_parameters(void **state)
     assert_string_equal(formula_missing(f), "delta");
     formula_free(f);
 
-    f = parse("1 + kerple_log(3, t/0)"); /* positions inside a preset are those of its name or of the argument */
+    f = parse("1 + kerple_log(3, t/0)"); /* positions inside a preset are those of its name or of
+                                            the argument */
     for (int i = 0; i < f->node_count; i++)
-        assert_true(f->nodes[i].at == (i == 0 ? 0 : i == f->root ? 2 : f->nodes[i].at >= 15 ? f->nodes[i].at : 4));
+        assert_true(f->nodes[i].at == (i == 0                 ? 0
+                                       : i == f->root         ? 2
+                                       : f->nodes[i].at >= 15 ? f->nodes[i].at
+                                                              : 4));
     formula_free(f);
 
-    /* the body of a preset does not see the user's sum index, and its own does not leak into arguments */
-    assert_true(fabs(value_at("sum(first,1,1,sandwich(dbar=4))", 3) - value_at("sandwich(dbar=4,first=0)", 3)) == 0);
+    /* the body of a preset does not see the user's sum index, and its own does not leak into
+     * arguments */
+    assert_true(fabs(value_at("sum(first,1,1,sandwich(dbar=4))", 3) -
+                     value_at("sandwich(dbar=4,first=0)", 3)) == 0);
     f = parse("sandwich(dbar=4,first=i)");
     assert_string_equal(formula_missing(f), "i");
     formula_free(f);
@@ -400,7 +418,8 @@ static void test_tree(void **state)
             assert_true(f->nodes[n].child[i] < n);
         if (f->nodes[n].kind == NODE_LITERAL) {
             assert_true(atof(f->nodes[n].decimal) == f->nodes[n].value);
-            written += strcmp(f->nodes[n].decimal, "0.1000") == 0 || strcmp(f->nodes[n].decimal, "0.1e1") == 0;
+            written += strcmp(f->nodes[n].decimal, "0.1000") == 0 ||
+                       strcmp(f->nodes[n].decimal, "0.1e1") == 0;
         }
     }
     assert_int_equal(written, 2);
@@ -429,10 +448,13 @@ static void test_special_values(void **state)
     assert_true(value_at("ln(0)<=-inf", 0) == 1);
     assert_true(value_at("(inf==inf)+(inf!=inf)+(inf>-inf)", 0) == 2);
     assert_true(value_at("inf^0+(-inf)^2+0^0", 0) == INFINITY);
-    static const char *const not_numbers[] = {
-        "ln(-1)",     "inf-inf",       "0*inf",         "sqrt(-1)",          "ln(-1)<0",  "0==ln(-1)",  "ln(-1)!=0",
-        "ln(-1)?1:2", "min(1,ln(-1))", "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5",  "0/0",        "inf/inf",
-        "(0/0)^0",    "1^(0/0)",       "(-inf)^0.5",    "(-1)^inf",          "(-2)^-inf", "sqrt(-inf)", "sin(inf)"};
+    static const char *const not_numbers[] = {"ln(-1)",        "inf-inf",           "0*inf",
+                                              "sqrt(-1)",      "ln(-1)<0",          "0==ln(-1)",
+                                              "ln(-1)!=0",     "ln(-1)?1:2",        "min(1,ln(-1))",
+                                              "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5",
+                                              "0/0",           "inf/inf",           "(0/0)^0",
+                                              "1^(0/0)",       "(-inf)^0.5",        "(-1)^inf",
+                                              "(-2)^-inf",     "sqrt(-inf)",        "sin(inf)"};
     for (size_t i = 0; i < sizeof not_numbers / sizeof not_numbers[0]; i++)
         if (!isnan(value_at(not_numbers[i], 0)))
             fail_msg("%s is a number", not_numbers[i]);
@@ -467,7 +489,8 @@ static void test_table_equals_evaluate(void **state)
             for (int t = 0; t < N; t++) {
                 double one = formula_evaluate(f, &(struct formula_point){t, h, HEADS, 64, 100});
                 if (memcmp(&one, &table[(h - 1) * N + t], sizeof one))
-                    fail_msg("%s, head %d, t = %d: %.17g in the table, %.17g alone", texts[i], h, t, table[(h - 1) * N + t], one);
+                    fail_msg("%s, head %d, t = %d: %.17g in the table, %.17g alone", texts[i], h, t,
+                             table[(h - 1) * N + t], one);
             }
         formula_free(f);
     }
@@ -487,7 +510,8 @@ static void test_table_refusals(void **state)
         {"t<2?0:sum(i,1,1e7,i)", "", "too many steps at head 1, distance 2"},
         {"h<3?0:sum(i,1,1e7,i)", "", "too many steps at head 3, distance 0"},
         {"sum(i,1,200000,t)*h", "", ""},
-        {"sum(i,1,200000,t)+sum(i,1,200000,t+0)+sum(i,1,h,sum(j,1,110000,1))", "", "too many steps at head 2, distance 0"},
+        {"sum(i,1,200000,t)+sum(i,1,200000,t+0)+sum(i,1,h,sum(j,1,110000,1))", "",
+         "too many steps at head 2, distance 0"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct formula *f = parse(table[i].text);
@@ -591,7 +615,8 @@ static void test_token_soup(void **state)
         size_t length = 0;
         int wanted = 1 + below(&r, 14), values = 0;
         for (int i = 0; i < wanted; i++) {
-            /* half of the texts alternate values and operators, so that many of them are formulas */
+            /* half of the texts alternate values and operators, so that many of them are formulas
+             */
             const char *token = tokens[below(&r, COUNT)];
             if (round % 2)
                 token = values++ % 2 == 0 ? tokens[below(&r, 16)] : tokens[16 + below(&r, 5)];
@@ -609,7 +634,8 @@ static void test_token_soup(void **state)
         accepted++;
         for (const char *missing; (missing = formula_missing(f));)
             assert_int_equal(formula_set(f, missing, &(const char *){"1.5"}, 1, &e), 0);
-        (void)formula_evaluate(f, &(struct formula_point){below(&r, 50), 1 + below(&r, 8), 8, 64, 512});
+        (void)formula_evaluate(f, &(struct formula_point){below(&r, 50), 1 + below(&r, 8), 8, 64,
+                                                          512});
         formula_free(f);
     }
     assert_true(accepted > 2000);
@@ -626,14 +652,16 @@ struct writer {
 static void put(struct writer *w, const char *text)
 {
     static const char *const spaces[] = {"", "", "", " ", "\t "};
-    int n = snprintf(w->text + w->length, w->size - w->length, "%s%s", text, spaces[below(&w->random, 5)]);
+    int n = snprintf(w->text + w->length, w->size - w->length, "%s%s", text,
+                     spaces[below(&w->random, 5)]);
     assert_true(n >= 0 && (size_t)n < w->size - w->length);
     w->length += (size_t)n;
 }
 
 enum level { CHOICE, COMPARISON, SUM, PRODUCT, UNARY, POWER, VALUE };
 
-/* Writes a random expression of at least that precedence and returns its value, computed here from the meaning of each operation.
+/* Writes a random expression of at least that precedence and returns its value, computed here from
+ * the meaning of each operation.
  */
 static double write_expression(struct writer *w, enum level least, int budget)
 {
@@ -686,7 +714,9 @@ static double write_expression(struct writer *w, enum level least, int budget)
         a = write_expression(w, VALUE, budget - 1);
         put(w, "^");
         b = write_expression(w, UNARY, budget - 1);
-        result = isnan(a) || isnan(b) || (a < 0 && (isinf(b) || b != floor(b))) ? NAN : pow(a == 0 ? 0.0 : a, b);
+        result = isnan(a) || isnan(b) || (a < 0 && (isinf(b) || b != floor(b)))
+                     ? NAN
+                     : pow(a == 0 ? 0.0 : a, b);
         break;
     case VALUE:
         which = below(&w->random, budget > 0 ? 6 : 4);
@@ -730,7 +760,8 @@ static void test_random_expressions(void **state)
         struct formula *f = parse(w.text);
         double got = formula_evaluate(f, &w.at);
         if (!(got == expected || (isnan(got) && isnan(expected))))
-            fail_msg("%s at t = %g, h = %d: %.17g, expected %.17g", w.text, w.at.t, w.at.h, got, expected);
+            fail_msg("%s at t = %g, h = %d: %.17g, expected %.17g", w.text, w.at.t, w.at.h, got,
+                     expected);
         numbers += !isnan(got);
         formula_free(f);
     }

@@ -1,4 +1,5 @@
-/* Perplexity's statistics: by hand on small numbers, Student's t against mpmath (tests/goldens/ppl), invariances. */
+/* Perplexity's statistics: by hand on small numbers, Student's t against mpmath
+ * (tests/goldens/ppl), invariances. */
 #include "analyze/perplexity.h"
 #include "io/formats/csv.h"
 
@@ -33,9 +34,11 @@ static void test_mean(void **state)
 static void test_compare(void **state)
 {
     (void)state;
-    /* differences 1, 2, 3, 4, 5: mean 3, sd sqrt(2.5), t = 3 / sqrt(0.5), p from tables of t(4): 0.0132355... */
+    /* differences 1, 2, 3, 4, 5: mean 3, sd sqrt(2.5), t = 3 / sqrt(0.5), p from tables of t(4):
+     * 0.0132355... */
     static const double a[] = {2, 4, 6, 8, 10}, b[] = {1, 2, 3, 4, 5};
-    struct perplexity_difference d = perplexity_compare(a, b, 5), back = perplexity_compare(b, a, 5),
+    struct perplexity_difference d = perplexity_compare(a, b, 5),
+                                 back = perplexity_compare(b, a, 5),
                                  same = perplexity_compare(a, a, 5);
     require("difference", d.difference, 3, 0);
     require("std_error", d.std_error, sqrt(0.5), 1e-15);
@@ -76,11 +79,13 @@ static void test_student(void **state)
     assert_int_equal(t.columns, 3);
     assert_true(t.rows > 100);
     for (size_t i = 0; i < t.rows; i++) {
-        double x = strtod(t.cell[3 * i], NULL), degrees = strtod(t.cell[3 * i + 1], NULL), want = strtod(t.cell[3 * i + 2], NULL);
+        double x = strtod(t.cell[3 * i], NULL), degrees = strtod(t.cell[3 * i + 1], NULL),
+               want = strtod(t.cell[3 * i + 2], NULL);
         double got = student_two_sided(x, degrees), mirrored = student_two_sided(-x, degrees);
         if (!(fabs(got - want) <= (1e-11 + 1e-16 * degrees) * want) || got != mirrored)
-            fail_msg("t = %g with %g degrees of freedom: p %.17g, mirrored %.17g, expected %.17g (off by %.2g)", x, degrees, got,
-                     mirrored, want, got / want - 1);
+            fail_msg("t = %g with %g degrees of freedom: p %.17g, mirrored %.17g, expected %.17g "
+                     "(off by %.2g)",
+                     x, degrees, got, mirrored, want, got / want - 1);
     }
     csv_table_free(&t);
     assert_true(isnan(student_two_sided(NAN, 3)));
@@ -95,7 +100,8 @@ static void test_margin(void **state)
     static const struct {
         size_t count;
         double quantile;
-    } cases[] = {{2, 12.7062047}, {3, 4.3026527}, {11, 2.2281389}, {31, 2.0422725}, {1001, 1.9623390}};
+    } cases[] = {
+        {2, 12.7062047}, {3, 4.3026527}, {11, 2.2281389}, {31, 2.0422725}, {1001, 1.9623390}};
     struct perplexity_difference d = {.std_error = 1};
 
     (void)state;
@@ -106,7 +112,10 @@ static void test_margin(void **state)
 
 static void test_needed(void **state)
 {
-    static const double nll[4][3] = {{2, 0.9, 5}, {1.5, 1, 3.05}, {0.9, 2, 3.2}, {1, 1, 3}}; /* contexts, targets */
+    static const double nll[4][3] = {{2, 0.9, 5},
+                                     {1.5, 1, 3.05},
+                                     {0.9, 2, 3.2},
+                                     {1, 1, 3}}; /* contexts, targets */
 
     (void)state;
     assert_int_equal(context_needed(&nll[0][0], 4, 3, 0.1), 2);
@@ -115,8 +124,8 @@ static void test_needed(void **state)
     assert_int_equal(context_needed(&nll[0][2], 4, 3, 0.01), 3);
 }
 
-/* Every target once, in order; windows have `context` inputs, but for a last block; after the first each target of a sliding
- * window sees enough. */
+/* Every target once, in order; windows have `context` inputs, but for a last block; after the first
+ * each target of a sliding window sees enough. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -127,24 +136,31 @@ static void test_windows(void **state)
                 for (size_t i = 0; i < count; i++) {
                     struct window w = window_at(i, tokens, context, stride);
                     int shorter = !stride && i + 1 == count, whole = !stride || i == 0;
-                    if (w.first + w.inputs - w.scored != next || w.scored < 1 || w.scored > w.inputs ||
-                        w.first + w.inputs > tokens - 1 || (shorter ? w.inputs > context : w.inputs != context) ||
+                    if (w.first + w.inputs - w.scored != next || w.scored < 1 ||
+                        w.scored > w.inputs || w.first + w.inputs > tokens - 1 ||
+                        (shorter ? w.inputs > context : w.inputs != context) ||
                         (whole ? w.scored != w.inputs : w.scored > stride))
-                        fail_msg("tokens %zu context %zu stride %zu: window %zu of %zu has first %zu inputs %zu scored %zu, next "
+                        fail_msg("tokens %zu context %zu stride %zu: window %zu of %zu has first "
+                                 "%zu inputs %zu scored %zu, next "
                                  "place %zu",
-                                 tokens, context, stride, i, count, w.first, w.inputs, w.scored, next);
+                                 tokens, context, stride, i, count, w.first, w.inputs, w.scored,
+                                 next);
                     next += w.scored;
                 }
                 if (next != tokens - 1)
-                    fail_msg("tokens %zu context %zu stride %zu: %zu targets are scored", tokens, context, stride, next);
+                    fail_msg("tokens %zu context %zu stride %zu: %zu targets are scored", tokens,
+                             context, stride, next);
             }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean),    cmocka_unit_test(test_compare),
-                                       cmocka_unit_test(test_pairing), cmocka_unit_test(test_student),
-                                       cmocka_unit_test(test_margin),  cmocka_unit_test(test_needed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean),
+                                       cmocka_unit_test(test_compare),
+                                       cmocka_unit_test(test_pairing),
+                                       cmocka_unit_test(test_student),
+                                       cmocka_unit_test(test_margin),
+                                       cmocka_unit_test(test_needed),
                                        cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* doc/formula.md and doc/reach-formula.7 list the presets as analyze/presets.c has them. `t-analyze-preset-lists --write` writes
- * them so. */
+/* doc/formula.md and doc/reach-formula.7 list the presets as analyze/presets.c has them.
+ * `t-analyze-preset-lists --write` writes them so. */
 #include "analyze/formula.h"
 #include "tests/written.h"
 
@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS_SHOWN = 30, BODY_SHOWN = 90 }; /* characters: as `reach bias --help` prints them */
+enum {
+    PARAMETERS_SHOWN = 30,
+    BODY_SHOWN = 90
+}; /* characters: as `reach bias --help` prints them */
 
 /* "alibi(delta=0)", "t5(w0, ..., w31)"; the caller frees. */
 static char *call_of(const struct formula_preset *p)
@@ -23,7 +26,8 @@ static char *call_of(const struct formula_preset *p)
 
     fputs(p->name, f);
     if (strlen(p->parameters) > PARAMETERS_SHOWN)
-        fprintf(f, "(%.*s, ..., %s)", (int)strcspn(p->parameters, ","), p->parameters, last ? last + 1 : "");
+        fprintf(f, "(%.*s, ..., %s)", (int)strcspn(p->parameters, ","), p->parameters,
+                last ? last + 1 : "");
     else if (*p->parameters)
         fprintf(f, "(%s)", p->parameters);
     fclose(f);
@@ -83,8 +87,10 @@ static void write_manual(FILE *f, const void *unused)
 }
 
 static const struct written parts[] = {
-    {"doc/formula.md", "<!-- presets, by make outputs -->\n", "<!-- end of presets -->\n", write_table, NULL},
-    {"doc/reach-formula.7", ".\\\" presets, by make outputs\n", ".\\\" end of presets\n", write_manual, NULL},
+    {"doc/formula.md", "<!-- presets, by make outputs -->\n", "<!-- end of presets -->\n",
+     write_table, NULL},
+    {"doc/reach-formula.7", ".\\\" presets, by make outputs\n", ".\\\" end of presets\n",
+     write_manual, NULL},
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -98,5 +104,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages)};
 
-    return written_wanted(argc, argv) ? written_write(parts, PARTS) : cmocka_run_group_tests(tests, NULL, NULL);
+    return written_wanted(argc, argv) ? written_write(parts, PARTS)
+                                      : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,8 @@ static double *table(const char *text, int head, int heads, size_t n)
     return b;
 }
 
-/* Every entry parses by its bare name, its parameters are the formula's, in the same order, and those without a default are
- * missing. */
+/* Every entry parses by its bare name, its parameters are the formula's, in the same order, and
+ * those without a default are missing. */
 static void test_list(void **state)
 {
     (void)state;
@@ -68,9 +68,10 @@ static void test_list(void **state)
     }
     assert_null(formula_preset_find("alib"));
     assert_null(formula_preset_find("alibi2"));
-    static const char *const named[] = {"alibi",       "alibi_equal",       "window", "kerple_log", "kerple_power",
-                                        "sandwich",    "smoothed_sandwich", "t5",     "type1",      "type2",
-                                        "divergent_a", "divergent_b",       "none"};
+    static const char *const named[] = {
+        "alibi",       "alibi_equal",       "window", "kerple_log", "kerple_power",
+        "sandwich",    "smoothed_sandwich", "t5",     "type1",      "type2",
+        "divergent_a", "divergent_b",       "none"};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         assert_non_null(formula_preset_find(named[i]));
 }
@@ -105,14 +106,15 @@ static void test_t5_borders(void **state)
         const struct formula_point at = {t, 1, 8, 64, 2048};
         double got = formula_evaluate(f, &at), printed = formula_evaluate(rounded, &at);
         if (!(got == t5_bucket(t) && printed == got))
-            fail_msg("t = %u: bucket %g, by the printed formula %g, in integers %d", t, got, printed, t5_bucket(t));
+            fail_msg("t = %u: bucket %g, by the printed formula %g, in integers %d", t, got,
+                     printed, t5_bucket(t));
     }
     formula_free(f);
     formula_free(rounded);
 }
 
-/* Slopes of released code: for H = c a power of two 2^(-8h/c); otherwise those of the lower c, then every second one of those of
- * 2c. */
+/* Slopes of released code: for H = c a power of two 2^(-8h/c); otherwise those of the lower c, then
+ * every second one of those of 2c. */
 static void test_press_slopes(void **state)
 {
     (void)state;
@@ -122,7 +124,8 @@ static void test_press_slopes(void **state)
             c *= 2;
         for (int h = 1; h <= heads; h++) {
             double *b = table("alibi_press", h, heads, 2),
-                   expected = h <= c ? exp2(-8.0 * h / c) : exp2(-8.0 * (2 * (h - c) - 1) / (2 * c));
+                   expected = h <= c ? exp2(-8.0 * h / c)
+                                     : exp2(-8.0 * (2 * (h - c) - 1) / (2 * c));
             if (!(fabs(b[1] + expected) <= 1e-15 * expected))
                 fail_msg("head %d of %d: slope %.17g, expected %.17g", h, heads, -b[1], expected);
             free(b);
@@ -136,7 +139,8 @@ static void test_press_slopes(void **state)
 }
 
 /* min{ j : sum_{t<j} exp(b) > (1 - epsilon) B }; B = 0: the sum over the table. */
-static size_t receptive_field(const char *text, int head, int heads, size_t n, double whole, double epsilon)
+static size_t receptive_field(const char *text, int head, int heads, size_t n, double whole,
+                              double epsilon)
 {
     double *b = table(text, head, heads, n), part = 0;
     size_t j = 0;
@@ -149,7 +153,8 @@ static size_t receptive_field(const char *text, int head, int heads, size_t n, d
     return j;
 }
 
-/* Theoretical receptive fields known from elsewhere: closed forms and [A]'s code. Sums in double suffice for these. */
+/* Theoretical receptive fields known from elsewhere: closed forms and [A]'s code. Sums in double
+ * suffice for these. */
 static void test_known_fields(void **state)
 {
     (void)state;
@@ -176,19 +181,22 @@ static void test_known_fields(void **state)
         {"none", 1, 1, 1000, 0, 991},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        size_t field = receptive_field(known[i].text, known[i].head, known[i].heads, known[i].n, known[i].whole, 0.01);
+        size_t field = receptive_field(known[i].text, known[i].head, known[i].heads, known[i].n,
+                                       known[i].whole, 0.01);
         if (field != known[i].field)
-            fail_msg("%s, %zu keys: %zu, expected %zu", known[i].text, known[i].n, field, known[i].field);
+            fail_msg("%s, %zu keys: %zu, expected %zu", known[i].text, known[i].n, field,
+                     known[i].field);
     }
 }
 
-/* Least squares of Sandwich's last row on ln(1 + t): 8192 tokens, h' = 8, dbar = 128 gives -0.832, -0.794 ([A] figure 9 prints
- * -0.825, -0.8). */
+/* Least squares of Sandwich's last row on ln(1 + t): 8192 tokens, h' = 8, dbar = 128 gives -0.832,
+ * -0.794 ([A] figure 9 prints -0.825, -0.8). */
 static void test_sandwich_log_curve(void **state)
 {
     (void)state;
     enum { N = 8192 };
-    double *b = table("sandwich", 8, 8, N), *smooth = table("smoothed_sandwich", 8, 8, N), sx = 0, sy = 0, sxx = 0, sxy = 0;
+    double *b = table("sandwich", 8, 8, N), *smooth = table("smoothed_sandwich", 8, 8, N), sx = 0,
+           sy = 0, sxx = 0, sxy = 0;
     for (int t = 0; t < N; t++) {
         double x = log1p(t);
         sx += x, sy += b[t], sxx += x * x, sxy += x * b[t];
@@ -204,8 +212,11 @@ static void test_sandwich_log_curve(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),         cmocka_unit_test(test_t5_borders),         cmocka_unit_test(test_press_slopes),
-        cmocka_unit_test(test_known_fields), cmocka_unit_test(test_sandwich_log_curve),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_t5_borders),
+        cmocka_unit_test(test_press_slopes),
+        cmocka_unit_test(test_known_fields),
+        cmocka_unit_test(test_sandwich_log_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

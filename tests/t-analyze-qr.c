@@ -1,5 +1,6 @@
-/* QR factors against what they are by definition: the reflections take A to R, R is upper triangular with a falling diagonal, and
- * the least squares that follow have residuals at right angles to every column. */
+/* QR factors against what they are by definition: the reflections take A to R, R is upper
+ * triangular with a falling diagonal, and the least squares that follow have residuals at right
+ * angles to every column. */
 #include "analyze/qr.h"
 
 #include <math.h>
@@ -44,7 +45,8 @@ static void assert_factors(const double *a, size_t rows)
             if (!(fabs(column[i] - want) <= 1e-14))
                 fail_msg("column %d, row %zu: Q'A is %.17g, R %.17g", k, i, column[i], want);
         }
-        if (k > 0 && !(fabs(f[(size_t)k * rows + (size_t)k]) <= fabs(f[(size_t)(k - 1) * rows + (size_t)(k - 1)]) * (1 + 1e-14)))
+        if (k > 0 && !(fabs(f[(size_t)k * rows + (size_t)k]) <=
+                       fabs(f[(size_t)(k - 1) * rows + (size_t)(k - 1)]) * (1 + 1e-14)))
             fail_msg("R's diagonal grows at %d", k);
     }
     assert_int_equal(seen, (1 << COLUMNS) - 1);

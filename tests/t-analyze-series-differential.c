@@ -1,7 +1,8 @@
-/* Random formulas rich in infinities, exact cancellations, comparisons and jumps. Three evaluators must agree at t = 0 ..
- * DISTANCES-1: the one of this file, which bounds its errors and says where it cannot tell; the double one; the exact one, as it
- * was built for all t at once and for t alone. The field of a finite length must be that of the terms added one by one, and the
- * verdict must fit the series far out. DIFFERENTIAL=COUNT[,SEED] sets how many formulas are drawn. */
+/* Random formulas rich in infinities, exact cancellations, comparisons and jumps. Three evaluators
+ * must agree at t = 0 .. DISTANCES-1: the one of this file, which bounds its errors and says where
+ * it cannot tell; the double one; the exact one, as it was built for all t at once and for t alone.
+ * The field of a finite length must be that of the terms added one by one, and the verdict must fit
+ * the series far out. DIFFERENTIAL=COUNT[,SEED] sets how many formulas are drawn. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -80,14 +81,19 @@ static void random_formula(char *text, int depth)
                                          "(sin(pi*t/2)/cos(pi*t/2))^2",
                                          "(cos(t)/sin(t))^2",
                                          "(pi-3)"};
-    static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)",  "cos(%s)",      "abs(%s)",  "floor(%s)",
-                                        "sqrt(%s)", "-(%s)",   "(%s)^2",   "(%s)^-1",      "(%s)^0.5", "(%s)^0",
-                                        "0*(%s)",   "1/(%s)",  "(%s)^-3",  "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
-                                        "(%s)-1",   "2^(%s)",  "1-cos(%s)"};
-    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",      "(%s)*(%s)",        "(%s)/(%s)",
-                                         "min(%s,%s)",    "max(%s,%s)",     "(%s)<(%s)",        "(%s)<=(%s)",
-                                         "(%s)>(%s)",     "(%s)==(%s)",     "(%s)!=(%s)",       "(%s)^(%s)",
-                                         "t<7?(%s):(%s)", "t==4?(%s):(%s)", "3*(%s)-0.25*(%s)", "t<20?(%s):(%s)"};
+    static const char *const unary[] = {"ln(%s)",       "exp(%s)",  "sin(%s)",
+                                        "cos(%s)",      "abs(%s)",  "floor(%s)",
+                                        "sqrt(%s)",     "-(%s)",    "(%s)^2",
+                                        "(%s)^-1",      "(%s)^0.5", "(%s)^0",
+                                        "0*(%s)",       "1/(%s)",   "(%s)^-3",
+                                        "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
+                                        "(%s)-1",       "2^(%s)",   "1-cos(%s)"};
+    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",      "(%s)*(%s)",
+                                         "(%s)/(%s)",     "min(%s,%s)",     "max(%s,%s)",
+                                         "(%s)<(%s)",     "(%s)<=(%s)",     "(%s)>(%s)",
+                                         "(%s)==(%s)",    "(%s)!=(%s)",     "(%s)^(%s)",
+                                         "t<7?(%s):(%s)", "t==4?(%s):(%s)", "3*(%s)-0.25*(%s)",
+                                         "t<20?(%s):(%s)"};
     char a[TEXT], b[TEXT], c[TEXT];
     int kind = below(12);
     if (depth == 0 || kind == 0) {
@@ -177,7 +183,9 @@ static struct value multiply(struct value a, struct value b)
         double v = a.v * b.v, error = fabs(a.v) * b.error + fabs(b.v) * a.error + a.error * b.error;
         if ((sign_of(a) == 0 || sign_of(b) == 0))
             return number(0, 0);
-        return number(v, a.error == 0 && b.error == 0 && fma(a.v, b.v, -v) == 0 ? 0 : error + rounding(v));
+        return number(v, a.error == 0 && b.error == 0 && fma(a.v, b.v, -v) == 0
+                             ? 0
+                             : error + rounding(v));
     }
     int sign = sign_of(a) == 2 || sign_of(b) == 2 ? 2 : sign_of(a) * sign_of(b);
     return sign == 2 ? of_class(UNSURE) : sign == 0 ? of_class(NONE) : infinity(sign);
@@ -191,7 +199,9 @@ static struct value divide(struct value a, struct value b)
     if (sign == 2)
         return of_class(UNSURE);
     if (sign == 0)
-        return sign_of(a) == 2 ? of_class(UNSURE) : sign_of(a) == 0 ? of_class(NONE) : infinity(sign_of(a));
+        return sign_of(a) == 2   ? of_class(UNSURE)
+               : sign_of(a) == 0 ? of_class(NONE)
+                                 : infinity(sign_of(a));
     if (a.class != NUMBER)
         return infinity(sign_of(a) * sign);
     double v = a.v / b.v, smallest = fabs(b.v) - b.error;
@@ -203,7 +213,7 @@ static struct value divide(struct value a, struct value b)
 static struct value power(struct value a, struct value b)
 {
     int sign = sign_of(a), up = sign_of(b);
-    int whole = b.class == NUMBER && b.error == 0                                   ? b.v == floor(b.v)
+    int whole = b.class == NUMBER && b.error == 0 ? b.v == floor(b.v)
                 : b.class == NUMBER && floor(b.v - b.error) == floor(b.v + b.error) ? 0
                 : b.class != NUMBER                                                 ? 0
                                                                                     : 2;
@@ -220,21 +230,30 @@ static struct value power(struct value a, struct value b)
     if (sign == 0)
         return up > 0 ? number(0, 0) : of_class(PLUS);
     if (b.class != NUMBER) {
-        int above = a.error == 0 ? (a.v > 1) - (a.v < 1) : a.v - a.error > 1 ? 1 : a.v + a.error < 1 ? -1 : 2;
-        return above == 2 ? of_class(UNSURE) : above == 0 ? number(1, 0) : above == up ? of_class(PLUS) : number(0, 0);
+        int above = a.error == 0        ? (a.v > 1) - (a.v < 1)
+                    : a.v - a.error > 1 ? 1
+                    : a.v + a.error < 1 ? -1
+                                        : 2;
+        return above == 2    ? of_class(UNSURE)
+               : above == 0  ? number(1, 0)
+               : above == up ? of_class(PLUS)
+                             : number(0, 0);
     }
-    double v = pow(a.v, b.v),
-           relative = fabs(b.v) * a.error / (fabs(a.v) - a.error) + b.error * fabs(log(fabs(a.v))) + 1e-14 * (1 + fabs(b.v));
+    double v = pow(a.v, b.v), relative = fabs(b.v) * a.error / (fabs(a.v) - a.error) +
+                                         b.error * fabs(log(fabs(a.v))) + 1e-14 * (1 + fabs(b.v));
     /* 0 here is what double cannot hold */
-    int exact = a.error == 0 && b.error == 0 && whole && a.v == floor(a.v) && b.v > 0 && fabs(v) < 0x1p50;
-    return relative < 0.1 && v != 0 ? number(v, exact ? 0 : 2 * relative * fabs(v)) : of_class(UNSURE);
+    int exact = a.error == 0 && b.error == 0 && whole && a.v == floor(a.v) && b.v > 0 &&
+                fabs(v) < 0x1p50;
+    return relative < 0.1 && v != 0 ? number(v, exact ? 0 : 2 * relative * fabs(v))
+                                    : of_class(UNSURE);
 }
 
 static struct value compare(enum formula_node_kind kind, struct value a, struct value b)
 {
     int sign;
     if (a.class != NUMBER || b.class != NUMBER) {
-        int difference = (a.class == PLUS) - (a.class == MINUS) - (b.class == PLUS) + (b.class == MINUS);
+        int difference = (a.class == PLUS) - (a.class == MINUS) - (b.class == PLUS) +
+                         (b.class == MINUS);
         sign = (difference > 0) - (difference < 0);
     } else {
         struct value difference = add(a, negative(b));
@@ -265,8 +284,9 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
     case NODE_EXP:
         if (x.class != NUMBER)
             return x.class == PLUS ? x : number(0, 0);
-        return x.error > 0.1 || exp(v) == 0 ? of_class(UNSURE)
-                                            : number(exp(v), x.error == 0 && v == 0 ? 0 : exp(v) * (2 * x.error + 1e-15));
+        return x.error > 0.1 || exp(v) == 0
+                   ? of_class(UNSURE)
+                   : number(exp(v), x.error == 0 && v == 0 ? 0 : exp(v) * (2 * x.error + 1e-15));
     case NODE_LN:
     case NODE_SQRT:
         if (sign == 2)
@@ -278,9 +298,12 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
         if (x.class == PLUS)
             return x;
         if (kind == NODE_LN)
-            return number(log(v), x.error == 0 && v == 1 ? 0 : x.error / (v - x.error) + 1e-15 * (1 + fabs(log(v))));
-        return number(sqrt(v),
-                      x.error == 0 && fma(sqrt(v), sqrt(v), -v) == 0 ? 0 : x.error / sqrt(v - x.error) + rounding(sqrt(v)));
+            return number(log(v), x.error == 0 && v == 1
+                                      ? 0
+                                      : x.error / (v - x.error) + 1e-15 * (1 + fabs(log(v))));
+        return number(sqrt(v), x.error == 0 && fma(sqrt(v), sqrt(v), -v) == 0
+                                   ? 0
+                                   : x.error / sqrt(v - x.error) + rounding(sqrt(v)));
     case NODE_FLOOR:
         if (x.class != NUMBER)
             return x;
@@ -290,7 +313,9 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
             return of_class(NONE);
         if (x.error == 0 && v == 0)
             return number(kind == NODE_COS, 0);
-        return fabs(v) > 1e6 || x.error > 1 ? of_class(UNSURE) : number(kind == NODE_COS ? cos(v) : sin(v), x.error + 1e-15);
+        return fabs(v) > 1e6 || x.error > 1
+                   ? of_class(UNSURE)
+                   : number(kind == NODE_COS ? cos(v) : sin(v), x.error + 1e-15);
     }
 }
 
@@ -298,7 +323,9 @@ static struct value of_node(const struct formula *f, const struct formula_node *
 {
     struct value a, b;
     switch (node->kind) {
-    case NODE_LITERAL: return number(node->value, node->value * 1024 == floor(node->value * 1024) ? 0 : rounding(node->value));
+    case NODE_LITERAL:
+        return number(node->value,
+                      node->value * 1024 == floor(node->value * 1024) ? 0 : rounding(node->value));
     case NODE_INFINITY: return of_class(PLUS);
     case NODE_PI: return number(M_PI, 2e-16);
     case NODE_VARIABLE: return number(t, 0);
@@ -320,7 +347,8 @@ static struct value of_node(const struct formula *f, const struct formula_node *
     switch (node->kind) {
     case NODE_SUM: {
         struct value sum = number(0, 0);
-        for (double i = a.v; i <= b.v && sum.class < NONE; i++) { /* the bounds of these formulas are literals */
+        for (double i = a.v; i <= b.v && sum.class < NONE;
+             i++) { /* the bounds of these formulas are literals */
             sum_index[node->slot] = i;
             struct value term = evaluate(f, node->child[2], t);
             sum = term.class >= NONE ? term : add(sum, term);
@@ -336,7 +364,8 @@ static struct value of_node(const struct formula *f, const struct formula_node *
     case NODE_MAX: {
         struct value less = compare(NODE_LESS, a, b);
         if (less.class != NUMBER)
-            return number((a.v + b.v) / 2, fabs(a.v - b.v) + a.error + b.error); /* the one or the other */
+            return number((a.v + b.v) / 2,
+                          fabs(a.v - b.v) + a.error + b.error); /* the one or the other */
         return (less.v != 0) == (node->kind == NODE_MIN) ? a : b;
     }
     default: return compare(node->kind, a, b);
@@ -358,7 +387,10 @@ static enum value_class class_of(const struct expression_pool *p, int n)
 {
     if (!expression_is_known(p, n))
         return UNSURE;
-    return p->node[n].kind == X_NAN ? NONE : n == NODE_PLUS_INFINITY ? PLUS : n == NODE_MINUS_INFINITY ? MINUS : NUMBER;
+    return p->node[n].kind == X_NAN   ? NONE
+           : n == NODE_PLUS_INFINITY  ? PLUS
+           : n == NODE_MINUS_INFINITY ? MINUS
+                                      : NUMBER;
 }
 
 /* What the exact evaluator says at each t. */
@@ -397,24 +429,29 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
         /* this file's, where it is sure */
         struct value v = evaluate(f, f->root, t);
         double d = formula_evaluate(f, &at);
-        enum value_class of_double = isnan(d) ? NONE : d == INFINITY ? PLUS : d == -INFINITY ? MINUS : NUMBER;
+        enum value_class of_double = isnan(d)         ? NONE
+                                     : d == INFINITY  ? PLUS
+                                     : d == -INFINITY ? MINUS
+                                                      : NUMBER;
         check_class(t, "exact value", x->class[t], v.class);
         check_class(t, "double", of_double, v.class);
         if (v.class == NUMBER) {
             if (!(fabs(d - v.v) <= 2 * v.error + rounding(v.v)))
-                fail_msg("%s at t = %d: double is %.17g, expected %.17g within %.3g", text, t, d, v.v, v.error);
+                fail_msg("%s at t = %d: double is %.17g, expected %.17g within %.3g", text, t, d,
+                         v.v, v.error);
             arb_set_d(bounds, v.error + rounding(v.v));
             arb_set_d(ball, v.v);
             arb_add_error(ball, bounds);
             if (x->class[t] == NUMBER && !arb_overlaps(&x->b[t], ball))
-                fail_msg("%s at t = %d: the exact value is %.17g, expected %.17g within %.3g", text, t,
-                         arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
+                fail_msg("%s at t = %d: the exact value is %.17g, expected %.17g within %.3g", text,
+                         t, arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
         }
         /* the expression of the piece that t lies in */
         for (int i = 0; s && i < s->summand[0]->pieces; i++) {
             const struct series_summand *h = s->summand[0];
             const struct piece *piece = &h->piece[i];
-            if (fmpz_cmp(piece->first, whole) > 0 || (!piece->unbounded && fmpz_cmp(piece->end, whole) <= 0))
+            if (fmpz_cmp(piece->first, whole) > 0 ||
+                (!piece->unbounded && fmpz_cmp(piece->end, whole) <= 0))
                 continue;
             int m = summand_value(p, h, piece->root, whole);
             check_class(t, "value of its piece", class_of(p, m), x->class[t]);
@@ -425,7 +462,8 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                 arb_add_fmpz(ball, ball, h->shift, 300);
                 if (!arb_overlaps(ball, &x->b[t]))
                     fail_msg("%s at t = %d: the piece has %.17g, expected %.17g", text, t,
-                             arf_get_d(arb_midref(ball), ARF_RND_NEAR), arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
+                             arf_get_d(arb_midref(ball), ARF_RND_NEAR),
+                             arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
             }
             struct evaluator *w = evaluator_new(h->pool, piece->root, 200, NULL);
             arb_set_si(bounds, t);
@@ -434,10 +472,11 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                 arb_exp(bounds, bounds, 300);
                 if (x->class[t] == MINUS)
                     arb_zero(bounds);
-                if (x->class[t] == NONE || x->class[t] == PLUS || (arb_is_finite(bounds) && !arb_overlaps(ball, bounds)))
-                    fail_msg("%s at t = %d: the evaluator has exp(b) = %.17g, expected %s, %.17g", text, t,
-                             arf_get_d(arb_midref(ball), ARF_RND_NEAR), class_names[x->class[t]],
-                             arf_get_d(arb_midref(bounds), ARF_RND_NEAR));
+                if (x->class[t] == NONE || x->class[t] == PLUS ||
+                    (arb_is_finite(bounds) && !arb_overlaps(ball, bounds)))
+                    fail_msg("%s at t = %d: the evaluator has exp(b) = %.17g, expected %s, %.17g",
+                             text, t, arf_get_d(arb_midref(ball), ARF_RND_NEAR),
+                             class_names[x->class[t]], arf_get_d(arb_midref(bounds), ARF_RND_NEAR));
             }
             evaluator_free(w);
         }
@@ -465,7 +504,8 @@ static void check_finite(const struct exact *x, const struct series *s)
         fail_msg("%s: the finite field is %s", text, failed ? e.message : "not refused");
     if (failed)
         return;
-    if (broken && (c.lo || c.hi)) /* no field where another value may be none too, else it was refused */
+    if (broken &&
+        (c.lo || c.hi)) /* no field where another value may be none too, else it was refused */
         fail_msg("%s: a finite field although a value may be none", text);
     if (!unsure && (!c.lo || !c.hi))
         fail_msg("%s: no finite field", text);
@@ -488,7 +528,8 @@ static void check_finite(const struct exact *x, const struct series *s)
                     most = t + 1;
             }
             if (pass && (strtol(c.hi, NULL, 10) <= least || strtol(c.lo, NULL, 10) > most))
-                fail_msg("%s: the finite field is %s..%s, expected %d..%d", text, c.lo, c.hi, least + 1, most);
+                fail_msg("%s: the finite field is %s..%s, expected %d..%d", text, c.lo, c.hi,
+                         least + 1, most);
             arb_mul_ui(target, sum, 9, 300);
             arb_div_ui(target, target, 10, 300);
         }
@@ -499,7 +540,8 @@ static void check_finite(const struct exact *x, const struct series *s)
     series_count_free(&c);
 }
 
-/* A verdict is suspicious where the bias is far on the other side of -ln t at every one of these. */
+/* A verdict is suspicious where the bias is far on the other side of -ln t at every one of these.
+ */
 static void check_verdict(const struct formula *f, const struct series *s)
 {
     int above = 1, under = 1, values = 0;
@@ -516,13 +558,17 @@ static void check_verdict(const struct formula *f, const struct series *s)
                 log_first = log(at.t);
             }
             values++;
-            above &= v.class == PLUS || (v.class == NUMBER && v.v - first > -0.9 * (log(at.t) - log_first) - 1);
-            under &= v.class == MINUS || (v.class == NUMBER && v.v - first < -1.1 * (log(at.t) - log_first) + 1);
+            above &= v.class == PLUS ||
+                     (v.class == NUMBER && v.v - first > -0.9 * (log(at.t) - log_first) - 1);
+            under &= v.class == MINUS ||
+                     (v.class == NUMBER && v.v - first < -1.1 * (log(at.t) - log_first) + 1);
         }
     if (values < 60)
         return;
-    if ((series_verdict(s) == SERIES_CONVERGES && above) || (series_verdict(s) == SERIES_DIVERGES && under))
-        fail_msg("%s: %s, which does not look so\n%s", text, series_verdict_name(series_verdict(s)), series_proof(s));
+    if ((series_verdict(s) == SERIES_CONVERGES && above) ||
+        (series_verdict(s) == SERIES_DIVERGES && under))
+        fail_msg("%s: %s, which does not look so\n%s", text, series_verdict_name(series_verdict(s)),
+                 series_proof(s));
 }
 
 static int decided, refused, undecided;
@@ -544,20 +590,22 @@ static void check(const char *formula)
         long t = at ? strtol(at + 9, NULL, 10) : 0;
         enum value_class expected = strstr(e.message, "+inf (") ? PLUS : NONE;
         refused++;
-        /* bounds on an interval may know what the values alone do not: (0 <= sin(pi)) > 1 is 0 whatever sin(pi) is */
+        /* bounds on an interval may know what the values alone do not: (0 <= sin(pi)) > 1 is 0
+         * whatever sin(pi) is */
         if (at && t < DISTANCES && x.class[t] != expected && x.class[t] != UNSURE)
             fail_msg("%s: %s (expected %s)", formula, e.message, class_names[x.class[t]]);
         for (int k = 0; !at && k < DISTANCES; k++)
             if (strstr(e.message, "no mass") && x.class[k] != MINUS)
-                fail_msg("%s: %s (expected %s at t = %d)", formula, e.message, class_names[x.class[k]], k);
+                fail_msg("%s: %s (expected %s at t = %d)", formula, e.message,
+                         class_names[x.class[k]], k);
     } else {
         int known = series_verdict(s) != SERIES_UNDECIDED;
         decided += known;
         undecided += !known;
         for (int t = 0; t < DISTANCES; t++)
             if (known && (x.class[t] == NONE || x.class[t] == PLUS))
-                fail_msg("%s: %s although the bias at t = %d is %s", formula, series_verdict_name(series_verdict(s)), t,
-                         class_names[x.class[t]]);
+                fail_msg("%s: %s although the bias at t = %d is %s", formula,
+                         series_verdict_name(series_verdict(s)), t, class_names[x.class[t]]);
         check_finite(&x, s);
         check_verdict(f, s);
     }
@@ -579,9 +627,11 @@ static void test_random(void **state)
             random_formula(formula, 1 + below(4));
         while (strlen(formula) > 200);
         if (i % 3) { /* a tail that lets it converge */
-            static const char *const tails[] = {"-2*ln(1+t)", "-t",          "-inf", "-3*ln(t)", "-2*ln(t-1)",
-                                                "-t^0.5",     "-floor(t/5)", "0",    "-ln(1+t)"};
-            put(tail, i % 3 == 1 ? "t<15?(%.200s):%s" : "(%.200s)+%s", formula, tails[below(sizeof tails / sizeof tails[0])]);
+            static const char *const tails[] = {"-2*ln(1+t)",  "-t",         "-inf",
+                                                "-3*ln(t)",    "-2*ln(t-1)", "-t^0.5",
+                                                "-floor(t/5)", "0",          "-ln(1+t)"};
+            put(tail, i % 3 == 1 ? "t<15?(%.200s):%s" : "(%.200s)+%s", formula,
+                tails[below(sizeof tails / sizeof tails[0])]);
             strcpy(formula, tail);
         }
         if (getenv("DIFFERENTIAL_TRACE"))

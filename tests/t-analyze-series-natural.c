@@ -1,5 +1,5 @@
-/* Biases as people write them (tests/goldens/series/natural.tsv): each is decided but those named here, none wrongly,
- * and all fields but those named here are the exact integer. */
+/* Biases as people write them (tests/goldens/series/natural.tsv): each is decided but those named
+ * here, none wrongly, and all fields but those named here are the exact integer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,8 @@ static const char *const LOOSE[] = {
     "-ln(3+t)-ln(3+t)^0.1+5*ln(ln(3+t))",
     "-ln(1+t)-exp(sqrt(ln(ln(3+t))))",
     "ln(max(0,cos(t/11)))-1.3*ln(1+t)",
-    /* waves that do not come back after whole distances: their worst values bound the tail beyond 2^16 */
+    /* waves that do not come back after whole distances: their worst values bound the tail beyond
+       2^16 */
     "-ln(1+t)*(2.5+sin(t))",
     "-2*ln(1+t)*(1+sin(t)/4)",
     "sin(t/1000)-t/1e5",
@@ -38,7 +39,8 @@ static const char *const LOOSE[] = {
     "-1.1*ln(1+t)+sin(t)",
     "-ln(2+t)-2*ln(ln(2+t))+sin(t)",
     "t==0?0:2*ln(abs(sin(t/50)/(t/50)))",
-    "-2*sqrt(t+4)+sqrt(t)+sqrt(t+1)-1.2*ln(1+t)", /* roots that cancel: many digits of each are lost far out */
+    "-2*sqrt(t+4)+sqrt(t)+sqrt(t+1)-1.2*ln(1+t)", /* roots that cancel: many digits of each are lost
+                                                     far out */
     "-floor(ln(1+t)/ln(2))", /* the floor of a logarithm: its worst values */
     /* a peak so far out that double does not tell it: there is no end */
     "40*t-t*ln(1+t)",
@@ -85,15 +87,18 @@ static int compare_digits(const char *a, const char *b)
     return n != m ? (n > m) - (n < m) : strcmp(a, b);
 }
 
-/* 1 if the field of the series is known exactly; fails if it does not contain the true one (empty: not known). */
+/* 1 if the field of the series is known exactly; fails if it does not contain the true one (empty:
+ * not known). */
 static int check_field(const struct series *s, const char *text, const char *field)
 {
     struct formula_error e;
     struct series_count c;
     if (series_trf(s, "0.01", &c, &e))
         fail_msg("'%s': %s", text, e.message);
-    if (*field && ((c.lo && compare_digits(field, c.lo) < 0) || (c.hi && compare_digits(field, c.hi) > 0)))
-        fail_msg("'%s': the field is in [%s, %s] (expected %s)", text, c.lo ? c.lo : "", c.hi ? c.hi : "", field);
+    if (*field &&
+        ((c.lo && compare_digits(field, c.lo) < 0) || (c.hi && compare_digits(field, c.hi) > 0)))
+        fail_msg("'%s': the field is in [%s, %s] (expected %s)", text, c.lo ? c.lo : "",
+                 c.hi ? c.hi : "", field);
     int exact = series_count_exact(&c);
     series_count_free(&c);
     return exact;
@@ -108,8 +113,8 @@ static void test_natural(void **state)
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file)); /* the header */
     while (fgets(line, sizeof line, file)) {
-        char *rest = line, *family = strsep(&rest, "\t"), *text = strsep(&rest, "\t"), *verdict = strsep(&rest, "\t"),
-             *field = strsep(&rest, "\t");
+        char *rest = line, *family = strsep(&rest, "\t"), *text = strsep(&rest, "\t"),
+             *verdict = strsep(&rest, "\t"), *field = strsep(&rest, "\t");
         assert_non_null(rest);
         struct formula_error e;
         struct formula *f = formula_parse(text, &e);
@@ -117,8 +122,11 @@ static void test_natural(void **state)
         if (!s)
             fail_msg("%s '%s': %s", family, text, e.message);
         enum series_verdict found = series_verdict(s);
-        if (found != (is_among(OPEN, text) ? SERIES_UNDECIDED : *verdict == 'C' ? SERIES_CONVERGES : SERIES_DIVERGES))
-            fail_msg("'%s' %s (expected %s): %s", text, series_verdict_name(found), verdict, series_proof(s));
+        if (found != (is_among(OPEN, text) ? SERIES_UNDECIDED
+                      : *verdict == 'C'    ? SERIES_CONVERGES
+                                           : SERIES_DIVERGES))
+            fail_msg("'%s' %s (expected %s): %s", text, series_verdict_name(found), verdict,
+                     series_proof(s));
         int known = found == SERIES_CONVERGES && check_field(s, text, field);
         if (found == SERIES_CONVERGES && known == is_among(LOOSE, text)) {
             print_message("%s '%s': the field is %sexact\n", family, text, known ? "" : "not ");

@@ -1,5 +1,5 @@
-/* The parts of the series: expressions keep values, ranges and growths hold at every sampled point, Euler-Maclaurin agrees with
- * plain sums. */
+/* The parts of the series: expressions keep values, ranges and growths hold at every sampled point,
+ * Euler-Maclaurin agrees with plain sums. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -66,13 +66,27 @@ static void ball_at(arb_t out, const struct built *b, const fmpz_t t)
 /* A random formula, at most `depth` operators deep. */
 static void random_formula(char *text, size_t size, int depth)
 {
-    static const char *const leaves[] = {
-        "t", "1", "2", "0.5", "3", "(1+t)", "h", "ln(2+t)", "sqrt(t)", "pi", "(t-5)", "sqrt(ln(2+t))", "ln(2+ln(2+t))"};
-    static const char *const unary[] = {"ln(%s)",           "exp(%s)",         "sin(%s)", "cos(%s)", "abs(%s)",  "floor(%s)",
-                                        "sqrt(%s)",         "-(%s)",           "(%s)^2",  "(%s)^-1", "(%s)^0.5", "2^(%s)",
+    static const char *const leaves[] = {"t",
+                                         "1",
+                                         "2",
+                                         "0.5",
+                                         "3",
+                                         "(1+t)",
+                                         "h",
+                                         "ln(2+t)",
+                                         "sqrt(t)",
+                                         "pi",
+                                         "(t-5)",
+                                         "sqrt(ln(2+t))",
+                                         "ln(2+ln(2+t))"};
+    static const char *const unary[] = {"ln(%s)",           "exp(%s)",         "sin(%s)",
+                                        "cos(%s)",          "abs(%s)",         "floor(%s)",
+                                        "sqrt(%s)",         "-(%s)",           "(%s)^2",
+                                        "(%s)^-1",          "(%s)^0.5",        "2^(%s)",
                                         "sqrt(3+1.5^(%s))", "(%s)*ln(4)/ln(2)"};
-    static const char *const binary[] = {"(%s)+(%s)",  "(%s)-(%s)",  "(%s)*(%s)",     "(%s)/(%s)",
-                                         "min(%s,%s)", "max(%s,%s)", "(%s)<(%s)?t:2", "3*(%s)-0.25*(%s)"};
+    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",       "(%s)*(%s)",
+                                         "(%s)/(%s)",     "min(%s,%s)",      "max(%s,%s)",
+                                         "(%s)<(%s)?t:2", "3*(%s)-0.25*(%s)"};
     char a[600], b[600];
     int kind = rand() % 10;
     if (depth == 0 || kind < 2) {
@@ -96,7 +110,8 @@ static int close_to(double a, double b)
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-12;
 }
 
-/* The expression, the expression with t put in, and the ball evaluator agree with the double evaluator at every t. */
+/* The expression, the expression with t put in, and the ball evaluator agree with the double
+ * evaluator at every t. */
 static void test_values(void **state)
 {
     (void)state;
@@ -120,14 +135,18 @@ static void test_values(void **state)
             arb_set_si(t, x);
             double exact;
             if (own->node[node].kind == X_NAN || own->node[node].kind == X_INFINITY) {
-                exact = own->node[node].kind == X_NAN ? NAN : node == NODE_PLUS_INFINITY ? INFINITY : -INFINITY;
+                exact = own->node[node].kind == X_NAN ? NAN
+                        : node == NODE_PLUS_INFINITY  ? INFINITY
+                                                      : -INFINITY;
             } else {
                 evaluate_constant(f, own, node, 128);
                 exact = arf_get_d(arb_midref(f), ARF_RND_NEAR);
             }
-            /* doubles know -0, and round what is 0 or an end of a branch exactly: there they may differ */
-            int delicate = !isfinite(expected) || !isfinite(exact) || fabs(expected) > 1e15 || strstr(text, "floor") ||
-                           strstr(text, "?") || strstr(text, "sin") || strstr(text, "cos");
+            /* doubles know -0, and round what is 0 or an end of a branch exactly: there they may
+             * differ */
+            int delicate = !isfinite(expected) || !isfinite(exact) || fabs(expected) > 1e15 ||
+                           strstr(text, "floor") || strstr(text, "?") || strstr(text, "sin") ||
+                           strstr(text, "cos");
             if (!close_to(exact, expected) && !delicate)
                 fail_msg("'%s' at t = %d: %.17g (double: %.17g)", text, x, exact, expected);
             compared += !delicate;
@@ -150,8 +169,8 @@ static void test_values(void **state)
     assert_true(compared > 5000);
 }
 
-/* Values, rates and elasticities of random formulas lie in their ranges. Rates are central differences, so kinks are left out
- * where they show. */
+/* Values, rates and elasticities of random formulas lie in their ranges. Rates are central
+ * differences, so kinks are left out where they show. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -169,7 +188,9 @@ static void test_ranges(void **state)
         assert_int_equal(ranges_compute(&r, b.pool, b.root, lo, width < 0 ? NULL : hi, 80), 0);
         const struct range *x = &r.node[b.root];
         for (int k = 0; k < 60 && x->defined; k++) {
-            double t = (double)low + (width < 0 ? (k < 30 ? k : exp2(k - 26)) : (double)(width * k) / 60), h = 1e-6 * (1 + t);
+            double t = (double)low +
+                       (width < 0 ? (k < 30 ? k : exp2(k - 26)) : (double)(width * k) / 60),
+                   h = 1e-6 * (1 + t);
             int jumps = strstr(text, "floor") != NULL; /* written for whole t */
             t = jumps ? floor(t) : t;
             double u = value_at(&b, t), slack = 1e-9 * (1 + fabs(u));
@@ -183,15 +204,19 @@ static void test_ranges(void **state)
             }
             if (u == -INFINITY && x->masked)
                 continue;
-            if (!(u >= mpfr_get_d(&x->value->left, MPFR_RNDD) - slack && u <= mpfr_get_d(&x->value->right, MPFR_RNDU) + slack) &&
+            if (!(u >= mpfr_get_d(&x->value->left, MPFR_RNDD) - slack &&
+                  u <= mpfr_get_d(&x->value->right, MPFR_RNDU) + slack) &&
                 fabs(u) < 1e15)
-                fail_msg("'%s' on [%ld, %ld]: %.17g at %g is not in [%g, %g]", text, low, low + width, u, t,
-                         mpfr_get_d(&x->value->left, MPFR_RNDD), mpfr_get_d(&x->value->right, MPFR_RNDU));
+                fail_msg("'%s' on [%ld, %ld]: %.17g at %g is not in [%g, %g]", text, low,
+                         low + width, u, t, mpfr_get_d(&x->value->left, MPFR_RNDD),
+                         mpfr_get_d(&x->value->right, MPFR_RNDU));
             if (x->positive && !(u > 0 || u > -1e-300))
                 fail_msg("'%s' at %g: %g is called positive", text, t, u);
             defined++;
-            if (jumps || !x->smooth || t < (double)low + 2 * h || (width >= 0 && t > (double)(low + width) - 2 * h) ||
-                strstr(text, "floor") || strstr(text, "min") || strstr(text, "max") || strstr(text, "abs") || strstr(text, "?"))
+            if (jumps || !x->smooth || t < (double)low + 2 * h ||
+                (width >= 0 && t > (double)(low + width) - 2 * h) || strstr(text, "floor") ||
+                strstr(text, "min") || strstr(text, "max") || strstr(text, "abs") ||
+                strstr(text, "?"))
                 continue;
             double rate = t * (value_at(&b, t + h) - value_at(&b, t - h)) / (2 * h);
             double wide = 1e-3 * (1 + fabs(rate)) + 1e-6 * (1 + fabs(u)) * (1 + t);
@@ -199,8 +224,9 @@ static void test_ranges(void **state)
                 rates++;
                 if (!(rate >= mpfr_get_d(&x->rate->left, MPFR_RNDD) - wide &&
                       rate <= mpfr_get_d(&x->rate->right, MPFR_RNDU) + wide))
-                    fail_msg("'%s' on [%ld, %ld]: the rate %.9g at %g is not in [%g, %g]", text, low, low + width, rate, t,
-                             mpfr_get_d(&x->rate->left, MPFR_RNDD), mpfr_get_d(&x->rate->right, MPFR_RNDU));
+                    fail_msg("'%s' on [%ld, %ld]: the rate %.9g at %g is not in [%g, %g]", text,
+                             low, low + width, rate, t, mpfr_get_d(&x->rate->left, MPFR_RNDD),
+                             mpfr_get_d(&x->rate->right, MPFR_RNDU));
             }
         }
         ranges_free(&r);
@@ -273,8 +299,10 @@ static void test_growth(void **state)
             char text[256];
             found = 1;
             growth_text(text, sizeof text, g);
-            if (!cases[i].growth || (strcmp(cases[i].growth, "by X") != 0 && strcmp(text, cases[i].growth) != 0))
-                fail_msg("%s grows as %s (expected %s)", cases[i].formula, text, cases[i].growth ? cases[i].growth : "nothing");
+            if (!cases[i].growth ||
+                (strcmp(cases[i].growth, "by X") != 0 && strcmp(text, cases[i].growth) != 0))
+                fail_msg("%s grows as %s (expected %s)", cases[i].formula, text,
+                         cases[i].growth ? cases[i].growth : "nothing");
             for (int k = 0; k < 100; k++) {
                 int side = k % 2;
                 arb_t rest, level, x;
@@ -299,10 +327,13 @@ static void test_growth(void **state)
                 }
                 mpfr_srcptr end = side == BELOW ? &g->rest->left : &g->rest->right;
                 arb_set_interval_mpfr(x, end, end, BALL);
-                int masked = arf_is_neg_inf(arb_midref(rest)) && mpfr_inf_p(&g->rest->left); /* f is 0, and may be */
-                if (!masked && (!arb_is_finite(rest) || (side == BELOW ? arb_lt(rest, x) : arb_gt(rest, x))))
-                    fail_msg("%s at %s: the rest %s is %s %.12g", cases[i].formula, fmpz_get_str(NULL, 10, n),
-                             arb_get_str(rest, 20, 0), side == BELOW ? "below" : "above", mpfr_get_d(end, MPFR_RNDN));
+                int masked = arf_is_neg_inf(arb_midref(rest)) &&
+                             mpfr_inf_p(&g->rest->left); /* f is 0, and may be */
+                if (!masked &&
+                    (!arb_is_finite(rest) || (side == BELOW ? arb_lt(rest, x) : arb_gt(rest, x))))
+                    fail_msg("%s at %s: the rest %s is %s %.12g", cases[i].formula,
+                             fmpz_get_str(NULL, 10, n), arb_get_str(rest, 20, 0),
+                             side == BELOW ? "below" : "above", mpfr_get_d(end, MPFR_RNDN));
                 fmpz_clear(n);
                 arb_clear(rest);
                 arb_clear(level);
@@ -318,7 +349,8 @@ static void test_growth(void **state)
 }
 
 /* 1 if u is what the sum on the scale says at t; *width: how well that is known. */
-static int scale_holds(const struct scaled *s, const struct expression_pool *p, const arb_t u, const fmpz_t t)
+static int scale_holds(const struct scaled *s, const struct expression_pool *p, const arb_t u,
+                       const fmpz_t t)
 {
     arb_t level[SCALE_LEVELS + 1], sum, term, x;
     arb_init(sum);
@@ -361,7 +393,8 @@ static int scale_holds(const struct scaled *s, const struct expression_pool *p, 
     return holds;
 }
 
-/* Random formulas on the scale, against their values at distances from X on. REACH_RANDOM: so many of them. */
+/* Random formulas on the scale, against their values at distances from X on. REACH_RANDOM: so many
+ * of them. */
 static void test_scale(void **state)
 {
     (void)state;
@@ -395,8 +428,8 @@ static void test_scale(void **state)
                     continue;
                 points += arb_is_finite(u);
                 if (!scale_holds(&s, b.pool, u, t))
-                    fail_msg("%s at %s is not what the scale says from %s on", text, fmpz_get_str(NULL, 10, t),
-                             fmpz_get_str(NULL, 10, X));
+                    fail_msg("%s at %s is not what the scale says from %s on", text,
+                             fmpz_get_str(NULL, 10, t), fmpz_get_str(NULL, 10, X));
             }
             scaled_leave(&s);
         }
@@ -405,7 +438,8 @@ static void test_scale(void **state)
         arb_clear(u);
         demolish(&b);
     }
-    print_message("%d sums on the scale, %d with a leading term, %d values\n", found, exact, points);
+    print_message("%d sums on the scale, %d with a leading term, %d values\n", found, exact,
+                  points);
     assert_true(found > formulas && exact > formulas / 2);
 }
 
@@ -426,8 +460,8 @@ static void check_euler(const char *formula, slong N, slong prec)
             fmpz_set_si(j, x);
             euler_sum(term, e, j);
             if (!arb_overlaps(term, sum) || mag_cmp_2exp_si(arb_radref(term), 12 - prec) > 0)
-                fail_msg("%s, %ld bits, up to %ld: %s, plain sum %s", formula, (long)prec, (long)x, arb_get_str(term, 30, 0),
-                         arb_get_str(sum, 30, 0));
+                fail_msg("%s, %ld bits, up to %ld: %s, plain sum %s", formula, (long)prec, (long)x,
+                         arb_get_str(term, 30, 0), arb_get_str(sum, 30, 0));
         }
         arb_set_si(t, x);
         assert_int_equal(evaluator_point(term, v, t), 0);
@@ -441,9 +475,10 @@ static void check_euler(const char *formula, slong N, slong prec)
 static void test_euler(void **state)
 {
     (void)state;
-    static const char *const formulas[] = {"-2*ln(1+t)",      "-0.3*t^0.5", "-ln(3+0.2*t)^2",         "-ln(1+(0.25*t)^2)",
-                                           "-0.01*t",         "0.002*t",    "-1.5*ln(1+t+sqrt(t))",   "-ln(2+t)-2*ln(ln(2+t))",
-                                           "-(t-300)^2/5000", "sin(t/50)",  "-0.1*t^0.5-0.5*ln(1+t)", "-0.5*ln(1+t)"};
+    static const char *const formulas[] = {
+        "-2*ln(1+t)",      "-0.3*t^0.5", "-ln(3+0.2*t)^2",         "-ln(1+(0.25*t)^2)",
+        "-0.01*t",         "0.002*t",    "-1.5*ln(1+t+sqrt(t))",   "-ln(2+t)-2*ln(ln(2+t))",
+        "-(t-300)^2/5000", "sin(t/50)",  "-0.1*t^0.5-0.5*ln(1+t)", "-0.5*ln(1+t)"};
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         check_euler(formulas[i], 100, 64);
         check_euler(formulas[i], 200, 320);
@@ -516,10 +551,12 @@ static void test_primitive(void **state)
             arf_t width;
             arf_init(width);
             arf_set_d(width, x + step);
-            double exact_width = (x + step) - (x - step), slope = arf_get_d(arb_midref(low), ARF_RND_NEAR) / exact_width;
+            double exact_width = (x + step) - (x - step),
+                   slope = arf_get_d(arb_midref(low), ARF_RND_NEAR) / exact_width;
             arf_clear(width);
             if (!(fabs(slope / exp(value_at(&b, x)) - 1) < 1e-6))
-                fail_msg("%s at %g: slope %.12g, f %.12g", cases[i].formula, x, slope, exp(value_at(&b, x)));
+                fail_msg("%s at %g: slope %.12g, f %.12g", cases[i].formula, x, slope,
+                         exp(value_at(&b, x)));
         }
         arb_clear(t);
         arb_clear(low);
@@ -528,7 +565,8 @@ static void test_primitive(void **state)
     }
 }
 
-/* exp of a number with many digits before the point counts as what it takes: 3,322 bits of 10^1000 beside the 4,096 that tell it.
+/* exp of a number with many digits before the point counts as what it takes: 3,322 bits of 10^1000
+ * beside the 4,096 that tell it.
  */
 static void test_work_of_exp(void **state)
 {
@@ -548,11 +586,13 @@ static void test_work_of_exp(void **state)
 static void test_waves(void **state)
 {
     (void)state;
-    static const char *const formulas[] = {"sandwich", "sandwich(64,1)", "sum(i,1,20,sin(i*t/7+i)*0.3)-ln(1+t)",
+    static const char *const formulas[] = {"sandwich", "sandwich(64,1)",
+                                           "sum(i,1,20,sin(i*t/7+i)*0.3)-ln(1+t)",
                                            "sum(i,1,9,cos(t/i)*(-1)^i)+3*sin(0.001*t)*t^0.1"};
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         struct built b = build(formulas[i]);
-        struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL), *plain = evaluator_new(b.pool, b.root, 128, NULL);
+        struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL),
+                         *plain = evaluator_new(b.pool, b.root, 128, NULL);
         arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
         arb_t t, f;
         arb_init(t);
@@ -566,10 +606,11 @@ static void test_waves(void **state)
                 arb_set_ui(t, starts[k] + (ulong)n);
                 assert_int_equal(evaluator_point(f, plain, t), 0);
                 if (!arb_contains(block + n, f) && !arb_overlaps(block + n, f))
-                    fail_msg("%s at %lu + %d: %s, plain %s", formulas[i], starts[k], n, arb_get_str(block + n, 25, 0),
-                             arb_get_str(f, 25, 0));
+                    fail_msg("%s at %lu + %d: %s, plain %s", formulas[i], starts[k], n,
+                             arb_get_str(block + n, 25, 0), arb_get_str(f, 25, 0));
                 if (arb_rel_accuracy_bits(block + n) < 30)
-                    fail_msg("%s at %lu + %d: %s is wide", formulas[i], starts[k], n, arb_get_str(block + n, 25, 0));
+                    fail_msg("%s at %lu + %d: %s is wide", formulas[i], starts[k], n,
+                             arb_get_str(block + n, 25, 0));
             }
         }
         arb_clear(t);
@@ -581,8 +622,8 @@ static void test_waves(void **state)
     }
 }
 
-/* Frequencies so large that 160 bits do not tell where in its period a wave is after a few steps: no block may claim to know, not
- * even the first. */
+/* Frequencies so large that 160 bits do not tell where in its period a wave is after a few steps:
+ * no block may claim to know, not even the first. */
 static void test_waves_unknown(void **state)
 {
     (void)state;
@@ -600,7 +641,8 @@ static void test_waves_unknown(void **state)
 /* ---- waves on intervals ---- */
 
 /* Holds all that MPFI's has, and is hardly wider. */
-static void check_as_mpfi(const char *what, const mpfi_t found, const mpfi_t exact, double lo, double hi)
+static void check_as_mpfi(const char *what, const mpfi_t found, const mpfi_t exact, double lo,
+                          double hi)
 {
     LOCAL_INTERVAL(64, allowed, little);
     mpfi_interv_d(little, -0x1p-58, 0x1p-58);
@@ -609,8 +651,9 @@ static void check_as_mpfi(const char *what, const mpfi_t found, const mpfi_t exa
     mpfi_interv_d(little, -0x1p-62, 0x1p-62);
     mpfi_add(allowed, allowed, little);
     if (!mpfi_is_inside(exact, found) || !mpfi_is_inside(found, allowed))
-        fail_msg("%s of [%.17g, %.17g]: [%.17g, %.17g], MPFI [%.17g, %.17g]", what, lo, hi, mpfr_get_d(&found->left, MPFR_RNDN),
-                 mpfr_get_d(&found->right, MPFR_RNDN), mpfr_get_d(&exact->left, MPFR_RNDN), mpfr_get_d(&exact->right, MPFR_RNDN));
+        fail_msg("%s of [%.17g, %.17g]: [%.17g, %.17g], MPFI [%.17g, %.17g]", what, lo, hi,
+                 mpfr_get_d(&found->left, MPFR_RNDN), mpfr_get_d(&found->right, MPFR_RNDN),
+                 mpfr_get_d(&exact->left, MPFR_RNDN), mpfr_get_d(&exact->right, MPFR_RNDN));
 }
 
 static void test_interval_waves(void **state)
@@ -645,10 +688,11 @@ static void test_interval_waves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_ranges),        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_scale),       cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive),
-        cmocka_unit_test(test_waves),       cmocka_unit_test(test_waves_unknown), cmocka_unit_test(test_interval_waves),
-        cmocka_unit_test(test_work_of_exp),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_growth),         cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_euler),          cmocka_unit_test(test_primitive),
+        cmocka_unit_test(test_waves),          cmocka_unit_test(test_waves_unknown),
+        cmocka_unit_test(test_interval_waves), cmocka_unit_test(test_work_of_exp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What must be believed of the series: its room includes nothing of the search, and the rules of doc/series.md and the functions
- * that apply them name each other. */
+/* What must be believed of the series: its room includes nothing of the search, and the rules of
+ * doc/series.md and the functions that apply them name each other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -42,7 +42,8 @@ static void each_file(const char *pattern, void (*look)(const char *path, const 
 
 static void believed_alone(const char *path, const char *text)
 {
-    static const char *const allowed[] = {PROOF, "analyze/series.h\"", "analyze/formula.h\"", "analyze/formula_private.h\""};
+    static const char *const allowed[] = {PROOF, "analyze/series.h\"", "analyze/formula.h\"",
+                                          "analyze/formula_private.h\""};
     for (const char *p = text; (p = strstr(p, "#include \"")) != NULL;) {
         int may = 0;
         p += strlen("#include \"");
@@ -81,7 +82,8 @@ static const char *definition(const char *text, const char *name)
         const char *line = p, *end = p + strcspn(p, "{;");
         while (line > text && line[-1] != '\n')
             line--;
-        if (p[length] == '(' && !isalnum((unsigned char)p[-1]) && p[-1] != '_' && isalpha((unsigned char)*line) && *end == '{')
+        if (p[length] == '(' && !isalnum((unsigned char)p[-1]) && p[-1] != '_' &&
+            isalpha((unsigned char)*line) && *end == '{')
             return line;
     }
     return NULL;
@@ -100,7 +102,8 @@ static void count_applied(const char *path, const char *text)
     while (comment > text && strncmp(comment, "\n\n", 2) != 0)
         comment--;
     const char *tag = strstr(comment, "/* ["), *number = tag ? strstr(tag, wanted_rule) : NULL;
-    applied += number && number < at && number < strchr(tag, ']') && !isdigit((unsigned char)number[strlen(wanted_rule)]);
+    applied += number && number < at && number < strchr(tag, ']') &&
+               !isdigit((unsigned char)number[strlen(wanted_rule)]);
 }
 
 /* Every number above a function is a rule that names the function. */
@@ -119,7 +122,8 @@ static void named_by_rule(const char *path, const char *text)
             const char *rule = strstr(page, title), *stop = rule ? strchr(rule, ')') : NULL,
                        *found = rule ? strstr(rule, name) : NULL;
             if (!found || found > stop)
-                fail_msg("%s: [%.*s] is above %s, but doc/series.md names it not there", path, (int)digits, n, name);
+                fail_msg("%s: [%.*s] is above %s, but doc/series.md names it not there", path,
+                         (int)digits, n, name);
             n += digits;
         }
     }
@@ -149,7 +153,8 @@ static void test_rules(void **state)
             applied = 0;
             each_file(PROOF "*.c", count_applied);
             if (applied != 1)
-                fail_msg("rule %s names %s, which has [%s] above it %d times in " PROOF, number, name, number, applied);
+                fail_msg("rule %s names %s, which has [%s] above it %d times in " PROOF, number,
+                         name, number, applied);
             q += strlen(name) + 1;
             functions++;
         }

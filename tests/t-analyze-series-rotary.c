@@ -1,5 +1,5 @@
-/* Where sums of cosines of rotary positions are first below 0: against plain loops in long double, at borders, and where nobody
- * can tell. */
+/* Where sums of cosines of rotary positions are first below 0: against plain loops in long double,
+ * at borders, and where nobody can tell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct series_rotary found(const double *frequency, int count, double factor, double still, uint64_t first, uint64_t end)
+static struct series_rotary found(const double *frequency, int count, double factor, double still,
+                                  uint64_t first, uint64_t end)
 {
     struct series_rotary out;
     assert_int_equal(series_rotary(&out, frequency, count, factor, still, first, end), 0);
@@ -27,8 +28,8 @@ static struct series_rotary found(const double *frequency, int count, double fac
     } while (0)
 
 /* The first distance from `first` on, by a plain loop; *least: how near 0 any value came. */
-static uint64_t plain(long double *least, const double *frequency, int count, double factor, double still, uint64_t first,
-                      uint64_t end)
+static uint64_t plain(long double *least, const double *frequency, int count, double factor,
+                      double still, uint64_t first, uint64_t end)
 {
     *least = INFINITY;
     for (uint64_t m = first; m < end; m++) {
@@ -64,9 +65,10 @@ static void as_plain_loops_find(void **state)
         long double least;
         uint64_t at = plain(&least, frequency, count, factor, still, first, END);
         struct series_rotary f = found(frequency, count, factor, still, first, END);
-        if (least > 1e-8 && (f.at != at || f.verdict != (at < END ? ROTARY_BELOW : ROTARY_NOT_BELOW)))
-            fail_msg("case %d: verdict %d at %llu (expected distance %llu)", i, (int)f.verdict, (unsigned long long)f.at,
-                     (unsigned long long)at);
+        if (least > 1e-8 &&
+            (f.at != at || f.verdict != (at < END ? ROTARY_BELOW : ROTARY_NOT_BELOW)))
+            fail_msg("case %d: verdict %d at %llu (expected distance %llu)", i, (int)f.verdict,
+                     (unsigned long long)f.at, (unsigned long long)at);
         below += f.verdict == ROTARY_BELOW;
     }
     if (below < 20 || below > CASES - 20) /* some of each */
@@ -75,7 +77,8 @@ static void as_plain_loops_find(void **state)
 
 static void borders(void **state)
 {
-    double quarter = M_PI / 2, third = 2 * M_PI / 3, slow = M_PI / 2 / (1e7 - 0.5), one = 1, fast[2] = {1, 1};
+    double quarter = M_PI / 2, third = 2 * M_PI / 3, slow = M_PI / 2 / (1e7 - 0.5), one = 1,
+           fast[2] = {1, 1};
     (void)state;
     /* a cosine that is 0, or -1/2, to the last place of a double is known no better */
     assert_found(found(&quarter, 1, 1, 0, 0, 100), ROTARY_TIE, 1);
@@ -85,14 +88,16 @@ static void borders(void **state)
     /* as many pairs that stand still as turn, or a factor that leaves them no room */
     assert_found(found(&one, 1, 1, 1, 0, 100), ROTARY_NEVER_BELOW, 100);
     assert_found(found(fast, 2, 1, 2, 0, 100), ROTARY_NEVER_BELOW, 100);
-    assert_found(found(fast, 2, 1.5, 2, 0, 100), ROTARY_BELOW, 3); /* cos 3 = -0.99, cos 2 = -0.42 */
+    assert_found(found(fast, 2, 1.5, 2, 0, 100), ROTARY_BELOW,
+                 3); /* cos 3 = -0.99, cos 2 = -0.42 */
     assert_found(found(fast, 2, 1, 1, 0, 100), ROTARY_BELOW, 3);
     /* far out, from any start; at 10^7 it is -8e-8 */
     assert_found(found(&slow, 1, 1, 0, 0, 10000000), ROTARY_NOT_BELOW, 10000000);
     assert_found(found(&slow, 1, 1, 0, 0, 10000001), ROTARY_BELOW, 10000000);
     assert_found(found(&slow, 1, 1, 0, 9999999, 20000000), ROTARY_BELOW, 10000000);
     /* where frequencies are known to 2^-45 of them only, a distance of 2^46 is in another turn */
-    assert_found(found(&one, 1, 1, 0, (uint64_t)1 << 46, (uint64_t)1 << 47), ROTARY_TIE, (uint64_t)1 << 46);
+    assert_found(found(&one, 1, 1, 0, (uint64_t)1 << 46, (uint64_t)1 << 47), ROTARY_TIE,
+                 (uint64_t)1 << 46);
     /* no distance at all */
     assert_found(found(&one, 1, 1, 0, 5, 5), ROTARY_NOT_BELOW, 5);
 }
@@ -110,12 +115,14 @@ static void slowest_pairs(void **state)
         int layers = 1 + rand() % 100;
         const char *epsilon = epsilons[i % 3];
         assert_int_equal(series_slowest(&x, frequency, epsilon, layers, &e), 0);
-        const long double angles[] = {acosl(-1) / 2, 2 * acosl(-1), acosl(powl(strtold(epsilon, NULL), 1.0L / layers))};
+        const long double angles[] = {acosl(-1) / 2, 2 * acosl(-1),
+                                      acosl(powl(strtold(epsilon, NULL), 1.0L / layers))};
         const uint64_t found[] = {x.quarter, x.whole, x.incoherent};
         for (int k = 0; k < 3; k++) {
             long double m = angles[k] / frequency;
             if (fabsl(m - roundl(m)) > 1e-6L && found[k] != (uint64_t)floorl(m) + 1)
-                fail_msg("frequency %.17g: %llu (expected %.0Lf)", frequency, (unsigned long long)found[k], floorl(m) + 1);
+                fail_msg("frequency %.17g: %llu (expected %.0Lf)", frequency,
+                         (unsigned long long)found[k], floorl(m) + 1);
         }
     }
     assert_int_equal(series_slowest(&x, 0x1p-40, NULL, 1, &e), 0);

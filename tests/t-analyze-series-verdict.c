@@ -13,7 +13,8 @@
 #include <string.h>
 #include <mpfr.h>
 
-/* Opens it, checks the verdict, and that the proof begins with it; the proof is returned in a static buffer. */
+/* Opens it, checks the verdict, and that the proof begins with it; the proof is returned in a
+ * static buffer. */
 static const char *check(const char *text, int head, enum series_verdict expected)
 {
     static char proof[4096];
@@ -26,8 +27,8 @@ static const char *check(const char *text, int head, enum series_verdict expecte
         fail_msg("'%s': %s", text, e.message);
     snprintf(proof, sizeof proof, "%s", series_proof(s));
     if (series_verdict(s) != expected)
-        fail_msg("'%s', head %d: %s (expected %s)\n%s", text, head, series_verdict_name(series_verdict(s)),
-                 series_verdict_name(expected), proof);
+        fail_msg("'%s', head %d: %s (expected %s)\n%s", text, head,
+                 series_verdict_name(series_verdict(s)), series_verdict_name(expected), proof);
     if (strncmp(proof, series_verdict_name(expected), strlen(series_verdict_name(expected))) != 0 ||
         proof[strlen(proof) - 1] == '\n')
         fail_msg("'%s': the proof is '%s'", text, proof);
@@ -75,7 +76,8 @@ static void test_converges(void **state)
         "-2*ln(1+t)+3*sin(t^2)",
         "-ln(1+t)*(1.5+0.2*sin(t))",
         "-2*ln(1+floor(t/10))",
-        "-0.05*floor(t/2)^0.3-ln((3+0.1*floor(t/2))^0.5)", /* no derivative at 0, and far to the first X */
+        "-0.05*floor(t/2)^0.3-ln((3+0.1*floor(t/2))^0.5)", /* no derivative at 0, and far to the
+                                                              first X */
         "-0.3*floor(t/5)^0.3-1.5*ln(3+floor(t/5))-2*ln(ln(3+floor(t/5)))",
         "-floor(t/1000)/1000",
         "sin(t)>0?-2*ln(1+t):-inf",
@@ -193,28 +195,35 @@ static void test_undecided(void **state)
 {
     (void)state;
     static const char *const formulas[] = {
-        "-t^3*(1+sin(t))", "-t-1/abs(cos(t)-cos(5))", "-2*sum(i,1,t,1/i)", "-sum(i,1,t,1/i)", "-t*(1+sin(t))-ln(1+t)",
-        "-ln(1+t)-(1+sin(ln(1+t)))*ln(1+t)^3", "-ln(1+t)*(1.5+0.5*sin(ln(1+t)))-0.51*ln(ln(3+t))", /* they converge */
-        "-(3+sin(t)+cos(2^0.5*t))*ln(1+t)-ln(ln(3+t))", /* two angles, which are nowhere at their worst together */
-        "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded from below only */
-        "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is not known */
+        "-t^3*(1+sin(t))", "-t-1/abs(cos(t)-cos(5))", "-2*sum(i,1,t,1/i)", "-sum(i,1,t,1/i)",
+        "-t*(1+sin(t))-ln(1+t)", "-ln(1+t)-(1+sin(ln(1+t)))*ln(1+t)^3",
+        "-ln(1+t)*(1.5+0.5*sin(ln(1+t)))-0.51*ln(ln(3+t))", /* they converge */
+        "-(3+sin(t)+cos(2^0.5*t))*ln(1+t)-ln(ln(3+t))", /* two angles, which are nowhere at their
+                                                           worst together */
+        "-ln(1+t)*(2+sin(t))-0.51*ln(ln(3+t))", /* it converges: how often waves are near is bounded
+                                                   from below only */
+        "-(1+abs(sin(exp(1)*t)))*ln(1+t)", /* how near multiples of pi / e come to whole numbers is
+                                              not known */
         "-ln(1+t)-t*abs(sin(t))", /* a sum that converges, but not by what is left of it */
         "-2*ln(1+t)-t*abs(sin(t))", /* what is taken off, whatever it is, is not left out */
         "-1/abs(sin(t))-2*ln(1+t)", /* is the sine 0 at some t > 0? */
         "-(sin(t)^2+cos(t)^2)*ln(1+t)", /* products of waves are not written out, */
-        "-t*(1.5+cos(t)+cos(2*t))", "-2*ln(1+t)*floor(2+sin(t))", /* nor are two waves looked at together, or a wave's floor */
+        "-t*(1.5+cos(t)+cos(2*t))",
+        "-2*ln(1+t)*floor(2+sin(t))", /* nor are two waves looked at together, or a wave's floor */
         "-t*(1-cos(exp(1)*t))", /* is e / pi irrational? */
         /* not a number at 10^6 */
-        "-2*ln(1+t)-0.001*abs(sin(t))+(ln(abs(cos(pi*t/2000000)))+inf>=0?ln(abs(cos(pi*t/2000000))):-inf)", "t<10^10000000?-t:0",
-        "(1+1/(1+t))^(2^(2^40))-t",
-        "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */
+        "-2*ln(1+t)-0.001*abs(sin(t))+(ln(abs(cos(pi*t/2000000)))+inf>=0?ln(abs(cos(pi*t/"
+        "2000000))):-inf)",
+        "t<10^10000000?-t:0", "(1+1/(1+t))^(2^(2^40))-t",
+        "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision
+                                             tells from its neighbours */
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_UNDECIDED);
 }
 
-/* Whether a part is exactly 0 is beyond balls, and with it whether the bias is a number there. A finite field is told only short
- * of it. */
+/* Whether a part is exactly 0 is beyond balls, and with it whether the bias is a number there. A
+ * finite field is told only short of it. */
 static void test_unknown(void **state)
 {
     (void)state;
@@ -252,8 +261,10 @@ static void test_unknown(void **state)
         for (int length = table[i].at - 1; length <= table[i].at + 2; length++) {
             if (series_trf_finite(s, "0.01", (uint64_t)length, &c, &lo, &hi, &e))
                 fail_msg("'%s': %s", table[i].formula, e.message);
-            if ((length > table[i].at) != (isnan(c.log10_lo) != 0) || (length > table[i].at) != (isinf(hi) != 0))
-                fail_msg("'%s': the first %d distances have the sum %g..%g", table[i].formula, length, lo, hi);
+            if ((length > table[i].at) != (isnan(c.log10_lo) != 0) ||
+                (length > table[i].at) != (isinf(hi) != 0))
+                fail_msg("'%s': the first %d distances have the sum %g..%g", table[i].formula,
+                         length, lo, hi);
             series_count_free(&c);
         }
         assert_int_equal(series_trf_depth(s, "0.01", 3, 100, &c, &e), 0);
@@ -285,20 +296,24 @@ static void test_late_turn(void **state)
     }
 }
 
-/* -p ln(c + a t) - q ln ln(...) + bounded parts in random dress: converges exactly if p > 1, or p = 1 and q > 1. */
+/* -p ln(c + a t) - q ln ln(...) + bounded parts in random dress: converges exactly if p > 1, or p =
+ * 1 and q > 1. */
 static void test_random(void **state)
 {
     (void)state;
     static const char *const powers[] = {"0.5", "0.999", "1", "1.001", "1.5", "3"};
     static const double power[] = {0.5, 0.999, 1, 1.001, 1.5, 3};
-    static const char *const extras[] = {"",         "+sin(3*t)", "-1/(1+t)", "+cos(t)*0.5", "-abs(sin(t))", "+floor(t/7)-t/7",
-                                         "+exp(-t)", "-t/(5+t)"};
+    static const char *const extras[] = {
+        "",         "+sin(3*t)", "-1/(1+t)", "+cos(t)*0.5", "-abs(sin(t))", "+floor(t/7)-t/7",
+        "+exp(-t)", "-t/(5+t)"};
     srand(7);
     for (int i = 0; i < 60; i++) {
         char text[512];
-        int p = rand() % 6, q = rand() % 6, a = 1 + rand() % 9, c = 3 + rand() % 5, log = rand() % 2;
-        snprintf(text, sizeof text, "-%s*ln(%d+0.%d*t)%s%s%s%s%s", powers[p], c, a, log ? "-" : "", log ? powers[q] : "",
-                 log ? "*ln(ln(3+t))" : "", extras[rand() % 8], extras[rand() % 8]);
+        int p = rand() % 6, q = rand() % 6, a = 1 + rand() % 9, c = 3 + rand() % 5,
+            log = rand() % 2;
+        snprintf(text, sizeof text, "-%s*ln(%d+0.%d*t)%s%s%s%s%s", powers[p], c, a, log ? "-" : "",
+                 log ? powers[q] : "", log ? "*ln(ln(3+t))" : "", extras[rand() % 8],
+                 extras[rand() % 8]);
         int converges = power[p] > 1 || (power[p] == 1 && log && power[q] > 1);
         check(text, 1, converges ? SERIES_CONVERGES : SERIES_DIVERGES);
     }
@@ -317,15 +332,25 @@ static void test_proofs(void **state)
         {"t<1?0:-123.456789*ln(t)",
          {"t b'(t) <= -123.45678 < -1", "(t/X)^-123.45678 ", "t >= 1"},
          SERIES_CONVERGES}, /* 123.45679 is not proved */
-        {"t<3?0:-ln(t)-123.456789*ln(ln(t))", {"between 1 and 1 times", "Bertrand", ""}, SERIES_CONVERGES},
-        {"cos(t)>0?-ln(1+t)-2*ln(ln(3+t)):-inf", {"at most", "t^-1 (ln t)^-2", ""}, SERIES_CONVERGES},
-        {"cos(t)>0?-ln(1+t)-sqrt(ln(1+t)):-inf", {"at most", "exp(-1 (ln t)^(1/2))", ""}, SERIES_CONVERGES},
+        {"t<3?0:-ln(t)-123.456789*ln(ln(t))",
+         {"between 1 and 1 times", "Bertrand", ""},
+         SERIES_CONVERGES},
+        {"cos(t)>0?-ln(1+t)-2*ln(ln(3+t)):-inf",
+         {"at most", "t^-1 (ln t)^-2", ""},
+         SERIES_CONVERGES},
+        {"cos(t)>0?-ln(1+t)-sqrt(ln(1+t)):-inf",
+         {"at most", "exp(-1 (ln t)^(1/2))", ""},
+         SERIES_CONVERGES},
         {"divergent_a", {"t b'(t) >= -1", "harmonic", ""}, SERIES_DIVERGES},
         {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 4"}, SERIES_CONVERGES},
         {"divergent_b", {"t^-1 (ln t)^-1", "diverges", ""}, SERIES_DIVERGES},
         {"none", {"constant", "t >= 0", ""}, SERIES_DIVERGES},
-        {"sandwich", {"b(t) >= -128 for all t >= 1", "worst value", "oscillates"}, SERIES_DIVERGES}, /* -dbar/h' */
-        {"t>12345678901234567890?-t:-2*ln(1+t)", {"t >= 10^19.10:", "", ""}, SERIES_CONVERGES}, /* not yet from 10^19.09 on */
+        {"sandwich",
+         {"b(t) >= -128 for all t >= 1", "worst value", "oscillates"},
+         SERIES_DIVERGES}, /* -dbar/h' */
+        {"t>12345678901234567890?-t:-2*ln(1+t)",
+         {"t >= 10^19.10:", "", ""},
+         SERIES_CONVERGES}, /* not yet from 10^19.09 on */
     };
     for (size_t i = 0; i < sizeof proofs / sizeof proofs[0]; i++) {
         const char *proof = check(proofs[i].formula, 1, proofs[i].verdict);
@@ -335,7 +360,8 @@ static void test_proofs(void **state)
     }
 }
 
-/* What proofs of biases with waves say of f holds for f itself, whose own rate is anything: at every distance up to 20,000. */
+/* What proofs of biases with waves say of f holds for f itself, whose own rate is anything: at
+ * every distance up to 20,000. */
 static void test_waves_are_as_told(void **state)
 {
     static const struct {
@@ -359,9 +385,11 @@ static void test_waves_are_as_told(void **state)
         struct formula *f = formula_parse(table[i].formula, &e);
 
         if (sscanf(proof, "diverges: b(t) >= %lf for all t >= %lf", &bound, &from) != 2) {
-            if (sscanf(proof, "converges: f(t) <= %lf (t/X)^-%lf for all t >= X = %lf", &bound, &power, &from) != 3) {
+            if (sscanf(proof, "converges: f(t) <= %lf (t/X)^-%lf for all t >= X = %lf", &bound,
+                       &power, &from) != 3) {
                 power = 1;
-                if (sscanf(proof, "diverges: f(t) >= %lf X/t for all t >= X = %lf", &bound, &from) != 2)
+                if (sscanf(proof, "diverges: f(t) >= %lf X/t for all t >= X = %lf", &bound,
+                           &from) != 2)
                     fail_msg("%s: %s", table[i].formula, proof);
             }
             bound = log(bound);
@@ -370,13 +398,15 @@ static void test_waves_are_as_told(void **state)
         for (double t = from; t <= 20000; t++) {
             double b = formula_evaluate(f, &(struct formula_point){t, table[i].head, 8, 64, 0});
             if (!(sign * (b - (bound - power * log(t / from))) >= -1e-10))
-                fail_msg("%s, head %d, t = %g: b(t) = %.12g, and the proof is: %s", table[i].formula, table[i].head, t, b, proof);
+                fail_msg("%s, head %d, t = %g: b(t) = %.12g, and the proof is: %s",
+                         table[i].formula, table[i].head, t, b, proof);
         }
         formula_free(f);
     }
 }
 
-/* The multiples of a power that a proof says f to be between are those of f itself, from the distance that it names on. */
+/* The multiples of a power that a proof says f to be between are those of f itself, from the
+ * distance that it names on. */
 static void test_multiples(void **state)
 {
     (void)state;
@@ -393,7 +423,8 @@ static void test_multiples(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct formula_error e;
-        const char *proof = check(table[i].formula, 1, table[i].verdict), *between = strstr(proof, "between ");
+        const char *proof = check(table[i].formula, 1, table[i].verdict),
+                   *between = strstr(proof, "between ");
         double least, greatest, from = 0, at;
         struct formula *f = formula_parse(table[i].formula, &e);
         if (!between || sscanf(between, "between %lf and %lf times", &least, &greatest) != 2 ||
@@ -401,16 +432,19 @@ static void test_multiples(void **state)
             fail_msg("%s: %s", table[i].formula, proof);
         for (at = from; at < 1e12; at *= 3) {
             double t = round(at),
-                   multiple = exp(formula_evaluate(f, &(struct formula_point){t, 1, 8, 64, 0})) / pow(t, table[i].power);
-            if (!(least <= multiple * (1 + 1e-4) && multiple * (1 - 1e-4) <= greatest && greatest < 200 * least))
-                fail_msg("%s: f is %.9g times the power at %.0f\n%s", table[i].formula, multiple, t, proof);
+                   multiple = exp(formula_evaluate(f, &(struct formula_point){t, 1, 8, 64, 0})) /
+                              pow(t, table[i].power);
+            if (!(least <= multiple * (1 + 1e-4) && multiple * (1 - 1e-4) <= greatest &&
+                  greatest < 200 * least))
+                fail_msg("%s: f is %.9g times the power at %.0f\n%s", table[i].formula, multiple, t,
+                         proof);
         }
         formula_free(f);
     }
 }
 
-/* What is printed of a bound is one: its decimals, read exactly, lie on the right side, and read back as the same double where no
- * number of digits is given. */
+/* What is printed of a bound is one: its decimals, read exactly, lie on the right side, and read
+ * back as the same double where no number of digits is given. */
 static void test_bound_text(void **state)
 {
     (void)state;
@@ -419,8 +453,12 @@ static void test_bound_text(void **state)
     mpfr_init2(exact, 53);
     mpfr_init2(printed, 400);
     for (int i = 0; i < 20000; i++) {
-        static const double special[] = {0, 1, 0.1, 0.3, 2.5, 1e15, 1e-300, 9.999999999999999, 123456789, 0x1p-1020, 1.7e308};
-        double x = i < 11 ? special[i] : ldexp((double)rand() * 4294967296.0 + rand(), rand() % 200 - 150) / (1 + rand() % 1000);
+        static const double special[] = {0,         1,         0.1,    0.3,
+                                         2.5,       1e15,      1e-300, 9.999999999999999,
+                                         123456789, 0x1p-1020, 1.7e308};
+        double x = i < 11 ? special[i]
+                          : ldexp((double)rand() * 4294967296.0 + rand(), rand() % 200 - 150) /
+                                (1 + rand() % 1000);
         for (int k = 0; k < 4; k++) {
             int up = k % 2, digits = k < 2 ? 0 : 1 + rand() % 16;
             char text[64];
@@ -459,8 +497,8 @@ static void test_residues(void **state)
     formula_free(f);
 }
 
-/* Where the sum diverges, each value is a number or -inf, though floor(t/3) could be -1 by its range: a length has its field (the
- * count is that of numpy's sums). */
+/* Where the sum diverges, each value is a number or -inf, though floor(t/3) could be -1 by its
+ * range: a length has its field (the count is that of numpy's sums). */
 static void test_blocks_within(void **state)
 {
     (void)state;
@@ -479,14 +517,15 @@ static void test_blocks_within(void **state)
     formula_free(f);
 }
 
-/* ln ln ln ln t is below 0 until 3814279: no sign is to be read off it before. The sum is that of numpy's terms, and of its
- * integral from 2^22 on. */
+/* ln ln ln ln t is below 0 until 3814279: no sign is to be read off it before. The sum is that of
+ * numpy's terms, and of its integral from 2^22 on. */
 static void test_late_logarithm(void **state)
 {
     (void)state;
     struct formula_error e;
     double lo, hi;
-    struct formula *f = formula_parse("t<16?0:(ln(ln(ln(ln(t))))+(t+1)^2-t^2-2*t-1>=0?-2*ln(t):-1.01*ln(t))", &e);
+    struct formula *f =
+        formula_parse("t<16?0:(ln(ln(ln(ln(t))))+(t+1)^2-t^2-2*t-1>=0?-2*ln(t):-1.01*ln(t))", &e);
     assert_non_null(f);
     struct series *s = series_open(f, &(struct formula_point){0, 0, 8, 64, 0}, &e);
     assert_non_null(s);
@@ -495,7 +534,8 @@ static void test_late_logarithm(void **state)
         fail_msg("%.17g to %.17g", lo, hi);
     series_free(s);
     formula_free(f);
-    f = formula_parse("t<50000?0:-0.5*ln(t)+0*(ln(ln(ln(ln(t))))+max(0,65535.5-t)+(t+1)^2-t^2-2*t-1)^0.5", &e);
+    f = formula_parse(
+        "t<50000?0:-0.5*ln(t)+0*(ln(ln(ln(ln(t))))+max(0,65535.5-t)+(t+1)^2-t^2-2*t-1)^0.5", &e);
     assert_non_null(f);
     s = series_open(f, &(struct formula_point){0, 0, 8, 64, 0}, &e);
     assert_non_null(s);

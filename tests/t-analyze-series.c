@@ -113,7 +113,8 @@ static void test_goldens(void **state)
             strcpy(key, this_key);
         }
         if (strcmp(series_verdict_name(series_verdict(o.series)), field[7]) != 0)
-            fail_msg("%s: the verdict is %s (%s)", what, series_verdict_name(series_verdict(o.series)), series_proof(o.series));
+            fail_msg("%s: the verdict is %s (%s)", what,
+                     series_verdict_name(series_verdict(o.series)), series_proof(o.series));
         uint64_t length = strcmp(field[4], "inf") == 0 ? 0 : strtoull(field[4], NULL, 10);
         const char *found = trf(o.series, field[6], length, atoi(field[5]));
         if (strcmp(found, field[8]) != 0)
@@ -125,7 +126,8 @@ static void test_goldens(void **state)
             struct formula_error e;
             series_sum(o.series, &lo, &hi);
             if (length) {
-                assert_int_equal(series_trf_finite(o.series, field[6], length, &c, &lo, &hi, &e), 0);
+                assert_int_equal(series_trf_finite(o.series, field[6], length, &c, &lo, &hi, &e),
+                                 0);
                 series_count_free(&c);
             }
             check_sum(what, lo, hi, field[9]);
@@ -174,17 +176,20 @@ static void test_known(void **state)
         {"sqrt(t^2+2*t+5)-(t+1)-2*ln(1+t)", "-", 1, "0.01", 0, "23"},
         /* a frequency that is not rational: a direct sum in long double with the mean tail */
         {"-2*ln(1+t)+sin(sqrt(2)*t)", "-", 1, "0.01", 0, "60"},
-        /* samples at angles with rational sines are those of the function between whole t as well: mpmath, 70 digits */
+        /* samples at angles with rational sines are those of the function between whole t as well:
+           mpmath, 70 digits */
         {"t<120?-t/2:-60-(t-120)/20+ln(1+10^-44*cos(2*pi*t*(1+(1-cos(2.48*t))/10^14)))", "-", 1,
          "0.00000000206115362243855788964874895685364961881058893", 0, "41"},
         /* powers alone: by sums in numpy */
         {"(t==2^floor(ln(max(t,1))/ln(2))?0:-inf)-t/1000", "-", 1, "0.01", 0, "2049"},
         {"t<100?-t/50:(floor(sqrt(t))^2==t?-t/5000:-inf)", "-", 1, "0.01", 0, "14642"},
         {"t==2^floor(ln(t)/ln(2))?-floor(t/3)/200:-inf", "-", 1, "0.01", 0, "1025"},
-        {"floor(sqrt(t))-sqrt(t)+floor(t/3)-t/3>=0?-t/500:-inf", "-", 1, "0.01", 0, "1522"}, /* squares of 3 n */
+        {"floor(sqrt(t))-sqrt(t)+floor(t/3)-t/3>=0?-t/500:-inf", "-", 1, "0.01", 0,
+         "1522"}, /* squares of 3 n */
         {"ln((t==floor(sqrt(t))^2)*exp(-t/900))", "-", 1, "0.01", 1000, "962"},
         {"sqrt(t+1)==floor(sqrt(t+1))?-2*ln(1+t):-inf", "-", 1, "0.01", 0, "9"}, /* zeta(4) */
-        /* a constant changes no field, however large; a far peak: the least k with e^-(k+1) / (1 - 1/e) <= eps B */
+        /* a constant changes no field, however large; a far peak: the least k with e^-(k+1) / (1 -
+           1/e) <= eps B */
         {"exp(2000)-2*ln(1+t)", "-", 1, "0.01", 0, "61"},
         {"exp(exp(9))-0.5*t", "-", 1, "0.01", 0, "10"},
         {"-abs(t-10^40)", "-", 1, "0.01", 0, "10000000000000000000000000000000000000005"},
@@ -194,8 +199,9 @@ static void test_known(void **state)
         struct opened o = open_series(known[i].formula, known[i].sets, known[i].head, 8);
         const char *found = trf(o.series, known[i].epsilon, known[i].length, 1);
         if (strcmp(found, known[i].trf) != 0) {
-            print_error("%s %s eps %s length %llu: %s (expected %s)\n", known[i].formula, known[i].sets, known[i].epsilon,
-                        (unsigned long long)known[i].length, found, known[i].trf);
+            print_error("%s %s eps %s length %llu: %s (expected %s)\n", known[i].formula,
+                        known[i].sets, known[i].epsilon, (unsigned long long)known[i].length, found,
+                        known[i].trf);
             wrong++;
         }
         close_series(&o);
@@ -211,7 +217,8 @@ static void test_huge(void **state)
     struct series_count c;
     struct formula_error e;
     /* p in --set is the decimal: the nearest double has another integer */
-    struct opened decimal = open_series("kerple_log", "p=1.05 a=1", 1, 8), binary = open_series("kerple_log", "a=1 p=2", 1, 8);
+    struct opened decimal = open_series("kerple_log", "p=1.05 a=1", 1, 8),
+                  binary = open_series("kerple_log", "a=1 p=2", 1, 8);
     assert_int_equal(formula_set_values(binary.formula, "p", (double[]){1.05}, 1, &e), 0);
     series_free(binary.series);
     binary.series = series_open(binary.formula, &(struct formula_point){0, 1, 8, 64, 0}, &e);
@@ -223,7 +230,8 @@ static void test_huge(void **state)
     assert_memory_equal(a, b, 12);
     close_series(&decimal);
     close_series(&binary);
-    /* 1000 digits: TRF(eps) of (1+t)^-p is near eps^(-1/(p-1)), here 100^500 times a factor near 1 */
+    /* 1000 digits: TRF(eps) of (1+t)^-p is near eps^(-1/(p-1)), here 100^500 times a factor near 1
+     */
     struct opened o = open_series("kerple_log", "p=1.002 a=1", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
     assert_true(series_count_exact(&c));
@@ -231,13 +239,14 @@ static void test_huge(void **state)
     assert_true(fabs(c.log10_lo - 999.7494) < 1e-3);
     series_count_free(&c);
     close_series(&o);
-    /* beyond 10,000 digits the logarithms hold: B = 1 / (p - 1) + 0.5772..., so log10 TRF = 2e6 - log10(1 + 0.5772e-6) 1e6 =
-     * 1999999.7493 */
+    /* beyond 10,000 digits the logarithms hold: B = 1 / (p - 1) + 0.5772..., so log10 TRF = 2e6 -
+     * log10(1 + 0.5772e-6) 1e6 = 1999999.7493 */
     o = open_series("kerple_log", "p=1.000001 a=1", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
     assert_null(c.lo);
     assert_null(c.hi);
-    assert_true(c.log10_lo < c.log10_hi && c.log10_hi - c.log10_lo < 1e-6 && fabs(c.log10_lo - 1999999.749318) < 1e-4);
+    assert_true(c.log10_lo < c.log10_hi && c.log10_hi - c.log10_lo < 1e-6 &&
+                fabs(c.log10_lo - 1999999.749318) < 1e-4);
     series_count_free(&c);
     close_series(&o);
     /* 1 / (t ln t (ln ln t)^2): log10 itself is beyond 10^46 */
@@ -246,7 +255,8 @@ static void test_huge(void **state)
     assert_true(c.log10_lo > 8.3e46 && c.log10_hi < 8.4e46 && c.log10_lo <= c.log10_hi);
     series_count_free(&c);
     close_series(&o);
-    /* exp(-2 t^p): eps = Q(1/p, 2 t^p), the 0.99 quantile of a gamma distribution of shape 10^5, which is 100737.1 */
+    /* exp(-2 t^p): eps = Q(1/p, 2 t^p), the 0.99 quantile of a gamma distribution of shape 10^5,
+     * which is 100737.1 */
     o = open_series("kerple_power", "p=0.00001 a=2", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
     assert_true(c.log10_lo > 470215.9 && c.log10_hi < 470216.0 && c.log10_lo <= c.log10_hi);
@@ -255,8 +265,8 @@ static void test_huge(void **state)
     /* p - 1 = 10^-30: log10 TRF = 2 / (p - 1), but for some 10^-30 of it */
     o = open_series("kerple_log", "p=1.000000000000000000000000000001 a=1", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
-    assert_true(c.log10_lo > 1.999999e30 && c.log10_lo <= 2e30 && c.log10_hi >= 1.9999999999999999e30 &&
-                c.log10_hi < 2.000001e30);
+    assert_true(c.log10_lo > 1.999999e30 && c.log10_lo <= 2e30 &&
+                c.log10_hi >= 1.9999999999999999e30 && c.log10_hi < 2.000001e30);
     series_count_free(&c);
     close_series(&o);
     /* a huge window is exact, and so is what comes after a huge break */
@@ -267,8 +277,8 @@ static void test_huge(void **state)
 
 /* ---- ties and near ties ---- */
 
-/* Sums that equal (1 - eps) B at j: the field is the next distance with mass, and is told of windows; else, two neighbours. The
- * sums are worked out by hand. */
+/* Sums that equal (1 - eps) B at j: the field is the next distance with mass, and is told of
+ * windows; else, two neighbours. The sums are worked out by hand. */
 static void test_exact_ties(void **state)
 {
     (void)state;
@@ -279,7 +289,8 @@ static void test_exact_ties(void **state)
     } ties[] = {
         {"-ln(1+t)-ln(2+t)", "0.01", "99..100", 0, 1}, /* S(j) = 1 - 1/(j+1) */
         {"ln(t)-t*ln(2)", "0.5", "3..4", 0, 1}, /* 0 + 1/2 + 1/2 = 1 of 2 */
-        {"t^2/1e4", "0.5", "997", 1000, 1}, /* no tie: a bias that grows without end, by direct summation */
+        {"t^2/1e4", "0.5", "997", 1000,
+         1}, /* no tie: a bias that grows without end, by direct summation */
         {"t<3?-ln(4):t<5?-inf:-ln(4)", "0.5", "6", 8, 1}, /* 3 of 6 at 3, 4, and 5 */
         {"t<40?0:-inf", "0.5", "99", 0, 5}, /* 0 .. 195, as much on both sides of 97.5 */
         {"t<40?0:-inf", "0.1", "37", 0, 1},
@@ -288,7 +299,8 @@ static void test_exact_ties(void **state)
         struct opened o = open_series(ties[i].formula, "-", 1, 8);
         const char *found = trf(o.series, ties[i].epsilon, ties[i].length, ties[i].layers);
         if (strcmp(found, ties[i].expected) != 0)
-            fail_msg("%s at %s: %s (expected %s)", ties[i].formula, ties[i].epsilon, found, ties[i].expected);
+            fail_msg("%s at %s: %s (expected %s)", ties[i].formula, ties[i].epsilon, found,
+                     ties[i].expected);
         close_series(&o);
     }
 }
@@ -298,10 +310,13 @@ static void test_ties(void **state)
     (void)state;
     struct opened o = open_series("-t*ln(2)", "-", 1, 8);
     clock_t begin = clock();
-    assert_string_equal(trf(o.series, "0.0625", 0, 1), "4..5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
+    assert_string_equal(trf(o.series, "0.0625", 0, 1),
+                        "4..5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 2);
-    assert_string_equal(trf(o.series, "0.06250000000000000000000000000000000000000000000001", 0, 1), "4");
-    assert_string_equal(trf(o.series, "0.06249999999999999999999999999999999999999999999999", 0, 1), "5");
+    assert_string_equal(trf(o.series, "0.06250000000000000000000000000000000000000000000001", 0, 1),
+                        "4");
+    assert_string_equal(trf(o.series, "0.06249999999999999999999999999999999999999999999999", 0, 1),
+                        "5");
     close_series(&o);
     /* slopes just below ln 2 = 0.69314718055994530941723212145817656807550013... and just above */
     o = open_series("-0.693147180559945309417232121458176568075500*t", "-", 1, 8);
@@ -310,13 +325,16 @@ static void test_ties(void **state)
     o = open_series("-0.693147180559945309417232121458176568075501*t", "-", 1, 8);
     assert_string_equal(trf(o.series, "0.0625", 0, 1), "4");
     close_series(&o);
-    /* eps on both sides of 1 - S(4)/B = 0.134548223055031535583529585083576417691935466..., less than 1e-40 away */
+    /* eps on both sides of 1 - S(4)/B = 0.134548223055031535583529585083576417691935466..., less
+     * than 1e-40 away */
     o = open_series("-2*ln(1+t)", "-", 1, 8);
     assert_string_equal(trf(o.series, "0.13454822305503153558352958508357641769193546", 0, 1), "5");
     assert_string_equal(trf(o.series, "0.13454822305503153558352958508357641769193547", 0, 1), "4");
     close_series(&o);
-    /* exact ties that the strict > decides: windows, also shifted by a constant, and a mean of windows */
-    static const char *const windows[] = {"window(40)", "window(40)+0.3", "window(40)-700", "window(40)*2+sqrt(2)"};
+    /* exact ties that the strict > decides: windows, also shifted by a constant, and a mean of
+     * windows */
+    static const char *const windows[] = {"window(40)", "window(40)+0.3", "window(40)-700",
+                                          "window(40)*2+sqrt(2)"};
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
         o = open_series(windows[i], "-", 1, 8);
         const char *found = trf(o.series, "0.1", 0, 1);
@@ -397,8 +415,8 @@ static void test_brute_force(void **state)
                     snprintf(text, sizeof text, "%llu", (unsigned long long)expected);
                     const char *found = expected ? trf(o.series, epsilons[k], lengths[l], 1) : text;
                     if (strcmp(found, text) != 0)
-                        fail_msg("%s head %d length %llu eps %s: %s (double says %s)", varied[i], head,
-                                 (unsigned long long)lengths[l], epsilons[k], found, text);
+                        fail_msg("%s head %d length %llu eps %s: %s (double says %s)", varied[i],
+                                 head, (unsigned long long)lengths[l], epsilons[k], found, text);
                     compared += expected != 0;
                 }
             close_series(&o);
@@ -406,7 +424,8 @@ static void test_brute_force(void **state)
     assert_true(compared > 500);
 }
 
-/* What is kept from one question to the next changes no answer: each is that of a series that was asked nothing before. */
+/* What is kept from one question to the next changes no answer: each is that of a series that was
+ * asked nothing before. */
 static void test_kept(void **state)
 {
     (void)state;
@@ -414,9 +433,10 @@ static void test_kept(void **state)
         const char *epsilon;
         uint64_t length;
         int layers;
-    } asked[] = {{"0.3", 0, 1},    {"1e-30", 0, 1}, {"0.01", 0, 3},  {"0.3", 300, 1}, {"0.05", 77, 2},
-                 {"1e-12", 77, 1}, {"0.5", 77, 1},  {"0.2", 0, 3},   {"0.011", 0, 3}, {"0.9", 0, 3},
-                 {"0.01", 0, 2},   {"0.01", 0, 3},  {"0.01", 77, 2}, {"0.9", 77, 2},  {"0.05", 300, 2}};
+    } asked[] = {{"0.3", 0, 1},   {"1e-30", 0, 1},  {"0.01", 0, 3},  {"0.3", 300, 1},
+                 {"0.05", 77, 2}, {"1e-12", 77, 1}, {"0.5", 77, 1},  {"0.2", 0, 3},
+                 {"0.011", 0, 3}, {"0.9", 0, 3},    {"0.01", 0, 2},  {"0.01", 0, 3},
+                 {"0.01", 77, 2}, {"0.9", 77, 2},   {"0.05", 300, 2}};
     for (size_t i = 0; i < sizeof varied / sizeof varied[0]; i++) {
         struct opened o = open_series(varied[i], "-", 3, 8);
         for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++) {
@@ -424,15 +444,16 @@ static void test_kept(void **state)
             const char *a = trf(o.series, asked[k].epsilon, asked[k].length, asked[k].layers);
             const char *b = trf(fresh.series, asked[k].epsilon, asked[k].length, asked[k].layers);
             if (strcmp(a, b) != 0 && !strstr(b, "..")) /* what is kept may have been known better */
-                fail_msg("%s eps %s length %d, %d layers: %s, and %s if it is asked first", varied[i], asked[k].epsilon,
-                         (int)asked[k].length, asked[k].layers, a, b);
+                fail_msg("%s eps %s length %d, %d layers: %s, and %s if it is asked first",
+                         varied[i], asked[k].epsilon, (int)asked[k].length, asked[k].layers, a, b);
             close_series(&fresh);
         }
         close_series(&o);
     }
 }
 
-/* TRF grows as epsilon falls and as the length grows, never beyond the length; a constant on the bias changes nothing. */
+/* TRF grows as epsilon falls and as the length grows, never beyond the length; a constant on the
+ * bias changes nothing. */
 static void test_monotone(void **state)
 {
     (void)state;
@@ -448,23 +469,28 @@ static void test_monotone(void **state)
             struct formula_error e;
             assert_int_equal(series_trf_finite(o.series, epsilons[k], 500, &c, NULL, NULL, &e), 0);
             if (!(c.log10_hi >= before) || !(strtod(c.hi, NULL) <= 500))
-                fail_msg("%s eps %s: %s..%s after 10^%g", varied[i], epsilons[k], c.lo, c.hi, before);
+                fail_msg("%s eps %s: %s..%s after 10^%g", varied[i], epsilons[k], c.lo, c.hi,
+                         before);
             before = c.log10_lo;
             series_count_free(&c);
-            const char *a = trf(o.series, epsilons[k], 500, 1), *b = trf(p.series, epsilons[k], 500, 1);
+            const char *a = trf(o.series, epsilons[k], 500, 1),
+                       *b = trf(p.series, epsilons[k], 500, 1);
             if (strcmp(a, b) != 0)
-                fail_msg("%s eps %s length 500: %s, and %s with a constant added", varied[i], epsilons[k], a, b);
+                fail_msg("%s eps %s length 500: %s, and %s with a constant added", varied[i],
+                         epsilons[k], a, b);
             a = trf(o.series, epsilons[k], 0, 1);
             b = trf(p.series, epsilons[k], 0, 1);
             if (strcmp(a, b) != 0 && !strstr(a, "..")) /* the ends of a bracket may differ */
-                fail_msg("%s eps %s: %s, and %s with a constant added", varied[i], epsilons[k], a, b);
+                fail_msg("%s eps %s: %s, and %s with a constant added", varied[i], epsilons[k], a,
+                         b);
         }
         close_series(&o);
         close_series(&p);
     }
 }
 
-/* B between sums of f rounded down, and rounded up with a bound of the rest: (1+t)^-p beyond N is below N^(1-p) / (p-1). */
+/* B between sums of f rounded down, and rounded up with a bound of the rest: (1+t)^-p beyond N is
+ * below N^(1-p) / (p-1). */
 static void test_sums(void **state)
 {
     (void)state;
@@ -487,7 +513,8 @@ static void test_sums(void **state)
             fail_msg("%s: [%.17g, %.17g], sums [%.17g, %.17g]", cases[i].sets, lo, hi, down, up);
         close_series(&o);
     }
-    struct opened o = open_series("none", "-", 1, 8), p = open_series("-ln(1+t)*(2+cos(t))-ln(ln(3+t))", "-", 1, 8);
+    struct opened o = open_series("none", "-", 1, 8),
+                  p = open_series("-ln(1+t)*(2+cos(t))-ln(ln(3+t))", "-", 1, 8);
     double lo, hi;
     series_sum(o.series, &lo, &hi);
     assert_true(isinf(lo) && isinf(hi));
@@ -541,7 +568,8 @@ static void test_mean(void **state)
     for (int h = 0; h < 8; h++)
         formula_free(o[h].formula);
     /* one head: the head itself; windows: exact ties; a head that diverges decides */
-    struct opened window = open_series("window(40)", "-", 1, 8), wide = open_series("window(80)", "-", 1, 8),
+    struct opened window = open_series("window(40)", "-", 1, 8),
+                  wide = open_series("window(80)", "-", 1, 8),
                   none = open_series("none", "-", 2, 8);
     mean = series_open_mean((struct series *[]){window.series}, 1, &e);
     assert_string_equal(trf(mean, "0.1", 0, 1), "37");
@@ -565,8 +593,12 @@ static void test_mean(void **state)
 static void test_depth(void **state)
 {
     (void)state;
-    static const char *const formulas[] = {
-        "-0.5*t", "type1(0.25)", "window(10)", "kerple_log(1.5,1)", "kerple_log(1.05,1)", "-ln(2+t)-2*ln(ln(2+t))"};
+    static const char *const formulas[] = {"-0.5*t",
+                                           "type1(0.25)",
+                                           "window(10)",
+                                           "kerple_log(1.5,1)",
+                                           "kerple_log(1.05,1)",
+                                           "-ln(2+t)-2*ln(ln(2+t))"};
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         struct opened o = open_series(formulas[i], "-", 1, 8);
         struct formula_error e;
@@ -577,13 +609,18 @@ static void test_depth(void **state)
         series_count_free(&c);
         double before = one.log10_hi;
         for (int layers = 2; layers <= 32;
-             layers *= 4) { /* grows with the layers, certain: lo <= hi, and no tie with the layer before */
+             layers *=
+             4) { /* grows with the layers, certain: lo <= hi, and no tie with the layer before */
             assert_int_equal(series_trf_depth(o.series, "0.02", layers, 0, &more, &e), 0);
-            if (!(more.log10_lo <= more.log10_hi && more.log10_hi >= before && isfinite(more.log10_hi)))
-                fail_msg("%s, %d layers: 10^[%g, %g] after 10^%g", formulas[i], layers, more.log10_lo, more.log10_hi, before);
+            if (!(more.log10_lo <= more.log10_hi && more.log10_hi >= before &&
+                  isfinite(more.log10_hi)))
+                fail_msg("%s, %d layers: 10^[%g, %g] after 10^%g", formulas[i], layers,
+                         more.log10_lo, more.log10_hi, before);
             if (i < 5 &&
-                !(more.log10_hi - more.log10_lo <= 1)) /* a certain bracket, and a useful one (not where ln TRF is near 1/eps) */
-                fail_msg("%s, %d layers: 10^[%g, %g]", formulas[i], layers, more.log10_lo, more.log10_hi);
+                !(more.log10_hi - more.log10_lo <=
+                  1)) /* a certain bracket, and a useful one (not where ln TRF is near 1/eps) */
+                fail_msg("%s, %d layers: 10^[%g, %g]", formulas[i], layers, more.log10_lo,
+                         more.log10_hi);
             before = more.log10_lo;
             series_count_free(&more);
         }
@@ -656,19 +693,22 @@ static void test_compare(void **state)
         {"t<5?0:t<9?-1:0", "none", 1, 1, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct opened f = open_series(cases[i].f, "-", cases[i].head_f, 8), g = open_series(cases[i].g, "-", cases[i].head_g, 8);
+        struct opened f = open_series(cases[i].f, "-", cases[i].head_f, 8),
+                      g = open_series(cases[i].g, "-", cases[i].head_g, 8);
         struct formula_error e;
         char why[256];
         int order;
         assert_int_equal(series_compare(f.series, g.series, &order, why, &e), 0);
         if (order != cases[i].order)
-            fail_msg("%s head %d, %s head %d: %d (expected %d): %s", cases[i].f, cases[i].head_f, cases[i].g, cases[i].head_g,
-                     order, cases[i].order, why);
+            fail_msg("%s head %d, %s head %d: %d (expected %d): %s", cases[i].f, cases[i].head_f,
+                     cases[i].g, cases[i].head_g, order, cases[i].order, why);
         static const char *const epsilons[] = {"0.3", "0.01"};
         for (int k = 0; k < 2 && order; k++) { /* what it promises, at a finite length */
-            long a = atol(trf(f.series, epsilons[k], 300, 1)), b = atol(trf(g.series, epsilons[k], 300, 1));
+            long a = atol(trf(f.series, epsilons[k], 300, 1)),
+                 b = atol(trf(g.series, epsilons[k], 300, 1));
             if (order < 0 ? a > b : b > a)
-                fail_msg("%s, %s: order %d but TRF %ld and %ld", cases[i].f, cases[i].g, order, a, b);
+                fail_msg("%s, %s: order %d but TRF %ld and %ld", cases[i].f, cases[i].g, order, a,
+                         b);
         }
         close_series(&f);
         close_series(&g);
@@ -731,7 +771,8 @@ static void test_refused(void **state)
         struct formula *f = formula_of(bad[i].formula, "-");
         struct series *s = series_open(f, &(struct formula_point){0, 1, 8, 64, 0}, &e);
         if (s || !strstr(e.message, bad[i].message))
-            fail_msg("%s: %s (expected: %s)", bad[i].formula, s ? "accepted" : e.message, bad[i].message);
+            fail_msg("%s: %s (expected: %s)", bad[i].formula, s ? "accepted" : e.message,
+                     bad[i].message);
         formula_free(f);
     }
 }
@@ -739,11 +780,13 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),      cmocka_unit_test(test_goldens),  cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_exact_ties), cmocka_unit_test(test_ties),     cmocka_unit_test(test_brute_force),
-        cmocka_unit_test(test_kept),       cmocka_unit_test(test_monotone), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_mean),       cmocka_unit_test(test_depth),    cmocka_unit_test(test_closed_form),
-        cmocka_unit_test(test_compare),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_huge),    cmocka_unit_test(test_exact_ties),
+        cmocka_unit_test(test_ties),    cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_sums),    cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_depth),   cmocka_unit_test(test_closed_form),
+        cmocka_unit_test(test_compare), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

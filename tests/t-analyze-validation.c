@@ -37,7 +37,8 @@ static void test_kept(void **state)
     }
 }
 
-/* Every octave has its share, the last one as far as there are inputs; another seed draws others. */
+/* Every octave has its share, the last one as far as there are inputs; another seed draws others.
+ */
 static void test_single(void **state)
 {
     size_t one[VALIDATION_SINGLE_MAX], other[VALIDATION_SINGLE_MAX];
@@ -66,7 +67,8 @@ static void test_single(void **state)
 
 static void test_change(void **state)
 {
-    /* differences 1, 2, 3, 4, 5: mean 3, standard error sqrt(0.5), 97.5 % point of Student's t with 4 degrees 2.7764451051977934
+    /* differences 1, 2, 3, 4, 5: mean 3, standard error sqrt(0.5), 97.5 % point of Student's t with
+     * 4 degrees 2.7764451051977934
      */
     static const double changed[] = {2, 4, 6, 8, 10}, whole[] = {1, 2, 3, 4, 5}, less[] = {0, 4};
     struct validation_change c, both, one;
@@ -104,7 +106,8 @@ static void test_enough(void **state)
     assert_int_equal(validation_enough(change, 0, 1), 0);
 }
 
-/* Inputs 1 to 3 and two octaves of four: one in the order of the norms, the other against it; signs do not count. */
+/* Inputs 1 to 3 and two octaves of four: one in the order of the norms, the other against it; signs
+ * do not count. */
 static void test_correlate(void **state)
 {
     static const size_t where[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15};
@@ -115,7 +118,8 @@ static void test_correlate(void **state)
     for (size_t i = 0; i < 15; i++)
         norm[i] = 1e-3 * (double)i; /* growing towards the target */
     assert_int_equal(validation_correlate(&all, &octaves, change, where, 11, norm, 15), 0);
-    /* ranks of |change| 11 10 9 5 6 7 8 4 3 2 1 against 11 to 1: sum of squares 9 + 1 + 1 + 9 = 20 */
+    /* ranks of |change| 11 10 9 5 6 7 8 4 3 2 1 against 11 to 1: sum of squares 9 + 1 + 1 + 9 = 20
+     */
     require("all", all, 1 - 6 * 20.0 / (11 * 120));
     require("octaves: -1 and 1", octaves, 0);
     assert_int_equal(validation_correlate(&all, &octaves, change, where, 7, norm, 15), 0);
@@ -127,7 +131,8 @@ static void test_correlate(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_single), cmocka_unit_test(test_change),
-                                       cmocka_unit_test(test_enough), cmocka_unit_test(test_correlate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_single),
+                                       cmocka_unit_test(test_change), cmocka_unit_test(test_enough),
+                                       cmocka_unit_test(test_correlate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

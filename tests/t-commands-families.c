@@ -24,8 +24,8 @@ static void write_list(FILE *f, const void *unused)
     outcome_free(&o);
 }
 
-static const struct written part = {"doc/families.md", "<!-- families -->\n```\n", "```\n<!-- end of families -->\n", write_list,
-                                    NULL};
+static const struct written part = {"doc/families.md", "<!-- families -->\n```\n",
+                                    "```\n<!-- end of families -->\n", write_list, NULL};
 
 static void test_page(void **state)
 {
@@ -49,7 +49,8 @@ static void test_list(void **state)
     outcome_free(&o);
 }
 
-/* README.md counts the types of transformers and its kin: all rows but our own and those of training programs. */
+/* README.md counts the types of transformers and its kin: all rows but our own and those of
+ * training programs. */
 static void test_count(void **state)
 {
     struct error e = {""};
@@ -71,7 +72,8 @@ static void test_count(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_list), cmocka_unit_test(test_count)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_list),
+                                       cmocka_unit_test(test_count)};
 
     if (program_open() != 0)
         return 1;

@@ -1,5 +1,6 @@
-/* The program is linked and compiled so that what goes wrong in it is hard to use: the tables of the linker cannot be written to,
- * functions of the C library and the stack are checked. Which checks there can be, the compiler says to this file too. */
+/* The program is linked and compiled so that what goes wrong in it is hard to use: the tables of
+ * the linker cannot be written to, functions of the C library and the stack are checked. Which
+ * checks there can be, the compiler says to this file too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -95,13 +96,16 @@ static void test_compiled(void **state)
 #endif
 #if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE >= 2
     assert_true(imports("_chk"));
-#elif defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-    fail_msg("functions of the C library are not checked"); /* clang says otherwise which sanitizers it was asked for */
+#elif defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)
+    fail_msg("functions of the C library are not checked"); /* clang says otherwise which sanitizers
+                                                               it was asked for */
 #endif
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linked), cmocka_unit_test(test_compiled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linked),
+                                       cmocka_unit_test(test_compiled)};
     return cmocka_run_group_tests(tests, open_program, close_program);
 }

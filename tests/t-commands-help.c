@@ -1,4 +1,5 @@
-/* What is made from the tables of the verbs, or must agree with them: help, manual pages, completion. */
+/* What is made from the tables of the verbs, or must agree with them: help, manual pages,
+ * completion. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,8 +51,8 @@ static void help_says_every_row(void **state)
             char dashed[OPTION_NAME_MAX], help[HELP_MAX], item[HELP_MAX + 100], *flat_item, *first;
 
             option_help(help, sizeof help, row);
-            snprintf(item, sizeof item, " %s%s%s %s", option_dashed(dashed, row->name), row->value ? " " : "",
-                     row->value ? row->value : "", help);
+            snprintf(item, sizeof item, " %s%s%s %s", option_dashed(dashed, row->name),
+                     row->value ? " " : "", row->value ? row->value : "", help);
             flat_item = flatten(item);
             first = strstr(flat, flat_item);
             if (!first || strstr(first + 1, flat_item))
@@ -72,8 +73,10 @@ static void help_says_every_row(void **state)
 
 static void help_is_in_groups(void **state)
 {
-    static const char *const titles[] = {"\nCommon options:\n", "\nInput:\n",  "\nWhat is measured:\n", "\nModel changes:\n",
-                                         "\nMachine:\n",        "\nOutput:\n", "\nRun control:\n",      "\nExamples:\n"};
+    static const char *const titles[] = {"\nCommon options:\n",   "\nInput:\n",
+                                         "\nWhat is measured:\n", "\nModel changes:\n",
+                                         "\nMachine:\n",          "\nOutput:\n",
+                                         "\nRun control:\n",      "\nExamples:\n"};
     struct outcome o = reach("erf --help");
     const char *at = o.out;
     int common = 0;
@@ -135,7 +138,8 @@ static const char *item_of(const char *page, const char *name, const char **end)
     const char *at;
 
     snprintf(item, sizeof item, "\n.It Fl %s%s", strlen(name) == 1 ? "" : "-", name);
-    for (at = strstr(page, item); at && !isspace((unsigned char)at[strlen(item)]); at = strstr(at + 1, item))
+    for (at = strstr(page, item); at && !isspace((unsigned char)at[strlen(item)]);
+         at = strstr(at + 1, item))
         ;
     if (!at)
         return NULL;
@@ -160,9 +164,10 @@ static void pages_list_the_options_and_no_others(void **state)
                 fail_msg("the manual page of reach %s does not list %s", (*v)->name, row->name);
             text = strndup(item, (size_t)(end - item));
             if (row->standard && !strstr(text, row->standard))
-                fail_msg("the manual page of reach %s does not say that the default of %s is %s", (*v)->name, row->name,
-                         row->standard);
-            if ((strstr(text, " Ar ") || strstr(text, " Cm ")) && !row->value && strcspn(text, "\n") > strlen(row->name) + 10)
+                fail_msg("the manual page of reach %s does not say that the default of %s is %s",
+                         (*v)->name, row->name, row->standard);
+            if ((strstr(text, " Ar ") || strstr(text, " Cm ")) && !row->value &&
+                strcspn(text, "\n") > strlen(row->name) + 10)
                 fail_msg("the manual page of reach %s gives %s a value", (*v)->name, row->name);
             free(text);
         }
@@ -180,7 +185,8 @@ static void pages_list_the_options_and_no_others(void **state)
 
 /* ---- completion ---- */
 
-/* What bash offers behind the words of LINE, divided by single blanks; a blank at its end: behind an empty word. */
+/* What bash offers behind the words of LINE, divided by single blanks; a blank at its end: behind
+ * an empty word. */
 static char *offered(const char *line)
 {
     char command[1000], *text;
@@ -189,7 +195,8 @@ static char *offered(const char *line)
     f = fopen(at("try.bash"), "w");
     assert_non_null(f);
     fputs(". ./completion.bash\ncompopt() { :; }\nIFS=' ' read -ra COMP_WORDS <<< \"$1\"\n"
-          "[ \"${1% }\" = \"$1\" ] || COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_reach\n"
+          "[ \"${1% }\" = \"$1\" ] || COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - "
+          "1))\n_reach\n"
           "[ ${#COMPREPLY[@]} = 0 ] || printf '<%s>' \"${COMPREPLY[@]}\"\n",
           f);
     fclose(f);

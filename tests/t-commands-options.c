@@ -57,7 +57,9 @@ static int write_own(FILE *f, const void *options, int nth)
 
 #define OPTIONS struct things
 
-static const char *const choices[] = {"one", "two", "three", NULL}, *const kinds[] = {"", "first", "second", NULL};
+static const char *const choices[] = {"one", "two", "three", NULL}, *const kinds[] = {"", "first",
+                                                                                      "second",
+                                                                                      NULL};
 static const struct option_row rows[] = {
     {.name = "o", .value = "DIR", .help = "folder", .type = OPTION_TEXT, .at = AT(folder)},
     {.name = "text",
@@ -67,8 +69,17 @@ static const struct option_row rows[] = {
      .at = AT(text),
      .check = check_text,
      .flags = OPTION_RESULT},
-    {.name = "force", .help = "a flag", .type = OPTION_FLAG, .at = AT(flag), .flags = OPTION_RESULT},
-    {.name = "list", .value = "FILE", .help = "a list", .type = OPTION_LIST, .at = AT(list), .flags = OPTION_RESULT},
+    {.name = "force",
+     .help = "a flag",
+     .type = OPTION_FLAG,
+     .at = AT(flag),
+     .flags = OPTION_RESULT},
+    {.name = "list",
+     .value = "FILE",
+     .help = "a list",
+     .type = OPTION_LIST,
+     .at = AT(list),
+     .flags = OPTION_RESULT},
     {.name = "choice",
      .value = "C",
      .help = "a choice",
@@ -85,8 +96,18 @@ static const struct option_row rows[] = {
      .choices = kinds,
      .with = "choice", /* which has a default */
      .flags = OPTION_RESULT},
-    {.name = "whole", .value = "N", .help = "a number", .absent = -1, WHOLE_AT(whole, 0, 10), .flags = OPTION_RESULT},
-    {.name = "wide", .value = "N", .help = "a number", .standard = "5", WHOLE_AT(wide, -3, 1L << 40), .flags = OPTION_RESULT},
+    {.name = "whole",
+     .value = "N",
+     .help = "a number",
+     .absent = -1,
+     WHOLE_AT(whole, 0, 10),
+     .flags = OPTION_RESULT},
+    {.name = "wide",
+     .value = "N",
+     .help = "a number",
+     .standard = "5",
+     WHOLE_AT(wide, -3, 1L << 40),
+     .flags = OPTION_RESULT},
     {.name = "size",
      .value = "N",
      .help = "a number (default %s; or so)",
@@ -107,7 +128,13 @@ static const struct option_row rows[] = {
      .at = AT(bytes),
      .with = "share",
      .flags = OPTION_RESULT},
-    {.name = "share", .value = "Q", .help = "a share", .type = OPTION_REAL, .at = AT(share), .high = 1, .flags = OPTION_RESULT},
+    {.name = "share",
+     .value = "Q",
+     .help = "a share",
+     .type = OPTION_REAL,
+     .at = AT(share),
+     .high = 1,
+     .flags = OPTION_RESULT},
     {.name = "own",
      .value = "X",
      .help = "its own",
@@ -117,8 +144,10 @@ static const struct option_row rows[] = {
      .write = write_own,
      .flags = OPTION_RESULT | OPTION_REPEATED},
 };
-static const struct operand_row operands[] = {
-    {.name = "X", .expected = "anything", .at = AT(operands), .flags = OPERAND_LIST | OPERAND_FORMULA}};
+static const struct operand_row operands[] = {{.name = "X",
+                                               .expected = "anything",
+                                               .at = AT(operands),
+                                               .flags = OPERAND_LIST | OPERAND_FORMULA}};
 static const struct verb things_verb = {.name = "things",
                                         .synopsis = "X...",
                                         .description = "A test.\n",
@@ -161,8 +190,9 @@ static void arguments_are_told_apart(void **state)
         {"x --kind second", "reach things x --choice two --kind second"},
         {"x --whole 0", "reach things x --choice two --whole 0"},
         {"x --wide 5 --size 7 --seed 0 --own 3", "reach things x --choice two"},
-        {"x --wide -3 --size 8 --seed 18446744073709551615", "reach things x --choice two --wide -3 --size 8 --seed "
-                                                             "18446744073709551615"},
+        {"x --wide -3 --size 8 --seed 18446744073709551615",
+         "reach things x --choice two --wide -3 --size 8 --seed "
+         "18446744073709551615"},
         {"x --bytes 3M --share .5", "reach things x --choice two --bytes 3145728 --share 0.5"},
         {"x --own 4", "reach things x --choice two --own 4"},
         {"x --own 3 --own 3", "reach things x --choice two --own 3 --own 3"},
@@ -196,7 +226,8 @@ static void arguments_are_told_apart(void **state)
         {"x --bytes 3M", NULL, "--bytes is given without --share (expected both, or neither)"},
         {"x --list -", "reach things x --list - --choice two"},
         {"x --text ./-", "reach things x --text ./- --choice two"},
-        {"x --text -", NULL, "--text: \"-\" is not valid (expected FILE; a file of that name is ./-)"},
+        {"x --text -", NULL,
+         "--text: \"-\" is not valid (expected FILE; a file of that name is ./-)"},
         {"x -o -", NULL, "-o: \"-\" is not valid (expected DIR"},
     };
     struct things t;
@@ -208,22 +239,26 @@ static void arguments_are_told_apart(void **state)
         int rc = parse(&t, &things_verb, cases[i][0], copy, &e);
         char *command = rc == 0 ? options_command(&t, &things_verb) : NULL;
 
-        if (cases[i][1] ? rc != 0 || strcmp(command, cases[i][1]) : rc == 0 || !strstr(e.text, cases[i][2]))
-            fail_msg("\"%s\": %d, %s, \"%s\"", cases[i][0], rc, command ? command : "no command", e.text);
+        if (cases[i][1] ? rc != 0 || strcmp(command, cases[i][1])
+                        : rc == 0 || !strstr(e.text, cases[i][2]))
+            fail_msg("\"%s\": %d, %s, \"%s\"", cases[i][0], rc, command ? command : "no command",
+                     e.text);
         free(command);
         options_free(&t, &things_verb);
     }
     for (int i = 0; i < 2; i++) {
         struct error e = {""};
 
-        assert_int_equal(parse(&t, &things_verb, i ? "x --help --nonsense" : "-h", copy, &e), PARSED_HELP);
+        assert_int_equal(parse(&t, &things_verb, i ? "x --help --nonsense" : "-h", copy, &e),
+                         PARSED_HELP);
         options_free(&t, &things_verb);
     }
 }
 
 static void settings_hold_every_option_that_counts(void **state)
 {
-    static const char *const lines[] = {"x", "x --force --list a --list b --whole 4 --own 1 --own 2 -o d"};
+    static const char *const lines[] = {
+        "x", "x --force --list a --list b --whole 4 --own 1 --own 2 -o d"};
     static const char *const expected[][12] = {
         {"", "", "", "two", "", "", "5", "", "0", "", "", "3"},
         {"", "yes", "a b", "two", "", "4", "5", "", "0", "", "", "1 2"},
@@ -257,7 +292,8 @@ static const char *sample(const struct verb *v, const struct option_row *o, unsi
 {
     static const char *const own[][5] = {
         {"bias", "alibi(delta=2)", "-ln(1+t)", "inf * (t > 9)", NULL},
-        {"rope", "linear:factor=4", "base=500000", "base=90,yarn:factor=4,original=8192,truncate=0", NULL},
+        {"rope", "linear:factor=4", "base=500000", "base=90,yarn:factor=4,original=8192,truncate=0",
+         NULL},
         {"device", "cpu", "cuda", "cuda:3", NULL},
         {"format", "svg", "png,pdf", "pdf", NULL},
         {"threshold", "0.8", "0.99", ".123456789012345678", NULL},
@@ -284,16 +320,22 @@ static const char *sample(const struct verb *v, const struct option_row *o, unsi
     case OPTION_NUMBERED_CHOICE:
         while (o->choices[count])
             count++;
-        return *o->choices[picked % (unsigned)count] ? o->choices[picked % (unsigned)count] : o->choices[1];
+        return *o->choices[picked % (unsigned)count] ? o->choices[picked % (unsigned)count]
+                                                     : o->choices[1];
     case OPTION_INT:
     case OPTION_LONG:
     case OPTION_SIZE:
         snprintf(text, sizeof text, "%ld",
                  picked % 3 == 0   ? (long)o->low
                  : picked % 3 == 1 ? (long)o->high
-                                   : (long)(o->low + picked % (unsigned)(o->high - o->low > 1e6 ? 1e6 : o->high - o->low)));
+                                   : (long)(o->low + picked % (unsigned)(o->high - o->low > 1e6
+                                                                             ? 1e6
+                                                                             : o->high - o->low)));
         return text;
-    case OPTION_REAL: snprintf(text, sizeof text, "%.17g", o->low + (o->high - o->low) * (picked % 997 + 1) / 999); return text;
+    case OPTION_REAL:
+        snprintf(text, sizeof text, "%.17g",
+                 o->low + (o->high - o->low) * (picked % 997 + 1) / 999);
+        return text;
     case OPTION_UNSIGNED: return picked % 2 ? "18446744073709551615" : "7";
     case OPTION_BYTES: return picked % 2 ? "800M" : "12345";
     default: break;
@@ -324,7 +366,8 @@ static char *settings_text(const void *options, const struct verb *v)
     return text;
 }
 
-/* Parses random options, then the command that they record: commands and settings are the same. 1 if they go together. */
+/* Parses random options, then the command that they record: commands and settings are the same. 1
+ * if they go together. */
 static int round_trip(const struct verb *v, unsigned *seed)
 {
     void *first = calloc(1, v->options_size + 1), *second = calloc(1, v->options_size + 1);
@@ -339,7 +382,9 @@ static int round_trip(const struct verb *v, unsigned *seed)
                                                                            : "a/b c");
     for (size_t i = 0; i < v->option_count; i++) {
         const struct option_row *o = &v->options[i];
-        int times = rand_r(seed) % 3 ? 0 : o->type == OPTION_LIST || o->flags & OPTION_REPEATED ? 1 + rand_r(seed) % 3 : 1;
+        int times = rand_r(seed) % 3                                       ? 0
+                    : o->type == OPTION_LIST || o->flags & OPTION_REPEATED ? 1 + rand_r(seed) % 3
+                                                                           : 1;
 
         while (times-- > 0) {
             char name[OPTION_NAME_MAX];
@@ -366,8 +411,9 @@ static int round_trip(const struct verb *v, unsigned *seed)
         free(again);
         free(one);
         free(two);
-    } else if (!strstr(e.text, "given") && !strstr(e.text, " is for ") && !strstr(e.text, "--growth: needs") &&
-               !strstr(e.text, "--growth: --length") && !strstr(e.text, "--protocol") && !strstr(e.text, "--stride"))
+    } else if (!strstr(e.text, "given") && !strstr(e.text, " is for ") &&
+               !strstr(e.text, "--growth: needs") && !strstr(e.text, "--growth: --length") &&
+               !strstr(e.text, "--protocol") && !strstr(e.text, "--stride"))
         fail_msg("reach %s refuses a value of its own table: %s", v->name, e.text);
     options_free(first, v);
     options_free(second, v);
@@ -389,12 +435,15 @@ static void recorded_commands_are_read_back(void **state)
         for (int i = 0; i < 2000; i++)
             together += round_trip(*v, &seed);
         if (together < 100)
-            fail_msg("reach %s: only %d of 2000 random command lines go together", (*v)->name, together);
+            fail_msg("reach %s: only %d of 2000 random command lines go together", (*v)->name,
+                     together);
     }
 }
 
-/* 1 if `one` and `other`, each with its default or another value, are refused for being given together. */
-static int excludes(const struct verb *v, const struct option_row *one, const struct option_row *other)
+/* 1 if `one` and `other`, each with its default or another value, are refused for being given
+ * together. */
+static int excludes(const struct verb *v, const struct option_row *one,
+                    const struct option_row *other)
 {
     void *options = calloc(1, v->options_size + 1);
     unsigned seed = 1;
@@ -407,19 +456,22 @@ static int excludes(const struct verb *v, const struct option_row *one, const st
 
         argv[argc++] = (char *)option_dashed(names[i], o->name);
         if (o->value) {
-            snprintf(values[i], sizeof values[i], "%s", o->standard ? o->standard : sample(v, o, &seed));
+            snprintf(values[i], sizeof values[i], "%s",
+                     o->standard ? o->standard : sample(v, o, &seed));
             argv[argc++] = values[i];
         }
     }
     rc = options_parse(options, v, argc, argv, &e);
-    if (rc != 0 && !(strstr(e.text, names[0]) && strstr(e.text, names[1]) && strstr(e.text, "are both given")))
+    if (rc != 0 &&
+        !(strstr(e.text, names[0]) && strstr(e.text, names[1]) && strstr(e.text, "are both given")))
         fail_msg("%s and %s: %s", names[0], names[1], e.text);
     options_free(options, v);
     free(options);
     return rc != 0;
 }
 
-/* An option that names what it stands with is refused with all others of the table, whatever their values. */
+/* An option that names what it stands with is refused with all others of the table, whatever their
+ * values. */
 static void stored_results_refuse_what_measures(void **state)
 {
     const struct option_row *segment = option_find(&explain_verb, "segment");
@@ -432,11 +484,13 @@ static void stored_results_refuse_what_measures(void **state)
     for (size_t i = 0; i < explain_verb.option_count; i++) {
         const struct option_row *o = &explain_verb.options[i];
         int chooses = strcmp(o->name, "model") == 0 || strcmp(o->name, "target-position") == 0;
-        int measures = (o->flags & OPTION_RESULT && !chooses) || strcmp(o->name, "device") == 0 || strcmp(o->name, "strict") == 0;
+        int measures = (o->flags & OPTION_RESULT && !chooses) || strcmp(o->name, "device") == 0 ||
+                       strcmp(o->name, "strict") == 0;
 
         if (o == segment)
             continue;
-        if (excludes(&explain_verb, segment, o) != measures || excludes(&explain_verb, o, segment) != measures)
+        if (excludes(&explain_verb, segment, o) != measures ||
+            excludes(&explain_verb, o, segment) != measures)
             fail_msg("--segment and --%s are %s", o->name, measures ? "taken together" : "refused");
         refused += (size_t)measures;
     }
@@ -449,15 +503,18 @@ static void tables_are_complete(void **state)
     (void)state;
     for (const struct verb *const *v = verbs; *v; v++) {
         assert_in_range((*v)->option_count, 0, 64);
-        assert_true(*(*v)->name && *(*v)->summary && *(*v)->description && *(*v)->examples && (*v)->run);
+        assert_true(*(*v)->name && *(*v)->summary && *(*v)->description && *(*v)->examples &&
+                    (*v)->run);
         for (size_t i = 0; i < (*v)->option_count; i++) {
             const struct option_row *o = &(*v)->options[i];
             int chooses = o->type == OPTION_CHOICE || o->type == OPTION_NUMBERED_CHOICE;
 
-            if (option_find(*v, o->name) != o || !o->help || (o->type == OPTION_FLAG) != !o->value || (chooses && !o->choices) ||
-                (o->type == OPTION_OWN) != (o->read != NULL) || (o->type == OPTION_OWN && !o->write) ||
-                (o->type != OPTION_OWN && o->at >= (*v)->options_size) || strlen(o->name) + 3 > OPTION_NAME_MAX ||
-                (o->with && !option_find(*v, o->with)))
+            if (option_find(*v, o->name) != o || !o->help ||
+                (o->type == OPTION_FLAG) != !o->value || (chooses && !o->choices) ||
+                (o->type == OPTION_OWN) != (o->read != NULL) ||
+                (o->type == OPTION_OWN && !o->write) ||
+                (o->type != OPTION_OWN && o->at >= (*v)->options_size) ||
+                strlen(o->name) + 3 > OPTION_NAME_MAX || (o->with && !option_find(*v, o->with)))
                 fail_msg("the row %s of reach %s is not complete", o->name, (*v)->name);
         }
     }
@@ -480,13 +537,25 @@ static void numbers_are_read_strictly(void **state)
     static const struct size_row {
         const char *text;
         size_t value; /* 0: refused */
-    } sizes[] = {{"1", 1}, {"1k", 1024}, {"3M", 3145728}, {"2G", 2147483648}, {"1T", 1099511627776}, {"0", 0},  {"", 0},
-                 {"G", 0}, {"1GB", 0},   {"-1", 0},       {"1.5G", 0},        {"17179869184G", 0},   {"1 G", 0}};
+    } sizes[] = {{"1", 1},
+                 {"1k", 1024},
+                 {"3M", 3145728},
+                 {"2G", 2147483648},
+                 {"1T", 1099511627776},
+                 {"0", 0},
+                 {"", 0},
+                 {"G", 0},
+                 {"1GB", 0},
+                 {"-1", 0},
+                 {"1.5G", 0},
+                 {"17179869184G", 0},
+                 {"1 G", 0}};
     static const struct real_row {
         const char *text;
         double value; /* 0: refused */
-    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0},    {"1", 0}, {"1.5", 0}, {"nan", 0},
-                 {"inf", 0},   {"-0.5", 0},  {"0.5x", 0},    {"0x.8", 0}, {"", 0},  {" .5", 0}};
+    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0},    {"1", 0},
+                 {"1.5", 0},   {"nan", 0},   {"inf", 0},     {"-0.5", 0}, {"0.5x", 0},
+                 {"0x.8", 0},  {"", 0},      {" .5", 0}};
     struct error e;
 
     (void)state;
@@ -551,8 +620,10 @@ static void model_names(void **state)
         if ((rc == 0) != (cases[i].names[0] != NULL))
             fail_msg("%s: %d, \"%s\"", cases[i].texts[0], rc, e.text);
         for (int k = 0; rc == 0 && k < texts.count; k++)
-            if (strcmp(models[k].name, cases[i].names[k]) || strcmp(models[k].model, cases[i].paths[k]))
-                fail_msg("%s: is named %s, at %s", cases[i].texts[k], models[k].name, models[k].model);
+            if (strcmp(models[k].name, cases[i].names[k]) ||
+                strcmp(models[k].model, cases[i].paths[k]))
+                fail_msg("%s: is named %s, at %s", cases[i].texts[k], models[k].name,
+                         models[k].model);
         model_arguments_free(models, texts.count);
         text_list_free(&texts);
     }
@@ -588,7 +659,9 @@ static void thresholds_are_added_in_order(void **state)
     char copy[400], *command;
 
     (void)state;
-    assert_int_equal(parse(&o, &erf_verb, "m --text t --threshold 0.8 --threshold 0.6 --threshold 0.95", copy, &e), 0);
+    assert_int_equal(parse(&o, &erf_verb,
+                           "m --text t --threshold 0.8 --threshold 0.6 --threshold 0.95", copy, &e),
+                     0);
     assert_int_equal(o.threshold_count, 7);
     for (size_t i = 1; i < o.threshold_count; i++)
         assert_true(o.thresholds[i] > o.thresholds[i - 1]);
@@ -603,15 +676,20 @@ static void thresholds_are_added_in_order(void **state)
 static void recorded_commands(void **state)
 {
     static const char *const cases[][2] = {
-        {"m --text t --threads 2 --strict --quiet --log l --resume --memory 1G -o d --format svg --check-precision 3 "
+        {"m --text t --threads 2 --strict --quiet --log l --resume --memory 1G -o d --format svg "
+         "--check-precision 3 "
          "--device cpu --length 2048",
          "reach erf m --text t"},
-        {"--segments 7 m --bos always --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
-         "reach erf m --text t --segments 7 --bos always --seed 9 --bias -t --positions none --window 0 --dtype f64"},
+        {"--segments 7 m --bos always --text t --window 0 --seed 9 --positions none --bias -t "
+         "--dtype f64",
+         "reach erf m --text t --segments 7 --bos always --seed 9 --bias -t --positions none "
+         "--window 0 --dtype f64"},
         {"m --tokens t.npy --length 2048", "reach erf m --tokens t.npy --length 2048"},
         {"n=it's --text a;b --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8",
-         "reach erf 'n=it'\\''s' --text 'a;b' --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8"},
-        {"m --text t --bootstrap 0 --seed 3 --validate 2", "reach erf m --text t --bootstrap 0 --seed 3 --validate 2"},
+         "reach erf 'n=it'\\''s' --text 'a;b' --stride 5 --offset 6 --sink 0 --bootstrap 0 "
+         "--train-length 8"},
+        {"m --text t --bootstrap 0 --seed 3 --validate 2",
+         "reach erf m --text t --bootstrap 0 --seed 3 --validate 2"},
         {"m --text t --bootstrap 0 --seed 3 --attribution smoothgrad",
          "reach erf m --text t --bootstrap 0 --seed 3 --attribution smoothgrad"},
     };
@@ -691,7 +769,8 @@ static void wrong_usage_is_refused(void **state)
 
 static void devices_that_are_not_here(void **state)
 {
-    static const char *const cases[] = {"m --text t --device cuda", "m --text t --device cuda:1", "m --text t --dtype tf32",
+    static const char *const cases[] = {"m --text t --device cuda", "m --text t --device cuda:1",
+                                        "m --text t --dtype tf32",
                                         "m --text t --device cuda --dtype bf16"};
 
     (void)state;

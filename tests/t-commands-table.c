@@ -42,7 +42,9 @@ static void tables(void **state)
         {"rl", {"n", "name", "100", "a"}, "  n  name\n100  a\n"},
         {"lll", {"a", "", "c", "", "b", "", "aa", "", ""}, "a      c\n    b\naa\n"},
         {"rrl", {"a", "b", "", "1", "22", ""}, "a   b\n1  22\n"},
-        {"ll", {"\xce\xb1\xce\xb2", "x", "abc", "y"}, "\xce\xb1\xce\xb2   x\nabc  y\n"}, /* characters, not bytes */
+        {"ll",
+         {"\xce\xb1\xce\xb2", "x", "abc", "y"},
+         "\xce\xb1\xce\xb2   x\nabc  y\n"}, /* characters, not bytes */
         {"l", {""}, "\n"},
         {"lr", {NULL}, ""},
     };
@@ -57,18 +59,22 @@ static void tables(void **state)
     }
 }
 
-/* Columns go in the order of their digits, of equal ones the last first; a table that cannot fit keeps the others. */
+/* Columns go in the order of their digits, of equal ones the last first; a table that cannot fit
+ * keeps the others. */
 static void narrow_tables(void **state)
 {
-    static const char *const cells[] = {"name", "first", "x", "y", "last", "a", "1", "22", "333", "4"};
+    static const char *const cells[] = {"name", "first", "x",  "y",   "last",
+                                        "a",    "1",     "22", "333", "4"};
     static const struct {
         int columns;
         const char *expected;
     } cases[] = {
         {0, "name  first   x    y  last\na         1  22  333     4\n"},
         {26, "name  first   x    y  last\na         1  22  333     4\n"},
-        {25, "name  first   x  last\na         1  22     4\n(in 25 columns without y; --wide has all)\n"},
-        {20, "name  first  last\na         1     4\n(in 20 columns without x, y; --wide has all)\n"},
+        {25, "name  first   x  last\na         1  22     4\n(in 25 columns without y; --wide has "
+             "all)\n"},
+        {20,
+         "name  first  last\na         1     4\n(in 20 columns without x, y; --wide has all)\n"},
         {16, "name  last\na        4\n(in 16 columns without first, x, y; --wide has all)\n"},
         {3, "name  last\na        4\n(in 3 columns without first, x, y; --wide has all)\n"},
     };
@@ -104,16 +110,20 @@ static void html_tables(void **state)
     table_note(t, "%d \"of\" 2", 1);
     assert_int_equal(table_html(f, t), 0);
     fclose(f);
-    assert_string_equal(text, "<div class=wide><table><caption>a&lt;b</caption>\n<thead><tr><th scope=col>name</th><th scope=col "
-                              "class=r>n</th></tr></thead><tbody>\n<tr><th scope=row>&lt;i&gt;</th><td "
-                              "class=r>1&amp;2</td></tr></tbody></table></div>\n<p class=about>1 &quot;of&quot; 2</p>\n");
+    assert_string_equal(
+        text,
+        "<div class=wide><table><caption>a&lt;b</caption>\n<thead><tr><th scope=col>name</th><th "
+        "scope=col "
+        "class=r>n</th></tr></thead><tbody>\n<tr><th scope=row>&lt;i&gt;</th><td "
+        "class=r>1&amp;2</td></tr></tbody></table></div>\n<p class=about>1 &quot;of&quot; 2</p>\n");
     free(text);
     table_free(t);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tables), cmocka_unit_test(narrow_tables), cmocka_unit_test(html_tables)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tables), cmocka_unit_test(narrow_tables),
+                                       cmocka_unit_test(html_tables)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ static void test_full_disk(void **state)
         int result = atomic_commit(&f, &e);
         scratch_unlimit();
         assert_int_equal(result, -1);
-        assert_int_equal(check_message("full disk", &e, "kept: cannot be written: File too large"), 0);
+        assert_int_equal(check_message("full disk", &e, "kept: cannot be written: File too large"),
+                         0);
         assert_content(path, "before");
         assert_int_equal(scratch_count(scratch_folder), 1);
         assert_int_equal(unlink(path), 0);
@@ -105,9 +106,13 @@ static void test_refused_places(void **state)
     scratch_write(scratch_folder, "file", "", 0);
     assert_int_equal(mkdir(scratch_path(scratch_folder, "folder"), 0777), 0);
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "file/x"), &e), -1);
-    assert_int_equal(check_message("below a file", &e, "file/x: cannot be written: Not a directory"), 0);
+    assert_int_equal(check_message("below a file", &e,
+                                   "file/x: cannot be written: Not a directory"),
+                     0);
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "absent/x"), &e), -1);
-    assert_int_equal(check_message("absent folder", &e, "absent/x: cannot be written: No such file"), 0);
+    assert_int_equal(check_message("absent folder", &e,
+                                   "absent/x: cannot be written: No such file"),
+                     0);
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "folder"), &e), -1);
     assert_int_equal(check_message("a folder", &e, "folder: exists and is not a file"), 0);
     assert_int_equal(atomic_open(&f, "/dev/full", &e), -1);
@@ -116,7 +121,9 @@ static void test_refused_places(void **state)
     /* a link under the temporary name, placed there by somebody else, is not written through */
     char name[64];
     snprintf(name, sizeof name, ".y.tmp-%ld", (long)getpid());
-    assert_int_equal(symlink(scratch_path(scratch_folder, "file"), scratch_path(scratch_folder, name)), 0);
+    assert_int_equal(symlink(scratch_path(scratch_folder, "file"),
+                             scratch_path(scratch_folder, name)),
+                     0);
     assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "y"), &e), 0);
     fputs("y", f.stream);
     assert_int_equal(atomic_commit(&f, &e), 0);
@@ -172,8 +179,8 @@ static void test_signal(void **state)
         signal(SIGTERM, remove_and_leave);
         if (atomic_open(&a, scratch_path(scratch_folder, "a"), NULL) ||
             atomic_open(&b, scratch_path(scratch_folder, "b"), NULL) ||
-            atomic_open(&done, scratch_path(scratch_folder, "done"), NULL) || atomic_commit(&done, NULL) ||
-            scratch_count(scratch_folder) != 3)
+            atomic_open(&done, scratch_path(scratch_folder, "done"), NULL) ||
+            atomic_commit(&done, NULL) || scratch_count(scratch_folder) != 3)
             _exit(1);
         raise(SIGTERM);
         _exit(2);
@@ -185,7 +192,8 @@ static void test_signal(void **state)
     assert_int_equal(unlink(scratch_path(scratch_folder, "done")), 0);
 }
 
-/* What killed processes left of a file goes when it is written anew; what another process writes, here or elsewhere, stays. */
+/* What killed processes left of a file goes when it is written anew; what another process writes,
+ * here or elsewhere, stays. */
 static void test_abandoned(void **state)
 {
     (void)state;
@@ -286,7 +294,8 @@ static void test_lock(void **state)
     assert_int_equal(check_message("absent", &e, "absent: cannot be locked"), 0);
 }
 
-/* Four processes take turns; each leaves a mark while it holds the lock, and no other may find one. */
+/* Four processes take turns; each leaves a mark while it holds the lock, and no other may find one.
+ */
 static void test_lock_race(void **state)
 {
     (void)state;
@@ -299,7 +308,8 @@ static void test_lock_race(void **state)
                 int lock;
                 while ((lock = folder_lock(scratch_folder, NULL)) < 0)
                     sched_yield();
-                int mark = open(scratch_path(scratch_folder, "mark"), O_CREAT | O_EXCL | O_WRONLY, 0666);
+                int mark = open(scratch_path(scratch_folder, "mark"), O_CREAT | O_EXCL | O_WRONLY,
+                                0666);
                 if (mark < 0)
                     _exit(1);
                 close(mark);
@@ -320,10 +330,12 @@ static void test_lock_race(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commit),         cmocka_unit_test(test_relative_path), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_refused_places), cmocka_unit_test(test_named),         cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_slots),         cmocka_unit_test(test_folder_make),
-        cmocka_unit_test(test_lock),           cmocka_unit_test(test_lock_race),
+        cmocka_unit_test(test_commit),      cmocka_unit_test(test_relative_path),
+        cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_refused_places),
+        cmocka_unit_test(test_named),       cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_abandoned),   cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_folder_make), cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_lock_race),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,4 +1,5 @@
-/* Opening and writing checkpoints: what a file is, its bytes say; what was converted is the same model to the last bit. */
+/* Opening and writing checkpoints: what a file is, its bytes say; what was converted is the same
+ * model to the last bit. */
 #include "run/models.h"
 #include "io/checkpoint/checkpoint.h"
 #include "model/decoder.h"
@@ -32,8 +33,9 @@ static void test_content(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"plain.pt", "plain.json"},        {"legacy.pt", "plain.json"},  {"fairseq.pt", "fairseq.json"},
-        {"llmc-f32.bin", "llmc-f32.json"}, {"hdf-plain.h5", "hdf.json"},
+        {"plain.pt", "plain.json"},     {"legacy.pt", "plain.json"},
+        {"fairseq.pt", "fairseq.json"}, {"llmc-f32.bin", "llmc-f32.json"},
+        {"hdf-plain.h5", "hdf.json"},
     };
     static const char *const names[] = {"model", "model.safetensors", "model.json", "model.h5"};
     scratch_write(scratch_folder, "config.json", "{\"model_type\": \"none\", \"n\": 7}", 30);
@@ -48,8 +50,9 @@ static void test_content(void **state)
             if (checkpoint_open(&c, scratch_path(scratch_folder, names[k]), &e))
                 fail_msg("%s as %s: %s", from, names[k], e.text);
             expect_tensors(c.tensors, expected);
-            assert_int_equal(config_has(c.config, "n"),
-                             i < 2); /* of the first two config.json beside; the others bring their own */
+            assert_int_equal(
+                config_has(c.config, "n"),
+                i < 2); /* of the first two config.json beside; the others bring their own */
             checkpoint_close(&c);
         }
 }
@@ -65,18 +68,22 @@ static void test_refused(void **state)
         const char *words;
     } cases[] = {
         {"empty", "", 0,
-         "empty: is not a checkpoint: its first bytes are of no known format (expected safetensors, a file of torch.save, HDF5, "
+         "empty: is not a checkpoint: its first bytes are of no known format (expected "
+         "safetensors, a file of torch.save, HDF5, "
          "GGUF, "
          "or "
          "llm.c's GPT-2)"},
         {"text", "hello\n", 6, "text: is not a checkpoint: its first bytes"},
         {"blank", "   \n", 4, "blank: is not a checkpoint: its first bytes"},
         {"empty.safetensors", "", 0, "has 0 bytes (expected a safetensors file"},
-        {"pointer.safetensors", POINTER, sizeof POINTER - 1, "pointer.safetensors: is a pointer of Git LFS|`git lfs pull`"},
+        {"pointer.safetensors", POINTER, sizeof POINTER - 1,
+         "pointer.safetensors: is a pointer of Git LFS|`git lfs pull`"},
         {"pointer.gguf", POINTER, sizeof POINTER - 1, "pointer.gguf: is a pointer of Git LFS"},
-        {"absent.index.json", "{\"weight_map\": {\"a\": \"none\"}}", 29, "/none: is missing (the index beside it lists it"},
+        {"absent.index.json", "{\"weight_map\": {\"a\": \"none\"}}", 29,
+         "/none: is missing (the index beside it lists it"},
         {"gguf", "GGUF\3\0\0\0\0\0\0\0\0\0\0\0", 16, "gguf: ends within its head"},
-        {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16, "is not a checkpoint: its first bytes"},
+        {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16,
+         "is not a checkpoint: its first bytes"},
         {"index", " {\"metadata\": {}}", 17, "weight_map is missing"},
         {"zip", "PK\3\4", 4, "does not end as a zip archive"},
         {"old", "\x80\2\x8a\x0a\x6c\xfc", 6, "does not end as a zip archive"},
@@ -84,7 +91,10 @@ static void test_refused(void **state)
     struct error e = {""};
     struct checkpoint c;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (checkpoint_open(&c, scratch_write(scratch_folder, cases[i].name, cases[i].bytes, cases[i].size), &e) == 0)
+        if (checkpoint_open(&c,
+                            scratch_write(scratch_folder, cases[i].name, cases[i].bytes,
+                                          cases[i].size),
+                            &e) == 0)
             fail_msg("%s: was accepted", cases[i].name);
         assert_int_equal(check_message(cases[i].name, &e, cases[i].words), 0);
     }
@@ -95,12 +105,15 @@ static void test_refused(void **state)
     assert_int_equal(mkdir(scratch_path(scratch_folder, "folder"), 0777), 0);
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder"), &e), -1);
     assert_int_equal(check_message("folder", &e,
-                                   "folder: holds no checkpoint that can be read|model.safetensors|pytorch_model.bin|GPT-NeoX"),
+                                   "folder: holds no checkpoint that can be "
+                                   "read|model.safetensors|pytorch_model.bin|GPT-NeoX"),
                      0);
     copy_to(GOLDENS "plain.pt", "folder/model.pt");
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder/model.pt"), &e), -1);
-    assert_int_equal(check_message("no config", &e, "folder/model.pt: has no configuration (expected |folder/config.json, which"),
-                     0);
+    assert_int_equal(
+        check_message("no config", &e,
+                      "folder/model.pt: has no configuration (expected |folder/config.json, which"),
+        0);
     /* what DeepSpeed saves in transformers' Trainer: the folder, and that of the step */
     assert_int_equal(mkdir(scratch_path(scratch_folder, "trainer"), 0777), 0);
     assert_int_equal(mkdir(scratch_path(scratch_folder, "trainer/global_step10"), 0777), 0);
@@ -108,17 +121,23 @@ static void test_refused(void **state)
     scratch_write(scratch_folder, "trainer/config.json", "{\"model_type\": \"llama\"}", 23);
     copy_to(GOLDENS "plain.pt", "trainer/global_step10/mp_rank_00_model_states.pt");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, i ? "trainer/global_step10" : "trainer"), &e), -1);
+        assert_int_equal(checkpoint_open(&c,
+                                         scratch_path(scratch_folder,
+                                                      i ? "trainer/global_step10" : "trainer"),
+                                         &e),
+                         -1);
         assert_int_equal(check_message("trainer", &e, "was saved by DeepSpeed|zero_to_fp32.py"), 0);
     }
     /* other shards than tensors alone */
     copy_to(GOLDENS "llmc-f32.bin", "folder/shard");
-    scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}", 39);
+    scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}",
+                  39);
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder/i.json"), &e), -1);
     assert_int_equal(check_message("shard", &e, "shard: is not a checkpoint: its first bytes"), 0);
 }
 
-/* Which of several files a folder is read from: a whole one before an index, safetensors before torch's; the index may be stale.
+/* Which of several files a folder is read from: a whole one before an index, safetensors before
+ * torch's; the index may be stale.
  */
 static void test_which(void **state)
 {
@@ -130,10 +149,13 @@ static void test_which(void **state)
         const char *tensor, *note;
     } steps[] = {
         {"pytorch_model.bin.index.json", index, sizeof index - 1, "b", ""},
-        {"pytorch_model.bin", NULL, 0, "c", "pytorch_model.bin is read; pytorch_model.bin.index.json and its shards"},
+        {"pytorch_model.bin", NULL, 0, "c",
+         "pytorch_model.bin is read; pytorch_model.bin.index.json and its shards"},
         {"model.safetensors.index.json", index, sizeof index - 1, "b", ""},
-        {"model.safetensors", NULL, 0, "a", "model.safetensors is read; model.safetensors.index.json and its shards"},
-        {"model.safetensors.index.json", "stale", 5, "a", "model.safetensors.index.json and its shards"},
+        {"model.safetensors", NULL, 0, "a",
+         "model.safetensors is read; model.safetensors.index.json and its shards"},
+        {"model.safetensors.index.json", "stale", 5, "a",
+         "model.safetensors.index.json and its shards"},
     };
     char part[128];
     char *own = scratch_make();
@@ -143,9 +165,10 @@ static void test_which(void **state)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         for (int k = 0; k < 2; k++) { /* the shard, and the file whole */
             const char *name = k ? steps[i].name : "part";
-            int length = snprintf(part + 8, sizeof part - 8,
-                                  "{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}1234",
-                                  k ? steps[i].tensor : "b");
+            int length =
+                snprintf(part + 8, sizeof part - 8,
+                         "{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}1234",
+                         k ? steps[i].tensor : "b");
             memcpy(part, &(uint64_t){(uint64_t)length - 4}, 8);
             if (!k || !steps[i].bytes)
                 scratch_write(own, name, part, 8 + (size_t)length);
@@ -156,20 +179,22 @@ static void test_which(void **state)
             fail_msg("step %zu: %s", i, e.text);
         assert_int_equal(tensors_count(c.tensors), 1);
         assert_string_equal(tensors_at(c.tensors, 0)->name, steps[i].tensor);
-        if (*steps[i].note ? !strstr(tensors_notes(c.tensors), steps[i].note) : *tensors_notes(c.tensors))
+        if (*steps[i].note ? !strstr(tensors_notes(c.tensors), steps[i].note)
+                           : *tensors_notes(c.tensors))
             fail_msg("step %zu: notes '%s'", i, tensors_notes(c.tensors));
         checkpoint_close(&c);
     }
     scratch_remove(own);
 }
 
-/* Everything that can be read, in every form that can be written: same tensors, same config, and again the same when read from
- * there. */
+/* Everything that can be read, in every form that can be written: same tensors, same config, and
+ * again the same when read from there. */
 static void test_write(void **state)
 {
     (void)state;
-    static const char *const sources[] = {"neox",          "neox-column",  "neox-module", "fairseq.pt",
-                                          "llmc-bf16.bin", "hdf-plain.h5", "shards"};
+    static const char *const sources[] = {"neox",       "neox-column",   "neox-module",
+                                          "fairseq.pt", "llmc-bf16.bin", "hdf-plain.h5",
+                                          "shards"};
     static const char *const outs[] = {"out", "out.safetensors", "out.h5"};
     char *own = scratch_make();
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
@@ -179,11 +204,13 @@ static void test_write(void **state)
             struct checkpoint c, back;
             snprintf(from, sizeof from, GOLDENS "%s", sources[i]);
             snprintf(to, sizeof to, "%s/%s", own, outs[k]);
-            if (checkpoint_open(&c, from, &e) || checkpoint_write(&c, to, 1, &e) || checkpoint_open(&back, to, &e))
+            if (checkpoint_open(&c, from, &e) || checkpoint_write(&c, to, 1, &e) ||
+                checkpoint_open(&back, to, &e))
                 fail_msg("%s to %s: %s", from, to, e.text);
             expect_same_tensors(c.tensors, back.tensors);
             size_t size, size_back;
-            const char *text = config_text(c.config, &size), *text_back = config_text(back.config, &size_back);
+            const char *text = config_text(c.config, &size),
+                       *text_back = config_text(back.config, &size_back);
             assert_int_equal(size, size_back);
             assert_memory_equal(text, text_back, size);
             checkpoint_close(&back);
@@ -199,14 +226,16 @@ static void test_in_the_way(void **state)
     struct error e = {""};
     struct checkpoint c;
     char *own = scratch_make();
-    const char *out = scratch_path(own, "new/deep/model"), *file = scratch_path(own, "m.safetensors");
+    const char *out = scratch_path(own, "new/deep/model"),
+               *file = scratch_path(own, "m.safetensors");
     assert_int_equal(checkpoint_open(&c, GOLDENS "shards", &e), 0);
     assert_int_equal(checkpoint_write(&c, out, 0, &e), 0);
     assert_int_equal(checkpoint_write(&c, out, 0, &e), -1);
     assert_int_equal(check_message("again", &e, "model.safetensors: exists (expected --force"), 0);
     assert_int_equal(checkpoint_write(&c, file, 0, &e), 0);
     assert_int_equal(unlink(file), 0);
-    assert_int_equal(checkpoint_write(&c, file, 0, &e), 0); /* a config.json with the same text is no obstacle */
+    assert_int_equal(checkpoint_write(&c, file, 0, &e),
+                     0); /* a config.json with the same text is no obstacle */
     scratch_write(own, "config.json", "{}", 2);
     assert_int_equal(unlink(file), 0);
     assert_int_equal(checkpoint_write(&c, file, 0, &e), -1);
@@ -280,8 +309,11 @@ static void test_same_results(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content),    cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_which),      cmocka_unit_test(test_write),
-                                       cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_same_results)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_which),
+                                       cmocka_unit_test(test_write),
+                                       cmocka_unit_test(test_in_the_way),
+                                       cmocka_unit_test(test_same_results)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -81,7 +81,8 @@ static void test_answers(void **state)
     struct error e = {""};
     char *output;
     size_t size, much = (1 << 20) + 17;
-    assert_int_equal(confine(&output, &size, answer, (void *)(uintptr_t) "yes", MEMORY, 5, "p", &e), 0);
+    assert_int_equal(confine(&output, &size, answer, (void *)(uintptr_t) "yes", MEMORY, 5, "p", &e),
+                     0);
     assert_int_equal(size, 5);
     assert_memory_equal(output, "yes!D", 5);
     free(output);
@@ -110,7 +111,9 @@ static void test_failures(void **state)
     char *output;
     size_t size;
     int never = 0;
-    assert_int_equal(confine(&output, &size, refuse, (void *)(uintptr_t) "file", MEMORY, 5, "p", &e), -1);
+    assert_int_equal(confine(&output, &size, refuse, (void *)(uintptr_t) "file", MEMORY, 5, "p",
+                             &e),
+                     -1);
     assert_string_equal(e.text, "file: the reason");
     assert_null(output);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -131,6 +134,7 @@ static void test_failures(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers),
+                                       cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,9 @@ static void test_real(void **state)
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        uint64_t bits = i % 4 ? random : random & 0x800FFFFFFFFFFFFF; /* every fourth below the normal range */
+        uint64_t bits = i % 4
+                            ? random
+                            : random & 0x800FFFFFFFFFFFFF; /* every fourth below the normal range */
         double value, back;
         char shorter[32];
         memcpy(&value, &bits, sizeof value);
@@ -72,8 +74,9 @@ static void test_round_trip(void **state)
     (void)state;
     struct error e = {""};
     const char *const comments[] = {"reach 0.1.0", "command: reach erf 'a\nb'", NULL};
-    const char *const texts[] = {"plain",        "",        "a,b", "say \"x\"", "two\nlines", "cr\r",
-                                 "# no comment", " space ", "\"",  "\xCE\x94"};
+    const char *const texts[] = {"plain",      "",        "a,b",          "say \"x\"",
+                                 "two\nlines", "cr\r",    "# no comment", " space ",
+                                 "\"",         "\xCE\x94"};
     enum { N = sizeof texts / sizeof *texts };
     const char *path = scratch_path(scratch_folder, "t.csv");
     struct csv *c = csv_create(path, comments, "name,value,count,nothing", &e);
@@ -88,9 +91,9 @@ static void test_round_trip(void **state)
     assert_int_equal(csv_close(c, &e), 0);
     size_t size;
     unsigned char *bytes = scratch_read(path, &size);
-    const char begin[] =
-        "# reach 0.1.0\n# command: reach erf 'a b'\nname,value,count,nothing\nplain,0,0,\n,0.1,-10,\n\"a,b\",0.2,-20,\n"
-        "\"say \"\"x\"\"\",inf,-30,\n\"two\nlines\",";
+    const char begin[] = "# reach 0.1.0\n# command: reach erf 'a "
+                         "b'\nname,value,count,nothing\nplain,0,0,\n,0.1,-10,\n\"a,b\",0.2,-20,\n"
+                         "\"say \"\"x\"\"\",inf,-30,\n\"two\nlines\",";
     assert_memory_equal(bytes, begin, sizeof begin - 1);
     free(bytes);
     struct csv_table t;
@@ -112,11 +115,13 @@ static void test_round_trip(void **state)
     csv_table_free(&t);
 }
 
-/* Readers that take # for a comment wherever it is not between quotes, as pandas and R do, see every cell whole. */
+/* Readers that take # for a comment wherever it is not between quotes, as pandas and R do, see
+ * every cell whole. */
 static void test_no_cell_is_a_comment(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"#", "a#b", " #", "##", "\"#", "#\"\"", "a\n#b", "#,", "x #\r", "plain", "", "'#'"};
+    static const char *const texts[] = {"#",     "a#b", " #",    "##",    "\"#", "#\"\"",
+                                        "a\n#b", "#,",  "x #\r", "plain", "",    "'#'"};
     enum { N = sizeof texts / sizeof *texts, ROWS = 200 };
     static const char alphabet[] = "#\",\n\r a";
     struct error e = {""};
@@ -165,7 +170,9 @@ static void test_columns(void **state)
         CSV_COLUMN(sample, count, "tokens", "c"), CSV_OPTIONAL(sample, rows, "tokens", "d"),
         CSV_COLUMN(sample, share, "", "e"),       CSV_OPTIONAL(sample, time, "seconds", "f"),
     };
-    static const struct csv_layout layout = {.units = "count in tokens", .columns = columns, .count = 6};
+    static const struct csv_layout layout = {.units = "count in tokens",
+                                             .columns = columns,
+                                             .count = 6};
     struct error e = {""};
     const char *path = scratch_path(scratch_folder, "columns.csv");
     struct csv *c = csv_open(path, &layout, "reach x 'a\nb'", "a note", &e);
@@ -176,7 +183,8 @@ static void test_columns(void **state)
     size_t size;
     char *bytes = (char *)scratch_read(path, &size), *line = strchr(bytes, '\n');
     assert_non_null(line); /* behind the version */
-    const char want[] = "\n# command: reach x 'a b'\n# units: count in tokens\n# a note\nname,note,count,rows,share,time\n"
+    const char want[] = "\n# command: reach x 'a b'\n# units: count in tokens\n# a "
+                        "note\nname,note,count,rows,share,time\n"
                         "\"x,y\",\"#\",3,4,0.1,2\n,,0,,nan,\n";
     assert_int_equal(size - (size_t)(line - bytes), sizeof want - 1);
     assert_memory_equal(line, want, sizeof want - 1);
@@ -219,7 +227,8 @@ static void test_wrong_rows(void **state)
     int result = csv_close(c, &e);
     scratch_unlimit();
     assert_int_equal(result, -1);
-    assert_int_equal(check_message("full disk", &e, "full.csv: cannot be written: File too large"), 0);
+    assert_int_equal(check_message("full disk", &e, "full.csv: cannot be written: File too large"),
+                     0);
     assert_int_equal(scratch_count(scratch_folder), files);
 }
 
@@ -258,7 +267,8 @@ static void test_reading(void **state)
     struct csv_table t;
     struct error e = {""};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        if (csv_read(scratch_write(scratch_folder, "g.csv", good[i].text, strlen(good[i].text)), &t, &e)) {
+        if (csv_read(scratch_write(scratch_folder, "g.csv", good[i].text, strlen(good[i].text)), &t,
+                     &e)) {
             print_error("%s: %s\n", good[i].text, e.text);
             fail();
         }
@@ -269,7 +279,9 @@ static void test_reading(void **state)
         csv_table_free(&t);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(csv_read(scratch_write(scratch_folder, "b.csv", bad[i].text, bad[i].size), &t, &e), -1);
+        assert_int_equal(csv_read(scratch_write(scratch_folder, "b.csv", bad[i].text, bad[i].size),
+                                  &t, &e),
+                         -1);
         assert_int_equal(check_message(bad[i].text, &e, bad[i].words), 0);
     }
     assert_int_equal(csv_read(scratch_folder, &t, &e), -1);
@@ -279,8 +291,12 @@ static void test_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real),    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_no_cell_is_a_comment),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_wrong_rows), cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_no_cell_is_a_comment),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_wrong_rows),
+        cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

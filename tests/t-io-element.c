@@ -1,4 +1,5 @@
-/* Widening against the definition of each format, for every 16-bit pattern and at every alignment. */
+/* Widening against the definition of each format, for every 16-bit pattern and at every alignment.
+ */
 #include "io/element.h"
 
 #include <stdarg.h>
@@ -11,17 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value by the definition: (-1)^sign 2^(exponent - bias) (1 + fraction), subnormals without the 1. */
+/* The value by the definition: (-1)^sign 2^(exponent - bias) (1 + fraction), subnormals without
+ * the 1. */
 static double defined_value(uint32_t bits, int exponent_bits, int fraction_bits)
 {
-    uint32_t fraction = bits & ((1u << fraction_bits) - 1), exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1);
+    uint32_t fraction = bits & ((1u << fraction_bits) - 1),
+             exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1);
     int bias = (1 << (exponent_bits - 1)) - 1;
     double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
     if (exponent == (1u << exponent_bits) - 1)
         return fraction ? NAN : sign * INFINITY;
     if (exponent == 0)
         return sign * ldexp(fraction, 1 - bias - fraction_bits);
-    return sign * ldexp((double)fraction + (double)(1u << fraction_bits), (int)exponent - bias - fraction_bits);
+    return sign * ldexp((double)fraction + (double)(1u << fraction_bits),
+                        (int)exponent - bias - fraction_bits);
 }
 
 static int same(double a, double b)
@@ -43,9 +47,10 @@ static void check_16_bit(enum element type, int exponent_bits, int fraction_bits
         element_widen_f64(f64, stored + shift, type, 65536);
         for (uint32_t i = 0; i < 65536; i++) {
             double want = defined_value(i, exponent_bits, fraction_bits);
-            if (!same(f32[i], want) || !same(f64[i], want) || !same(element_read(stored + shift, type, i), want)) {
-                print_error("%s 0x%04x: %a, %a, %a (expected %a)\n", element_name(type), i, (double)f32[i], f64[i],
-                            element_read(stored + shift, type, i), want);
+            if (!same(f32[i], want) || !same(f64[i], want) ||
+                !same(element_read(stored + shift, type, i), want)) {
+                print_error("%s 0x%04x: %a, %a, %a (expected %a)\n", element_name(type), i,
+                            (double)f32[i], f64[i], element_read(stored + shift, type, i), want);
                 fail();
             }
         }
@@ -67,7 +72,8 @@ static void test_bf16(void **state)
 static void test_f32_f64(void **state)
 {
     (void)state;
-    /* 1 + 2^-24 is halfway between two floats: to even; a bit more goes up; beyond the largest float: infinity */
+    /* 1 + 2^-24 is halfway between two floats: to even; a bit more goes up; beyond the largest
+     * float: infinity */
     const double values[] = {0,
                              -0.0,
                              1,
@@ -85,8 +91,11 @@ static void test_f32_f64(void **state)
                              NAN,
                              3.4028234663852886e38,
                              0.1};
-    const double rounded[] = {0,        -0.0,     1,         -1.5,     1,         1 + 0x1p-23, 1 + 0x1p-22,           0x1p-149, 0,
-                              0x1p-149, INFINITY, -INFINITY, INFINITY, -INFINITY, NAN,         3.4028234663852886e38, 0.1f};
+    const double rounded[] = {0,        -0.0,        1,           -1.5,
+                              1,        1 + 0x1p-23, 1 + 0x1p-22, 0x1p-149,
+                              0,        0x1p-149,    INFINITY,    -INFINITY,
+                              INFINITY, -INFINITY,   NAN,         3.4028234663852886e38,
+                              0.1f};
     enum { N = sizeof values / sizeof *values };
     unsigned char stored[8 * N + 8];
     for (size_t shift = 0; shift < 8; shift++)
@@ -112,7 +121,8 @@ static void test_f32_f64(void **state)
             for (size_t i = 0; i < count; i++)
                 assert_true(same(f64[i], rounded[i]) && same(f32[i], rounded[i]) &&
                             same(element_read(stored + shift, ELEMENT_F32, i), rounded[i]));
-            assert_true(f32[count] == 7 && f64[count] == 7); /* nothing behind the end was touched */
+            assert_true(f32[count] == 7 &&
+                        f64[count] == 7); /* nothing behind the end was touched */
         }
 }
 
@@ -132,8 +142,8 @@ static void test_names_and_sizes(void **state)
     assert_int_equal(size_add(&out, SIZE_MAX, 1), -1);
 }
 
-/* Rounding: every 16-bit number is itself, points between neighbours go to the nearer one, halfway to the even one; float as the
- * processor does it. */
+/* Rounding: every 16-bit number is itself, points between neighbours go to the nearer one, halfway
+ * to the even one; float as the processor does it. */
 static void test_round(void **state)
 {
     static const struct {
@@ -145,22 +155,29 @@ static void test_round(void **state)
         uint32_t infinity = ((1u << formats[f].exponent_bits) - 1) << formats[f].fraction_bits;
         for (uint32_t bits = 0; bits + 1 < infinity; bits++) {
             double x = defined_value(bits, formats[f].exponent_bits, formats[f].fraction_bits);
-            double next = defined_value(bits + 1, formats[f].exponent_bits, formats[f].fraction_bits), even = bits % 2 ? next : x;
-            const double at[] = {x, x + (next - x) * 0.25, x + (next - x) * 0.75, x + (next - x) * 0.5, -(x + (next - x) * 0.5)};
+            double next = defined_value(bits + 1, formats[f].exponent_bits,
+                                        formats[f].fraction_bits),
+                   even = bits % 2 ? next : x;
+            const double at[] = {x, x + (next - x) * 0.25, x + (next - x) * 0.75,
+                                 x + (next - x) * 0.5, -(x + (next - x) * 0.5)};
             const double want[] = {x, x, next, even, -even};
             for (int i = 0; i < 5; i++)
                 if (!same(element_round(at[i], formats[f].type), want[i]))
-                    fail_msg("%s: %.17g rounded to %.17g, expected %.17g", element_name(formats[f].type), at[i],
+                    fail_msg("%s: %.17g rounded to %.17g, expected %.17g",
+                             element_name(formats[f].type), at[i],
                              element_round(at[i], formats[f].type), want[i]);
         }
-        double most = defined_value(infinity - 1, formats[f].exponent_bits, formats[f].fraction_bits);
+        double most = defined_value(infinity - 1, formats[f].exponent_bits,
+                                    formats[f].fraction_bits);
         assert_true(element_round(most * 1.0001, formats[f].type) == most);
         assert_true(element_round(-most * 1.01, formats[f].type) == -INFINITY);
-        assert_true(isnan(element_round(NAN, formats[f].type)) && element_round(INFINITY, formats[f].type) == INFINITY);
+        assert_true(isnan(element_round(NAN, formats[f].type)) &&
+                    element_round(INFINITY, formats[f].type) == INFINITY);
     }
     for (int i = -1100; i < 1000; i++) {
         double x = ldexp(1 + 1.0 / 3, i);
-        if (!same(element_round(x, ELEMENT_F32), (double)(float)x) || !same(element_round(-x, ELEMENT_F64), -x))
+        if (!same(element_round(x, ELEMENT_F32), (double)(float)x) ||
+            !same(element_round(-x, ELEMENT_F64), -x))
             fail_msg("%.17g rounded to %.17g (f32), %.17g (f64)", x, element_round(x, ELEMENT_F32),
                      element_round(-x, ELEMENT_F64));
     }

@@ -19,14 +19,16 @@ static void test_text(void **state)
         {"two\nlines\r", "two\\nlines\\r: bad"},
         {"\033[31mred\033[0m", "\\x1B[31mred\\x1B[0m: bad"},
         {"\x7F\x01\t", "\\x7F\\x01\\t: bad"},
-        {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80: bad"}, /* good UTF-8 stays */
+        {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
+         "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80: bad"}, /* good UTF-8 stays */
         {"\xC2\x9B"
          "31m",
          "\\u009B31m: bad"}, /* C1: control sequence introducer */
         {"a\xE2\x80\xAE"
          "b\xE2\x81\xA7",
          "a\\u202Eb\\u2067: bad"}, /* which would turn the text around */
-        {"\x9B|\xFF|\xC3|\xE2\x82|\xC0\x80|\xED\xA0\x80", "\\x9B|\\xFF|\\xC3|\\xE2\\x82|\\xC0\\x80|\\xED\\xA0\\x80: bad"},
+        {"\x9B|\xFF|\xC3|\xE2\x82|\xC0\x80|\xED\xA0\x80",
+         "\\x9B|\\xFF|\\xC3|\\xE2\\x82|\\xC0\\x80|\\xED\\xA0\\x80: bad"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e;

@@ -1,4 +1,5 @@
-/* fairseq's files: weights, the arguments of the run as the config, and everything else left alone. */
+/* fairseq's files: weights, the arguments of the run as the config, and everything else left alone.
+ */
 #include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
@@ -36,12 +37,14 @@ static void test_golden(void **state)
     assert_int_equal(layers, -1);
     assert_int_equal(config_real_or(c.config, "dropout", 0, 1, 0, &dropout, &e), 0);
     assert_true(dropout == 0.1);
-    assert_int_equal(config_bool_or(c.config, "kerple_log", 0, &log, &e) || config_bool_or(c.config, "learned", 1, &learned, &e),
+    assert_int_equal(config_bool_or(c.config, "kerple_log", 0, &log, &e) ||
+                         config_bool_or(c.config, "learned", 1, &learned, &e),
                      0);
     assert_true(log == 1 && learned == 0);
     assert_int_equal(config_has(c.config, "adaptive_softmax_cutoff"), 0);
     assert_int_equal(json_array_size(config_get(c.config, "betas")), 2);
-    assert_int_equal(config_string_or(c.config, "lost", "", &text, &e), 0); /* an object: told, not run */
+    assert_int_equal(config_string_or(c.config, "lost", "", &text, &e),
+                     0); /* an object: told, not run */
     assert_string_equal(text, "<the object lost.module.Lost(...)>");
     checkpoint_close(&c);
 }
@@ -56,8 +59,8 @@ static void refused(const char *path, const char *words)
 }
 
 /* {"model": MODEL, "cfg": {"model": ARGUMENTS}} */
-static void refused_by_hand(const char *what, const char *model, size_t model_size, const char *arguments, size_t size,
-                            const char *words)
+static void refused_by_hand(const char *what, const char *model, size_t model_size,
+                            const char *arguments, size_t size, const char *words)
 {
     char *pickle = malloc(size + model_size + 100), *at = pickle;
     unsigned char *file = malloc(size + model_size + 1000);
@@ -66,7 +69,8 @@ static void refused_by_hand(const char *what, const char *model, size_t model_si
     at = mempcpy(at, "U\3cfg}U\5model", 13);
     at = mempcpy(at, arguments, size);
     at = mempcpy(at, "su.", 3);
-    const struct stored_record records[] = {{"x/data.pkl", pickle, (size_t)(at - pickle)}, {"x/version", "3\n", 2}};
+    const struct stored_record records[] = {{"x/data.pkl", pickle, (size_t)(at - pickle)},
+                                            {"x/version", "3\n", 2}};
     refused(scratch_write(scratch_folder, what, file, stored_zip(file, records, 2, 0)), words);
     free(file);
     free(pickle);
@@ -75,13 +79,17 @@ static void refused_by_hand(const char *what, const char *model, size_t model_si
 static void test_refused(void **state)
 {
     (void)state;
-    refused(GOLDENS "fairseq-no-cfg.pt", "fairseq-no-cfg.pt: holds no cfg[\"model\"]|position encoding is unknown");
+    refused(GOLDENS "fairseq-no-cfg.pt",
+            "fairseq-no-cfg.pt: holds no cfg[\"model\"]|position encoding is unknown");
     refused(GOLDENS "fairseq-no-model.pt", "holds no cfg[\"model\"]|position encoding is unknown");
-    refused(GOLDENS "fairseq-object.pt", "tensor extra is the object lost.module.Lost(...) (expected a tensor)");
+    refused(GOLDENS "fairseq-object.pt",
+            "tensor extra is the object lost.module.Lost(...) (expected a tensor)");
 #define HAND(what, model, arguments, words) \
     refused_by_hand(what, model, sizeof(model) - 1, arguments, sizeof(arguments) - 1, words)
-    HAND("a number", "}", "K\1", "cfg[\"model\"] is a whole number (expected the arguments of the model)");
-    HAND("a call", "}", "cposix\nsystem\nU\2id\x85R", "cfg[\"model\"] is the object posix.system(...)");
+    HAND("a number", "}", "K\1",
+         "cfg[\"model\"] is a whole number (expected the arguments of the model)");
+    HAND("a call", "}", "cposix\nsystem\nU\2id\x85R",
+         "cfg[\"model\"] is the object posix.system(...)");
     HAND("no state", "}", "cargparse\nNamespace\n)\x81", "cfg[\"model\"] is empty");
     HAND("a field without name", "}", "}K\1K\1s", "a field of cfg[\"model\"] has no name in text");
     HAND("NUL in a name", "}", "}U\3a\0bK\1s", "no name in text");
@@ -116,6 +124,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

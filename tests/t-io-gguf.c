@@ -1,5 +1,5 @@
-/* GGUF files against what the gguf Python package and transformers make of the same (tests/goldens/gguf/make.py), and files that
- * must be refused. */
+/* GGUF files against what the gguf Python package and transformers make of the same
+ * (tests/goldens/gguf/make.py), and files that must be refused. */
 #include "io/blocks.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/gguf/gguf.h"
@@ -50,7 +50,8 @@ static void blocks_have_the_bits_of_the_python_package(void **state)
         char name[32];
         size_t block = element_block((enum element)type);
         snprintf(name, sizeof name, "%s.values", element_name((enum element)type));
-        const struct tensor *stored = tensors_find_any(t, element_name((enum element)type)), *values = tensors_find(t, name);
+        const struct tensor *stored = tensors_find_any(t, element_name((enum element)type)),
+                            *values = tensors_find(t, name);
         assert_non_null(stored);
         assert_non_null(values);
         assert_int_equal(stored->shape[1], element_size((enum element)type));
@@ -62,16 +63,18 @@ static void blocks_have_the_bits_of_the_python_package(void **state)
         /* all, each by itself, and runs that begin and end within blocks */
         element_widen_f32(got, stored->data, (enum element)type, values->count);
         for (size_t i = 0; i < values->count; i++)
-            if (!same(got[i], want[i]) || !same((float)element_read(stored->data, (enum element)type, i), want[i]))
-                fail_msg("%s, block %zu, element %zu: %a (expected %a)", name, i / block, i % block, (double)got[i],
-                         (double)want[i]);
+            if (!same(got[i], want[i]) ||
+                !same((float)element_read(stored->data, (enum element)type, i), want[i]))
+                fail_msg("%s, block %zu, element %zu: %a (expected %a)", name, i / block, i % block,
+                         (double)got[i], (double)want[i]);
         for (size_t first = 0; first < 2 * block + 3; first += 7)
             for (size_t count = 0; count < 3 * block; count += 11) {
                 element_run_f32(got, stored->data, (enum element)type, first, count);
                 element_run_f64(wide, stored->data, (enum element)type, first, count);
                 for (size_t i = 0; i < count; i++)
                     if (!same(got[i], want[first + i]) || !same((float)wide[i], want[first + i]))
-                        fail_msg("%s, %zu elements from %zu on, element %zu: %a", name, count, first, i, (double)got[i]);
+                        fail_msg("%s, %zu elements from %zu on, element %zu: %a", name, count,
+                                 first, i, (double)got[i]);
             }
         free(want);
         free(got);
@@ -134,7 +137,8 @@ static void models_are_those_of_transformers(void **state)
 static void tensors_are_those_of_the_case(void **state)
 {
     (void)state;
-    static const char *const names[] = {"llama-tied", "qwen2", "phi", "falcon-groups", "llama-rope-yarn"};
+    static const char *const names[] = {"llama-tied", "qwen2", "phi", "falcon-groups",
+                                        "llama-rope-yarn"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
         struct error e = {""};
@@ -147,11 +151,13 @@ static void tensors_are_those_of_the_case(void **state)
         if (checkpoint_open(&b, path, &e))
             fail_msg("%s", e.text);
         for (size_t k = 0; k < tensors_count(a.tensors); k++) {
-            const struct tensor *one = tensors_at(a.tensors, k), *other = tensors_find(b.tensors, one->name);
+            const struct tensor *one = tensors_at(a.tensors, k),
+                                *other = tensors_find(b.tensors, one->name);
             if (!other || one->count != other->count)
                 fail_msg("%s: tensor %s", names[i], one->name);
             for (size_t j = 0; j < one->count; j++)
-                if (element_read(one->data, one->type, j) != element_read(other->data, other->type, j))
+                if (element_read(one->data, one->type, j) !=
+                    element_read(other->data, other->type, j))
                     fail_msg("%s: tensor %s, element %zu", names[i], one->name, j);
             found++;
         }
@@ -165,7 +171,8 @@ static void tensors_are_those_of_the_case(void **state)
 static void quantised_tensors_are_widened_on_request(void **state)
 {
     (void)state;
-    static const char *const files[] = {GOLDENS "quantised/model.gguf", GOLDENS "gpt2-quantised/model.gguf"};
+    static const char *const files[] = {GOLDENS "quantised/model.gguf",
+                                        GOLDENS "gpt2-quantised/model.gguf"};
     for (size_t i = 0; i < 2; i++)
         for (int hdf = 0; hdf < 2; hdf++) {
             struct error e = {""};
@@ -175,12 +182,16 @@ static void quantised_tensors_are_widened_on_request(void **state)
             if (checkpoint_open(&c, files[i], &e))
                 fail_msg("%s", e.text);
             assert_int_equal(checkpoint_write(&c, out, 1, &e), -1);
-            assert_int_equal(check_message(files[i], &e, "is stored as Q|which cannot be written (expected --widen"), 0);
+            assert_int_equal(
+                check_message(files[i], &e,
+                              "is stored as Q|which cannot be written (expected --widen"),
+                0);
             assert_int_equal(tensors_widen(c.tensors, &e), 0);
             if (checkpoint_write(&c, out, 1, &e) || checkpoint_open(&back, out, &e))
                 fail_msg("%s", e.text);
             for (size_t k = 0; k < tensors_count(c.tensors); k++) {
-                const struct tensor *one = tensors_at(c.tensors, k), *other = tensors_find(back.tensors, one->name);
+                const struct tensor *one = tensors_at(c.tensors, k),
+                                    *other = tensors_find(back.tensors, one->name);
                 assert_non_null(other);
                 float *a = malloc(one->count * 8), *b = malloc(one->count * 8);
                 assert_int_equal(other->type, tensor_copied(one));
@@ -192,15 +203,17 @@ static void quantised_tensors_are_widened_on_request(void **state)
             }
             checkpoint_close(&c);
             checkpoint_close(&back);
-            snprintf(folder, sizeof folder, "tests/goldens/gguf/%s", i ? "gpt2-quantised" : "quantised");
-            measure_golden(scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"), folder, "f64", 1e-9, 1e-9);
+            snprintf(folder, sizeof folder, "tests/goldens/gguf/%s",
+                     i ? "gpt2-quantised" : "quantised");
+            measure_golden(scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"), folder, "f64",
+                           1e-9, 1e-9);
         }
 }
 
 /* -- heads that lie -- */
 
-/* The bytes of a script: wN a number of 4 bytes, qN of 8, cN of 1, zN zeros, pN zeros up to a multiple, =TEXT the text itself,
- * 'TEXT with its length before it; _ in a text is a blank. */
+/* The bytes of a script: wN a number of 4 bytes, qN of 8, cN of 1, zN zeros, pN zeros up to a
+ * multiple, =TEXT the text itself, 'TEXT with its length before it; _ in a text is a blank. */
 static size_t build(unsigned char *out, const char *script)
 {
     size_t at = 0;
@@ -219,7 +232,9 @@ static size_t build(unsigned char *out, const char *script)
         case 'q': memcpy(out + at, &number, 8), at += 8; break;
         case 'c': out[at++] = (unsigned char)number; break;
         case 'z': memset(out + at, 0, number), at += number; break;
-        case 'p': number = (number - at % number) % number, memset(out + at, 0, number), at += number; break;
+        case 'p':
+            number = (number - at % number) % number, memset(out + at, 0, number), at += number;
+            break;
         case '\'': number = length - 1, memcpy(out + at, &number, 8), at += 8; /* fall through */
         default: memcpy(out + at, word + 1, length - 1), at += length - 1;
         }
@@ -248,20 +263,26 @@ static void heads_are_checked(void **state)
         {"=GGUF w3 q0 q1000", "states 1000 pairs of metadata in a file of 24 bytes"},
         {"=GGUF w3 q0 q18446744073709551615", "pairs of metadata in a file of 24 bytes"},
         {"=GGUF w3 q18446744073709551615 q0", "states 18446744073709551615 tensors"},
-        {"=GGUF w3 q0 q1 q18446744073709551615 z32", "a key of the metadata has 18446744073709551615 bytes, but only 32 follow"},
+        {"=GGUF w3 q0 q1 q18446744073709551615 z32",
+         "a key of the metadata has 18446744073709551615 bytes, but only 32 follow"},
         {"=GGUF w3 q0 q1 q0 w4 w1 z8", "a key of the metadata has 0 bytes"},
         {"=GGUF w3 q0 q1 'a w13 z8", "a has a value of type 13 (expected 0 to 12)"},
         {"=GGUF w3 q0 q1 'a w9 w9 q1 z8", "a is an array of arrays"},
         {"=GGUF w3 q0 q1 'a w9 w99 q1 z8", "value of type 99"},
-        {"=GGUF w3 q0 q1 'a w9 w10 q2305843009213693952 z8", "a has 2305843009213693952 values, but only 8 bytes follow"},
+        {"=GGUF w3 q0 q1 'a w9 w10 q2305843009213693952 z8",
+         "a has 2305843009213693952 values, but only 8 bytes follow"},
         {"=GGUF w3 q0 q1 'a w9 w8 q2 'b z8 z8", NULL},
-        {"=GGUF w3 q0 q1 'a w9 w8 q2 q9 z8", "a text in the metadata has 9 bytes, but only 8 follow"},
-        {"=GGUF w3 q0 q1 'a w8 q18446744073709551615 z8", "a text in the metadata has 18446744073709551615 bytes"},
+        {"=GGUF w3 q0 q1 'a w9 w8 q2 q9 z8",
+         "a text in the metadata has 9 bytes, but only 8 follow"},
+        {"=GGUF w3 q0 q1 'a w8 q18446744073709551615 z8",
+         "a text in the metadata has 18446744073709551615 bytes"},
         {"=GGUF w3 q0 q1 'a w10 z7", "only 7 bytes follow"},
         {"=GGUF w3 q0 q1 'a w7 c2", "a is neither true nor false, but 2"},
         {"=GGUF w3 q0 q2 'a w4 w1 'a w4 w1", "holds the key a twice"},
-        {"=GGUF w3 q0 q1 'general.alignment w4 w0", "general.alignment is not a whole number from 1"},
-        {"=GGUF w3 q0 q1 'general.alignment w4 w24", "general.alignment is 24 (expected a power of two)"},
+        {"=GGUF w3 q0 q1 'general.alignment w4 w0",
+         "general.alignment is not a whole number from 1"},
+        {"=GGUF w3 q0 q1 'general.alignment w4 w24",
+         "general.alignment is 24 (expected a power of two)"},
         {"=GGUF w3 q0 q1 'general.alignment w8 'x", "general.alignment is not a whole number"},
         {HEAD "'a/b w2 q3 q2 w0 q0 p32 z24", "'a/b' is not the name of a tensor"},
         {HEAD "'../../a w2 q3 q2 w0 q0 p32 z24", "'../../a' is not the name of a tensor"},
@@ -271,16 +292,20 @@ static void heads_are_checked(void **state)
         {HEAD "'a w0 w0 q0 p32 z32", "tensor a has 0 dimensions (expected 1 to 4)"},
         {HEAD "'a w5 q1 q1 q1 q1 q1 w0 q0 p32 z24", "tensor a has 5 dimensions"},
         {HEAD "'a w2 q3 q0 w0 q0 p32 z24", "tensor a has a dimension of 0"},
-        {HEAD "'a w3 q4294967296 q4294967296 q4294967296 w0 q0 p32 z24", "more bytes than can be counted"},
+        {HEAD "'a w3 q4294967296 q4294967296 q4294967296 w0 q0 p32 z24",
+         "more bytes than can be counted"},
         {HEAD "'a w2 q9223372036854775808 q2 w0 q0 p32 z24", "more bytes than can be counted"},
         {HEAD "'a w2 q3 q2 w4 q0 p32 z24", "tensor a is stored as type 4, which is not known"},
         {HEAD "'a w2 q3 q2 w4294967295 q0 p32 z24", "tensor a is stored as type 4294967295"},
         {HEAD "'a w2 q256 q2 w15 q0 p32 z24", "tensor a is stored as Q8_K, which is not supported"},
-        {HEAD "'a w2 q256 q2 w16 q0 p32 z24", "tensor a is stored as IQ2_XXS, which is not supported"},
+        {HEAD "'a w2 q256 q2 w16 q0 p32 z24",
+         "tensor a is stored as IQ2_XXS, which is not supported"},
         {HEAD "'a w2 q256 q2 w24 q0 p32 z24", "tensor a is stored as I8, which is not supported"},
-        {HEAD "'a w2 q48 q2 w2 q0 p32 z64", "tensor a is stored as Q4_0 in rows of 48 (expected a multiple of 32)"},
+        {HEAD "'a w2 q48 q2 w2 q0 p32 z64",
+         "tensor a is stored as Q4_0 in rows of 48 (expected a multiple of 32)"},
         {HEAD "'a w2 q3 q2 w0 q32 p32 z64", "the data of tensor a lie at offset 32 (expected 0"},
-        {HEAD "'a w2 q3 q2 w0 q18446744073709551584 p32 z64", "the data of tensor a lie at offset 18446744073709551584"},
+        {HEAD "'a w2 q3 q2 w0 q18446744073709551584 p32 z64",
+         "the data of tensor a lie at offset 18446744073709551584"},
         {HEAD "'a w2 q3 q2 w0 q0 p32 z23", "tensor a has 24 bytes of data, but only 23 follow"},
         {HEAD "'a w2 q3 q2 w0 q0", "ends before the data of its tensors"},
         {HEAD "'a w2 q3 q2 w0 q0 p32 z33", "9 bytes follow the last tensor"},
@@ -331,7 +356,8 @@ static const char *changed(const char *golden, const char *from, size_t size, co
 {
     size_t total, found = 0;
     unsigned char *bytes = scratch_read(golden, &total);
-    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size)); at += size, found++)
+    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size));
+         at += size, found++)
         memcpy(at, to, size);
     if (!found)
         fail_msg("%s does not hold %.*s", golden, (int)size, from);
@@ -353,8 +379,10 @@ static void metadata_is_used_refused_or_named(void **state)
     } rows[] = {
         {GOLDENS "llama-tied.gguf", TEXTS("llama", "lamda"),
          "general.architecture 'lamda' is not supported (supported: llama, qwen2"},
-        {GOLDENS "llama-tied.gguf", TEXTS("general.architecture", "general.architectur_"), "general.architecture is missing"},
-        {GOLDENS "llama-tied.gguf", TEXTS("llama.block_count", "llama.block_coun_"), "llama.block_count is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("general.architecture", "general.architectur_"),
+         "general.architecture is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.block_count", "llama.block_coun_"),
+         "llama.block_count is missing"},
         {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.residual_scale"),
          "llama.residual_scale is 128, which is not supported (expected 0)"},
         {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.expert_countxx"), NULL},
@@ -363,43 +391,55 @@ static void metadata_is_used_refused_or_named(void **state)
          "llama.expert_used_count is 2, which is not supported (expected 0)"},
         {GOLDENS "olmoe-plain.gguf", TEXTS("olmoe.expert_used_count", "olmoe.expert_used_coumt"),
          "olmoe.expert_used_count is missing"},
-        {GOLDENS "glm4-moe.gguf", TEXTS("expert_gating_func\4\0\0\0\2", "expert_gating_func\4\0\0\0\1"),
+        {GOLDENS "glm4-moe.gguf",
+         TEXTS("expert_gating_func\4\0\0\0\2", "expert_gating_func\4\0\0\0\1"),
          "glm4moe.expert_gating_func is 1, which is not supported here (expected 2)"},
-        {GOLDENS "mixtral.gguf", TEXTS("llama.expert_used_count\4\0\0\0\2", "llama.expert_used_count\4\0\0\0\7"),
+        {GOLDENS "mixtral.gguf",
+         TEXTS("llama.expert_used_count\4\0\0\0\2", "llama.expert_used_count\4\0\0\0\7"),
          "num_experts_per_tok is 7 (expected a whole number from 1 to 6)"},
         {GOLDENS "gpt-oss.gguf",
-         TEXTS("gpt-oss.expert_feed_forward_length\4\0\0\0\14", "gpt-oss.expert_feed_forward_length\4\0\0\0\15"),
+         TEXTS("gpt-oss.expert_feed_forward_length\4\0\0\0\14",
+               "gpt-oss.expert_feed_forward_length\4\0\0\0\15"),
          "gpt-oss.expert_feed_forward_length is 13, which is not supported here (expected 12)"},
         {GOLDENS "mixtral.gguf", TEXTS("blk.1.ffn_up_exps.weight", "blk.1.ffn_ux_exps.weight"),
          "blk.1.ffn_ux_exps.weight' has no place"},
-        {GOLDENS "granitemoe-names.gguf", TEXTS("granitemoe.attention.scale", "granitemoe.attention.scald"),
+        {GOLDENS "granitemoe-names.gguf",
+         TEXTS("granitemoe.attention.scale", "granitemoe.attention.scald"),
          "granitemoe.attention.scale is missing"},
-        {GOLDENS "gpt2.gguf", TEXTS("gpt2.attention.head_count\4\0\0\0\4", "gpt2.attention.head_counu\4\0\0\0\4"),
+        {GOLDENS "gpt2.gguf",
+         TEXTS("gpt2.attention.head_count\4\0\0\0\4", "gpt2.attention.head_counu\4\0\0\0\4"),
          "gpt2.attention.head_count is missing"},
-        {GOLDENS "bloom-4-heads.gguf", TEXTS("bloom.feed_forward_length\4\0\0\0\140", "bloom.feed_forward_length\4\0\0\0\141"),
+        {GOLDENS "bloom-4-heads.gguf",
+         TEXTS("bloom.feed_forward_length\4\0\0\0\140", "bloom.feed_forward_length\4\0\0\0\141"),
          "bloom.feed_forward_length is 97, which is not supported here (expected 96)"},
         {GOLDENS "bloom-4-heads.gguf",
-         TEXTS("bloom.attention.head_count_kv\4\0\0\0\4", "bloom.attention.head_count_kv\4\0\0\0\2"),
+         TEXTS("bloom.attention.head_count_kv\4\0\0\0\4",
+               "bloom.attention.head_count_kv\4\0\0\0\2"),
          "bloom.attention.head_count_kv is 2, which is not supported here (expected 4)"},
         {GOLDENS "llama-tied.gguf", TEXTS("\5\0\0\0\0\0\0\0model", "\5\0\0\0\0\0\0\0adapt"),
          "general.type is 'adapt' (expected model)"},
         {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.1.ffn_ux.weight"),
          "tensor 'blk.1.ffn_ux.weight' has no place in a model of the architecture llama"},
-        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.9.ffn_up.weight"), "mlp.up_proj.weight' is missing"},
-        {GOLDENS "llama-tied.gguf", TEXTS("token_embd.weight", "token_embx.weight"), "has no matrix token_embd.weight"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.9.ffn_up.weight"),
+         "mlp.up_proj.weight' is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("token_embd.weight", "token_embx.weight"),
+         "has no matrix token_embd.weight"},
         {GOLDENS "llama-tied.gguf", TEXTS("blk.1.attn_q.weight", "blk.0.attn_q.weight"), "twice"},
         {GOLDENS "quantised/model.gguf", TEXTS("version\4\0\0\0\2\0\0", "version\4\0\0\0\1\0\0"),
          "general.quantization_version is 1 (expected 2)"},
         {GOLDENS "llama-rope-yarn.gguf", TEXTS("\4\0\0\0\0\0\0\0yarn", "\4\0\0\0\0\0\0\0worn"),
          "llama.rope.scaling.type 'worn' is not supported (supported: none, linear, yarn)"},
         {GOLDENS "phi3.gguf",
-         TEXTS("phi3.attention.sliding_window\4\0\0\0\0\0\0\0", "phi3.attention.sliding_window\6\0\0\0\0\0\40\100"),
+         TEXTS("phi3.attention.sliding_window\4\0\0\0\0\0\0\0",
+               "phi3.attention.sliding_window\6\0\0\0\0\0\40\100"),
          "phi3.attention.sliding_window is 2.5 (expected a whole number from 1"},
-        {GOLDENS "rope-freqs/model.gguf", TEXTS("rope_freqs.weight", "rope_freqs.weighs"), "rope_freqs.weighs' has no place"},
+        {GOLDENS "rope-freqs/model.gguf", TEXTS("rope_freqs.weight", "rope_freqs.weighs"),
+         "rope_freqs.weighs' has no place"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
-        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        struct decoder *d =
+            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
         if (d && rows[i].words)
             fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
         if (!d && !rows[i].words)
@@ -429,40 +469,48 @@ static void assumptions_are_told(void **state)
         {GOLDENS "gemma.gguf", NO_BASE("gemma"), "rotary base 10000", 10000, 0},
         {GOLDENS "gpt-neox-parallel.gguf", NO_BASE("gptneox"), "rotary base 10000", 10000, 0},
         {GOLDENS "olmo2.gguf", NO_BASE("olmo2"), "rotary base 10000", 10000, 0},
-        {GOLDENS "olmoe-plain.gguf", NO_BASE("olmoe"), "rotary base 10000, weights of the chosen experts not normalised", 10000,
-         0},
+        {GOLDENS "olmoe-plain.gguf", NO_BASE("olmoe"),
+         "rotary base 10000, weights of the chosen experts not normalised", 10000, 0},
         {GOLDENS "granitemoe-names.gguf", NO_BASE("granitemoe"), "rotary base 10000", 10000, 0},
         {GOLDENS "cohere.gguf", NO_BASE("command-r"), "rotary base 500000", 500000, 0},
-        {GOLDENS "cohere2-plain/model.gguf", NO_BASE("cohere2"), "rotary base 10000, windows in all layers but every 4th", 10000,
-         -1},
+        {GOLDENS "cohere2-plain/model.gguf", NO_BASE("cohere2"),
+         "rotary base 10000, windows in all layers but every 4th", 10000, -1},
         {GOLDENS "llama-tied.gguf", NO_BASE("llama"), "rotary base 10000, no windows", 10000, 0},
         {GOLDENS "mixtral.gguf", NO_BASE("llama"), "rotary base 1000000, no windows", 1000000, 0},
         {GOLDENS "qwen2.gguf", NO_BASE("qwen2"), "rotary base 10000, no windows", 10000, 0},
         {GOLDENS "phi3.gguf", NO_BASE("phi3"), "rotary base 10000", 10000, -1},
         {GOLDENS "qwen3-moe.gguf", NO_BASE("qwen3moe"), "rotary base 10000, no windows", 10000, 0},
-        {GOLDENS "starcoder2.gguf", NO_BASE("starcoder2"), "rotary base 10000, no windows", 10000, 0},
-        {GOLDENS "gpt-oss.gguf", NO_BASE("gpt-oss"), "rotary base 150000, windows in every other layer", 150000, -1},
-        {GOLDENS "gemma2-plain/model.gguf", NO_BASE("gemma2"), "rotary base 10000, windows in every other layer, scores over the",
-         10000, 0},
-        {GOLDENS "gemma2-plain/model.gguf", TEXTS("gemma2.attention.sliding_window", "gemma2.attention.sliding_windoX"),
+        {GOLDENS "starcoder2.gguf", NO_BASE("starcoder2"), "rotary base 10000, no windows", 10000,
+         0},
+        {GOLDENS "gpt-oss.gguf", NO_BASE("gpt-oss"),
+         "rotary base 150000, windows in every other layer", 150000, -1},
+        {GOLDENS "gemma2-plain/model.gguf", NO_BASE("gemma2"),
+         "rotary base 10000, windows in every other layer, scores over the", 10000, 0},
+        {GOLDENS "gemma2-plain/model.gguf",
+         TEXTS("gemma2.attention.sliding_window", "gemma2.attention.sliding_windoX"),
          "windows of 4096, windows in every other layer", -1, 0},
         {GOLDENS "gemma3-plain/model.gguf", NO_BASE("gemma3"),
-         "rotary base 1000000, rotary base 10000 in windows, windows in all layers but every 6th, scores over the root of",
+         "rotary base 1000000, rotary base 10000 in windows, windows in all layers but every 6th, "
+         "scores over the root of",
          1000000, -1},
-        {GOLDENS "qwen2.gguf", TEXTS("qwen2.rope.freq_base", "qwen2.rope.freq_base"), "no windows", -1, 0},
+        {GOLDENS "qwen2.gguf", TEXTS("qwen2.rope.freq_base", "qwen2.rope.freq_base"), "no windows",
+         -1, 0},
         {GOLDENS "gpt2.gguf", TEXTS("gpt2.block_count", "gpt2.block_count"), "", -1, 0},
         {GOLDENS "bloom-4-heads.gguf", TEXTS("bloom.block_count", "bloom.block_count"), "", -1, 0},
         {GOLDENS "mpt-bias-max.gguf", TEXTS("mpt.block_count", "mpt.block_count"), "", -1, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
-        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        struct decoder *d =
+            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
         if (!d)
             fail_msg("%s, %s: %s", rows[i].golden, rows[i].to, e.text);
         const char *assumed = tensors_assumed(d->tensors);
-        if (strncmp(assumed, rows[i].assumed, strlen(rows[i].assumed)) != 0 || (!*rows[i].assumed && *assumed))
+        if (strncmp(assumed, rows[i].assumed, strlen(rows[i].assumed)) != 0 ||
+            (!*rows[i].assumed && *assumed))
             fail_msg("%s: assumed '%s' (expected '%s')", rows[i].golden, assumed, rows[i].assumed);
-        if (*assumed && (!strstr(d->notes, "assumed, since the file does not say: ") || !strstr(d->notes, assumed)))
+        if (*assumed && (!strstr(d->notes, "assumed, since the file does not say: ") ||
+                         !strstr(d->notes, assumed)))
             fail_msg("%s: notes '%s'", rows[i].golden, d->notes);
         if (rows[i].base > 0 && d->rotary[0].base != rows[i].base)
             fail_msg("%s: base %g (expected %g)", rows[i].golden, d->rotary[0].base, rows[i].base);
@@ -474,7 +522,8 @@ static void assumptions_are_told(void **state)
     }
 }
 
-/* Gemma 2's norm weights lie in the file with 1 added, and count as they lie there, whatever their last bits. */
+/* Gemma 2's norm weights lie in the file with 1 added, and count as they lie there, whatever their
+ * last bits. */
 static void norms_are_as_stored(void **state)
 {
     (void)state;
@@ -538,30 +587,41 @@ static void shards_are_found_and_checked(void **state)
     /* under another name */
     copy(shard("tests/goldens/gguf", 1), "other.gguf");
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "other.gguf"), &e), -1);
-    assert_int_equal(check_message("name", &e, "is the first of 4 shards (expected a name that ends in -00001-of-00004.gguf)"),
-                     0);
+    assert_int_equal(
+        check_message(
+            "name", &e,
+            "is the first of 4 shards (expected a name that ends in -00001-of-00004.gguf)"),
+        0);
     /* one is missing */
     unlink(shard(scratch_folder, 3));
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
-    assert_int_equal(check_message("missing", &e,
-                                   "split-00003-of-00004.gguf: is missing (expected shard 3 of 4 beside the first)"),
-                     0);
+    assert_int_equal(
+        check_message(
+            "missing", &e,
+            "split-00003-of-00004.gguf: is missing (expected shard 3 of 4 beside the first)"),
+        0);
     /* one stands for another, and for the first: in a circle */
     copy(shard("tests/goldens/gguf", 2), "split-00003-of-00004.gguf");
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
-    assert_int_equal(check_message("twice", &e, "split-00003-of-00004.gguf: says that it is shard 2 of 4 (expected 3 of 4)"), 0);
+    assert_int_equal(
+        check_message("twice", &e,
+                      "split-00003-of-00004.gguf: says that it is shard 2 of 4 (expected 3 of 4)"),
+        0);
     unlink(shard(scratch_folder, 3));
     assert_int_equal(symlink(shard(scratch_folder, 1), shard(scratch_folder, 3)), 0);
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
-    assert_int_equal(check_message("circle", &e, "says that it is shard 1 of 4 (expected 3 of 4)"), 0);
+    assert_int_equal(check_message("circle", &e, "says that it is shard 1 of 4 (expected 3 of 4)"),
+                     0);
     unlink(shard(scratch_folder, 3));
     /* no GGUF at all, and fewer tensors than the first states */
     scratch_write(scratch_folder, "split-00003-of-00004.gguf", "{}", 2);
     assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
-    assert_int_equal(check_message("other", &e, "split-00003-of-00004.gguf: ends within its head"), 0);
+    assert_int_equal(check_message("other", &e, "split-00003-of-00004.gguf: ends within its head"),
+                     0);
     copy_shards();
     size_t size;
-    unsigned char *bytes = scratch_read(shard(scratch_folder, 1), &size), *at = memmem(bytes, size, "split.tensors.count", 19);
+    unsigned char *bytes = scratch_read(shard(scratch_folder, 1), &size),
+                  *at = memmem(bytes, size, "split.tensors.count", 19);
     assert_non_null(at);
     at[19 + 4]++;
     scratch_write(scratch_folder, "split-00001-of-00004.gguf", bytes, size);
@@ -574,10 +634,14 @@ static void shards_are_found_and_checked(void **state)
 
 static const struct {
     const char *file, *ids;
-} tokenizers[] = {{"gpt2", "tests/goldens/tokenizer/gpt2.npy"},     {"llama-bpe", "tests/goldens/tokenizer/llama3.npy"},
-                  {"qwen2", GOLDENS "tokenizer/qwen2.npy"},         {"smollm", "tests/goldens/tokenizer/starcoder.npy"},
-                  {"falcon", "tests/goldens/tokenizer/falcon.npy"}, {"bloom", "tests/goldens/tokenizer/bloom.npy"},
-                  {"default", GOLDENS "tokenizer/default.npy"},     {"tekken", GOLDENS "tokenizer/tekken.npy"}};
+} tokenizers[] = {{"gpt2", "tests/goldens/tokenizer/gpt2.npy"},
+                  {"llama-bpe", "tests/goldens/tokenizer/llama3.npy"},
+                  {"qwen2", GOLDENS "tokenizer/qwen2.npy"},
+                  {"smollm", "tests/goldens/tokenizer/starcoder.npy"},
+                  {"falcon", "tests/goldens/tokenizer/falcon.npy"},
+                  {"bloom", "tests/goldens/tokenizer/bloom.npy"},
+                  {"default", GOLDENS "tokenizer/default.npy"},
+                  {"tekken", GOLDENS "tokenizer/tekken.npy"}};
 
 static void ids_are_those_of_tokenizers(void **state)
 {
@@ -591,7 +655,8 @@ static void ids_are_those_of_tokenizers(void **state)
         struct tokens want;
         struct ids ids = {0};
         snprintf(path, sizeof path, GOLDENS "tokenizer/%s.gguf", tokenizers[i].file);
-        if (tokenizer_open(&t, path, &e) || !t || tokens_read_files(&want, &tokenizers[i].ids, 1, &e) ||
+        if (tokenizer_open(&t, path, &e) || !t ||
+            tokens_read_files(&want, &tokenizers[i].ids, 1, &e) ||
             tokenizer_encode(t, &ids, text, size, &e))
             fail_msg("%s: %s", path, e.text);
         for (size_t k = 0; k < ids.count && k < want.total; k++)
@@ -599,7 +664,8 @@ static void ids_are_those_of_tokenizers(void **state)
                 fail_msg("%s: token %zu is %d (expected %d)", path, k, ids.id[k], want.ids[k]);
         assert_int_equal(ids.count, want.total);
         int is_llama = strcmp(tokenizers[i].file, "llama-bpe") == 0;
-        assert_int_equal(tokenizer_bos(t), is_llama || strcmp(tokenizers[i].file, "gpt2") == 0 ? 0 : -1);
+        assert_int_equal(tokenizer_bos(t),
+                         is_llama || strcmp(tokenizers[i].file, "gpt2") == 0 ? 0 : -1);
         assert_int_equal(tokenizer_adds_bos(t), is_llama); /* tekken says that it does not */
         free(ids.id);
         tokens_free(&want);
@@ -618,12 +684,16 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     } rows[] = {
         {TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"),
          "tokenizer.ggml.pre 'gpt-9' is not supported (supported: gpt-2 phi-2"},
-        {TEXTS("\4\0\0\0\0\0\0\0gpt2", "\4\0\0\0\0\0\0\0bert"), "tokenizer.ggml.model 'bert' is not supported (supported: gpt2"},
-        {TEXTS("tokenizer.ggml.pre", "tokenizer.ggml.prx"), "has no tokenizer.ggml.pre, which says how text is split"},
+        {TEXTS("\4\0\0\0\0\0\0\0gpt2", "\4\0\0\0\0\0\0\0bert"),
+         "tokenizer.ggml.model 'bert' is not supported (supported: gpt2"},
+        {TEXTS("tokenizer.ggml.pre", "tokenizer.ggml.prx"),
+         "has no tokenizer.ggml.pre, which says how text is split"},
         {TEXTS("tokenizer.ggml.merges", "tokenizer.ggml.merged"),
          "tokenizer.ggml.merges is missing, or is not a list of strings"},
-        {TEXTS("tokenizer.ggml.tokens", "tokenizer.ggml.tokeny"), "tokenizer.ggml.tokens is missing"},
-        {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0", "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
+        {TEXTS("tokenizer.ggml.tokens", "tokenizer.ggml.tokeny"),
+         "tokenizer.ggml.tokens is missing"},
+        {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0",
+               "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
          "tokenizer.ggml.bos_token_id is 65535 (expected less than 500)"},
         {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is not a token"},
         {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is listed twice"},
@@ -631,7 +701,10 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
         struct tokenizer *t;
-        if (tokenizer_open(&t, changed(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size, rows[i].to), &e) == 0)
+        if (tokenizer_open(&t,
+                           changed(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size,
+                                   rows[i].to),
+                           &e) == 0)
             fail_msg("row %zu: was accepted", i);
         assert_null(t);
         assert_int_equal(check_message(rows[i].words, &e, rows[i].words), 0);
@@ -644,22 +717,28 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_null(t);
     assert_int_equal(tokenizer_text(&json, &settings, &refused, GOLDENS "qwen2.gguf", &e), 0);
     assert_true(!json && !settings && !*refused.text);
-    const char *other = changed(GOLDENS "tokenizer/gpt2.gguf", TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
+    const char *other = changed(GOLDENS "tokenizer/gpt2.gguf",
+                                TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
     assert_int_equal(tokenizer_text(&json, &settings, &refused, other, &e), 0);
     assert_true(!json && !settings);
     assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
-    assert_int_equal(tokenizer_text(&json, &settings, &refused, "tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &e), 0);
+    assert_int_equal(tokenizer_text(&json, &settings, &refused,
+                                    "tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &e),
+                     0);
     assert_true(!json && !settings);
     assert_int_equal(check_message("refused", &refused,
-                                   "tokenizer.ggml.model 'llama' is a SentencePiece model, which only the GGUF file holds"),
+                                   "tokenizer.ggml.model 'llama' is a SentencePiece model, which "
+                                   "only the GGUF file holds"),
                      0);
 }
 
-/* bpe-bytes.gguf with the types of its tokens 0 and 2, and unknown_token_id, where that is not negative. */
+/* bpe-bytes.gguf with the types of its tokens 0 and 2, and unknown_token_id, where that is not
+ * negative. */
 static const char *with_types(unsigned char first, unsigned char third, int unknown)
 {
     enum { FIXED = 24 };
-    static const char types[] = "tokenizer.ggml.token_type", name[] = "tokenizer.ggml.unknown_token_id";
+    static const char types[] = "tokenizer.ggml.token_type",
+                      name[] = "tokenizer.ggml.unknown_token_id";
     size_t size, extra = 0;
     unsigned char *bytes = scratch_read("tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &size),
                   pair[8 + sizeof name - 1 + 8] = {0};
@@ -688,8 +767,8 @@ static const char *with_types(unsigned char first, unsigned char third, int unkn
     return path;
 }
 
-/* Padding of the type UNKNOWN, as in llama.cpp's own vocabulary of Phi-3, beside the token that is the unknown one, of whatever
- * type. */
+/* Padding of the type UNKNOWN, as in llama.cpp's own vocabulary of Phi-3, beside the token that is
+ * the unknown one, of whatever type. */
 static void padding_may_be_unknown(void **state)
 {
     (void)state;
@@ -703,8 +782,8 @@ static void padding_may_be_unknown(void **state)
         struct error e = {""};
         struct tokenizer *t;
         struct ids ids = {0};
-        if (tokenizer_open(&t, with_types(cases[i].first, cases[i].third, cases[i].unknown), &e) || !t ||
-            tokenizer_encode(t, &ids, text, sizeof text - 1, &e))
+        if (tokenizer_open(&t, with_types(cases[i].first, cases[i].third, cases[i].unknown), &e) ||
+            !t || tokenizer_encode(t, &ids, text, sizeof text - 1, &e))
             fail_msg("case %zu: %s", i, e.text);
         if (!want.count)
             want = ids;
@@ -728,7 +807,8 @@ static void tokenizers_become_files(void **state)
     struct tokenizer *t = NULL, *back;
     struct ids a = {0}, b = {0};
     const char *file = GOLDENS "tokenizer/llama-bpe.gguf";
-    if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings || tokenizer_open(&t, file, &e))
+    if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings ||
+        tokenizer_open(&t, file, &e))
         fail_msg("%s%s", e.text, refused.text);
     const struct source config = {"settings", settings, strlen(settings)};
     if (!(back = tokenizer_parse((struct source){"json", json, strlen(json)}, &config, &e)))

@@ -31,19 +31,24 @@ static void test_goldens(void **state)
         assert_int_equal(config_int(c.config, "hidden", 1, 9, &hidden, &e), 0);
         assert_int_equal(hidden, 4);
         assert_string_equal(config_path(c.config), paths[i]);
-        /* what lies in one piece is a view; what is packed is not, and survives the release of its pages */
+        /* what lies in one piece is a view; what is packed is not, and survives the release of its
+         * pages */
         const struct tensor *w = tensors_find(c.tensors, "a.weight");
         const struct mapped *file = store_file(w);
-        int view = (const unsigned char *)w->data >= file->bytes && (const unsigned char *)w->data < file->bytes + file->size;
+        int view = (const unsigned char *)w->data >= file->bytes &&
+                   (const unsigned char *)w->data < file->bytes + file->size;
         assert_int_equal(view, i == 0);
         for (size_t k = 0; k < tensors_count(c.tensors); k++)
-            tensors_release_pages((const void *)((uintptr_t)tensors_at(c.tensors, k)->data & ~(uintptr_t)4095), 4096);
+            tensors_release_pages((const void *)((uintptr_t)tensors_at(c.tensors, k)->data &
+                                                 ~(uintptr_t)4095),
+                                  4096);
         expect_tensors(c.tensors, GOLDENS "hdf.json");
         checkpoint_close(&c);
     }
 }
 
-/* Written and read again: the same tensors of every type, the same config, the same bytes each time. */
+/* Written and read again: the same tensors of every type, the same config, the same bytes each
+ * time. */
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -53,15 +58,18 @@ static void test_round_trip(void **state)
         struct error e = {""};
         struct checkpoint c = {0}, back;
         struct config *own;
-        const char *first = scratch_path(scratch_folder, "first.h5"), *second = scratch_path(scratch_folder, "second.hdf5");
+        const char *first = scratch_path(scratch_folder, "first.h5"),
+                   *second = scratch_path(scratch_folder, "second.hdf5");
         c.tensors = checkpoint_tensors(sources[i], &own, &e);
         c.config = own ? own : config_open(scratch_path(scratch_folder, "config.json"), &e);
         assert_non_null(c.config);
-        if (checkpoint_write(&c, first, 1, &e) || checkpoint_write(&c, second, 1, &e) || checkpoint_open(&back, first, &e))
+        if (checkpoint_write(&c, first, 1, &e) || checkpoint_write(&c, second, 1, &e) ||
+            checkpoint_open(&back, first, &e))
             fail_msg("%s: %s", sources[i], e.text);
         expect_same_tensors(c.tensors, back.tensors);
         size_t size, other;
-        const char *text = config_text(c.config, &size), *text_back = config_text(back.config, &other);
+        const char *text = config_text(c.config, &size),
+                   *text_back = config_text(back.config, &other);
         assert_int_equal(size, other);
         assert_memory_equal(text, text_back, size);
         unsigned char *one = scratch_read(first, &size), *two = scratch_read(second, &other);
@@ -131,19 +139,23 @@ static void test_refused(void **state)
     }
     struct error e = {""};
     struct checkpoint c;
-    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "cut.h5", "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16),
+    assert_int_equal(checkpoint_open(&c,
+                                     scratch_write(scratch_folder, "cut.h5",
+                                                   "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16),
                                      &e),
                      -1);
     assert_int_equal(check_message("cut", &e, "cut.h5: is not a readable HDF5 file"), 0);
 }
 
-/* Addresses of contiguous data that lead out of the file: 3, 1, address, size is the layout message of a.weight. */
+/* Addresses of contiguous data that lead out of the file: 3, 1, address, size is the layout message
+ * of a.weight. */
 static void test_outside(void **state)
 {
     (void)state;
     size_t size, at = 0;
     unsigned char *file = scratch_read(GOLDENS "hdf-plain.h5", &size);
-    while (at + 18 < size && memcmp(file + at, "\3\1", 2) | memcmp(file + at + 10, "\x60\0\0\0\0\0\0", 8))
+    while (at + 18 < size &&
+           memcmp(file + at, "\3\1", 2) | memcmp(file + at + 10, "\x60\0\0\0\0\0\0", 8))
         at++;
     assert_true(at + 18 < size);
     const uint64_t addresses[] = {size - 95, size, UINT64_MAX - 1, UINT64_MAX - 95, UINT64_MAX};
@@ -177,7 +189,8 @@ static void test_damaged(void **state)
             opened++;
             for (size_t k = 0; k < tensors_count(c.tensors); k++)
                 tensor_copy(out, tensors_at(c.tensors, k), 0,
-                            tensors_at(c.tensors, k)->count < 8 ? tensors_at(c.tensors, k)->count : 8);
+                            tensors_at(c.tensors, k)->count < 8 ? tensors_at(c.tensors, k)->count
+                                                                : 8);
             checkpoint_close(&c);
         } else {
             assert_int_equal(check_message("damaged", &e, "damaged.h5: "), 0);
@@ -190,8 +203,11 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),   cmocka_unit_test(test_round_trip),
-                                       cmocka_unit_test(test_full_disk), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_outside),   cmocka_unit_test(test_damaged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),
+                                       cmocka_unit_test(test_round_trip),
+                                       cmocka_unit_test(test_full_disk),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_outside),
+                                       cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -11,7 +11,8 @@
 #include <stdio.h>
 
 /* Datasets of float32 that the library itself writes. */
-static hid_t make(hid_t file, const char *name, int rank, const hsize_t *shape, const hsize_t *most, hid_t list, int written)
+static hid_t make(hid_t file, const char *name, int rank, const hsize_t *shape, const hsize_t *most,
+                  hid_t list, int written)
 {
     static const float zeros[4096];
     hid_t space = rank ? H5Screate_simple(rank, shape, most) : H5Screate(H5S_SCALAR);
@@ -39,13 +40,33 @@ static void test_storage(void **state)
         {"chunks", 2, {8, 8}, CHUNKS, 1, NULL},
         {"packed", 2, {64, 64}, DEFLATE, 1, NULL},
         {"nothing", 2, {0, 8}, CHUNKS, 1, NULL},
-        {"not written", 2, {8, 8}, PLAIN, 0, "claims 256 bytes, more than the file can hold (0 are stored)"},
-        {"chunks not written", 2, {64, 64}, DEFLATE, 0, "claims 16384 bytes, more than the file can hold (0 are stored)"},
+        {"not written",
+         2,
+         {8, 8},
+         PLAIN,
+         0,
+         "claims 256 bytes, more than the file can hold (0 are stored)"},
+        {"chunks not written",
+         2,
+         {64, 64},
+         DEFLATE,
+         0,
+         "claims 16384 bytes, more than the file can hold (0 are stored)"},
         {"large chunks", 1, {5}, LARGE_CHUNKS, 1, "has chunks larger than itself"},
-        {"packed twice", 2, {64, 64}, DEFLATE_TWICE, 1, "is not stored in the file itself, plain or by deflate and shuffle"},
+        {"packed twice",
+         2,
+         {64, 64},
+         DEFLATE_TWICE,
+         1,
+         "is not stored in the file itself, plain or by deflate and shuffle"},
         {"another filter", 2, {64, 64}, NBIT, 1, "is not stored in the file itself"},
         {"another file", 2, {8, 8}, OUTSIDE, 0, "is not stored in the file itself"},
-        {"overflow", 2, {(hsize_t)1 << 32, (hsize_t)1 << 31}, CHUNKS, 0, "has no shape, or one that overflows 64 bits"},
+        {"overflow",
+         2,
+         {(hsize_t)1 << 32, (hsize_t)1 << 31},
+         CHUNKS,
+         0,
+         "has no shape, or one that overflows 64 bits"},
         {"a bomb",
          2,
          {(hsize_t)1 << 30, (hsize_t)1 << 30},
@@ -73,8 +94,8 @@ static void test_storage(void **state)
             H5Pset_nbit(list);
         if (storage == OUTSIDE)
             H5Pset_external(list, "/etc/hostname", 0, H5F_UNLIMITED);
-        hid_t dataset = make(file, cases[i].what, cases[i].rank, cases[i].shape, storage == LARGE_CHUNKS ? most : NULL, list,
-                             cases[i].written);
+        hid_t dataset = make(file, cases[i].what, cases[i].rank, cases[i].shape,
+                             storage == LARGE_CHUNKS ? most : NULL, list, cases[i].written);
         assert_true(dataset >= 0);
         int result = hdf_check_storage(dataset, "w", "f.h5", 1 << 20, &e);
         if (result != (cases[i].words ? -1 : 0))
@@ -88,8 +109,10 @@ static void test_storage(void **state)
     struct error e = {""};
     hid_t dataset = H5Dopen2(file, "plain", H5P_DEFAULT);
     assert_int_equal(hdf_check_storage(dataset, "w", "f.h5", 255, &e), -1);
-    assert_int_equal(check_message("a small file", &e, "f.h5: w claims 256 bytes, more than the file can hold (256 are stored)"),
-                     0);
+    assert_int_equal(
+        check_message("a small file", &e,
+                      "f.h5: w claims 256 bytes, more than the file can hold (256 are stored)"),
+        0);
     H5Dclose(dataset);
     H5Fclose(file);
 }

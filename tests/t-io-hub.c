@@ -1,4 +1,5 @@
-/* io/checkpoint/hub.c on caches as Hugging Face's tools lay them out, and on damaged ones; folders that stand for a file. */
+/* io/checkpoint/hub.c on caches as Hugging Face's tools lay them out, and on damaged ones; folders
+ * that stand for a file. */
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/hub.h"
 #include "tests/scratch.h"
@@ -42,8 +43,8 @@ static void put(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* models--ORG--NAME with two snapshots whose files are links into blobs, refs to the first and to a pull request, and a snapshot
- * that lost a blob. */
+/* models--ORG--NAME with two snapshots whose files are links into blobs, refs to the first and to a
+ * pull request, and a snapshot that lost a blob. */
 static int make_cache(void **state)
 {
     static const char *const folders[] = {"hub",
@@ -70,14 +71,18 @@ static int make_cache(void **state)
     put(join("hub/models--me--toy/refs/v1.0"), SECOND "\n");
     put(join("hub/models--me--toy/refs/refs/pr/1"), BROKEN);
     put(join("hub/models--alone/refs/main"), SECOND);
-    return symlink("../../blobs/config", join("hub/models--me--toy/snapshots/" FIRST "/config.json")) ||
-           symlink("../../blobs/config", join("hub/models--me--toy/snapshots/" SECOND "/config.json")) ||
-           symlink("../../blobs/lost", join("hub/models--me--toy/snapshots/" BROKEN "/model.safetensors"));
+    return symlink("../../blobs/config",
+                   join("hub/models--me--toy/snapshots/" FIRST "/config.json")) ||
+           symlink("../../blobs/config",
+                   join("hub/models--me--toy/snapshots/" SECOND "/config.json")) ||
+           symlink("../../blobs/lost",
+                   join("hub/models--me--toy/snapshots/" BROKEN "/model.safetensors"));
 }
 
 static void use(const char *variable, const char *value)
 {
-    static const char *const all[] = {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME"};
+    static const char *const all[] = {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME",
+                                      "XDG_CACHE_HOME", "HOME"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         unsetenv(all[i]);
     if (variable)
@@ -117,7 +122,8 @@ static void test_revisions(void **state)
     refused("me/toy@012", "has no revision 012|hf download me/toy --revision 012|" FIRST);
     refused("me/toy@v2", "has no revision v2|hf download me/toy --revision v2");
     refused("me/toy@refs", "has no revision refs");
-    refused("me/toy@refs/pr/1", "incomplete|model.safetensors|hf download me/toy --revision " BROKEN);
+    refused("me/toy@refs/pr/1",
+            "incomplete|model.safetensors|hf download me/toy --revision " BROKEN);
     refused("me/toy@bbbb", "incomplete|model.safetensors");
     refused("me/other", "neither a path nor a model in the cache|`hf download me/other`");
     refused("alone", "snapshots/" SECOND ": cannot be opened|hf download alone");
@@ -152,11 +158,14 @@ static void test_variables(void **state)
 
 static void test_names(void **state)
 {
-    static const char *const names[] = {"a/b", "EleutherAI/pythia-70m", "a.b/c_d@main", "a/b@refs/pr/1"},
-                             *const others[] = {"a",      "/a/b",     "./a/b",  "a/b/c",    "a//b",      "a/",
-                                                "/b",     "a--b/c",   "a/b@",   "a/b@..",   "a/b@../x",  "a/b@x/..",
-                                                "a/b@/x", "a/b@x/",   "a/b@-x", "a/b@x//y", "a/b@x y",   "a/b c",
-                                                "-a/b",   "a/b@x;ls", "a/.b",   "a/b@./x",  "a/b@x/./y", "a/b@x\ny"};
+    static const char *const names[] = {"a/b", "EleutherAI/pythia-70m", "a.b/c_d@main",
+                                        "a/b@refs/pr/1"},
+                             *const others[] = {"a",       "/a/b",    "./a/b",     "a/b/c",
+                                                "a//b",    "a/",      "/b",        "a--b/c",
+                                                "a/b@",    "a/b@..",  "a/b@../x",  "a/b@x/..",
+                                                "a/b@/x",  "a/b@x/",  "a/b@-x",    "a/b@x//y",
+                                                "a/b@x y", "a/b c",   "-a/b",      "a/b@x;ls",
+                                                "a/.b",    "a/b@./x", "a/b@x/./y", "a/b@x\ny"};
     (void)state;
     use("HF_HUB_CACHE", join("hub"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -196,9 +205,10 @@ static void test_hostile(void **state)
     refused("me/toy@loop", "refs/loop: cannot be opened");
     assert_int_equal(mkfifo(join("hub/models--me--toy/refs/pipe"), 0600), 0);
     refused("me/toy@pipe", "pipe or device");
-    assert_int_equal(symlink("cccc456789abcdef0123456789abcdef01234567",
-                             join("hub/models--me--toy/snapshots/cccc456789abcdef0123456789abcdef01234567")),
-                     0);
+    assert_int_equal(
+        symlink("cccc456789abcdef0123456789abcdef01234567",
+                join("hub/models--me--toy/snapshots/cccc456789abcdef0123456789abcdef01234567")),
+        0);
     refused("me/toy@cccc", "cannot be opened");
     assert_int_equal(symlink("models--me--loop", join("hub/models--me--loop")), 0);
     refused("me/loop", "models--me--loop: ");
@@ -268,7 +278,8 @@ static void test_folders(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_revisions), cmocka_unit_test(test_variables),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_revisions),
+                                       cmocka_unit_test(test_variables),
                                        cmocka_unit_test(test_names), cmocka_unit_test(test_hostile),
                                        cmocka_unit_test(test_folders)};
     return cmocka_run_group_tests(tests, make_cache, scratch_teardown);

@@ -29,13 +29,17 @@ static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
         norm[1] = -INFINITY;
         norm[2] = 5e-324;
     }
-    return (struct journal_record){
-        .kind = JOURNAL_SEGMENT,
-        .model = k % 2,
-        .segment = {.target = k / 2, .segment = 100 + k, .status = (uint8_t)(1 + k % 2), .logprob = -0.3 * k, .values = norm}};
+    return (struct journal_record){.kind = JOURNAL_SEGMENT,
+                                   .model = k % 2,
+                                   .segment = {.target = k / 2,
+                                               .segment = 100 + k,
+                                               .status = (uint8_t)(1 + k % 2),
+                                               .logprob = -0.3 * k,
+                                               .values = norm}};
 }
 
-/* Counts the records and compares them with record_of, `missing` of which from `gap` on are left out; stops at `stop_at`. */
+/* Counts the records and compares them with record_of, `missing` of which from `gap` on are left
+ * out; stops at `stop_at`. */
 struct seen {
     uint32_t count, stop_at, gap, missing;
     int wrong;
@@ -51,8 +55,9 @@ static int look(void *context, const struct journal_record *r)
     if (seen->count == seen->stop_at)
         return 1;
     const struct journal_segment *a = &r->segment, *b = &want.segment;
-    seen->wrong += r->kind != want.kind || r->model != want.model || a->target != b->target || a->segment != b->segment ||
-                   a->status != b->status || a->logprob != b->logprob || memcmp(a->values, norm, sizeof norm);
+    seen->wrong += r->kind != want.kind || r->model != want.model || a->target != b->target ||
+                   a->segment != b->segment || a->status != b->status || a->logprob != b->logprob ||
+                   memcmp(a->values, norm, sizeof norm);
     seen->count++;
     return 0;
 }
@@ -89,7 +94,8 @@ static struct journal *resume(const char *path, struct seen *seen, struct error 
     return j;
 }
 
-static struct journal *resume_without(const char *path, uint32_t gap, uint32_t missing, struct seen *seen, struct error *e)
+static struct journal *resume_without(const char *path, uint32_t gap, uint32_t missing,
+                                      struct seen *seen, struct error *e)
 {
     *seen = (struct seen){.stop_at = UINT32_MAX, .gap = gap, .missing = missing};
     struct journal *j = journal_resume(path, &sizes, settings, look, seen, &found, e);
@@ -159,7 +165,9 @@ static void test_losses(void **state)
     for (uint32_t k = 0; k < RECORDS; k++) {
         struct journal_record r = record_of(k, norm);
         if (k % 2)
-            r = (struct journal_record){.kind = JOURNAL_LOSSES, .model = r.model, .losses = {1000 + k, POSITIONS - 1, norm}};
+            r = (struct journal_record){.kind = JOURNAL_LOSSES,
+                                        .model = r.model,
+                                        .losses = {1000 + k, POSITIONS - 1, norm}};
         assert_int_equal(journal_append(j, &r, &e), 0);
     }
     assert_int_equal(journal_close(j, &e), 0);
@@ -169,7 +177,8 @@ static void test_losses(void **state)
     assert_int_equal(journal_close(j, &e), 0);
 }
 
-/* Killed at every byte of the last record: what was whole is kept, and going on gives the same file. */
+/* Killed at every byte of the last record: what was whole is kept, and going on gives the same
+ * file. */
 static void test_torn(void **state)
 {
     (void)state;
@@ -194,8 +203,8 @@ static void test_torn(void **state)
     free(good);
 }
 
-/* A changed byte in record k, or zeros as a power cut leaves them: that record is passed over, and cut off where it is the last.
- * All others are kept. */
+/* A changed byte in record k, or zeros as a power cut leaves them: that record is passed over, and
+ * cut off where it is the last. All others are kept. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -276,22 +285,30 @@ static void test_settings(void **state)
         size_t positions;
         const char *words;
     } cases[] = {
-        {"value", "length=7\nmodel=a 0123\nseed=0\n", POSITIONS, "length is 6 there, 7 in this run"},
-        {"later value", "length=6\nmodel=a 0123\nseed=12\n", POSITIONS, "seed is 0 there, 12 in this run"},
-        {"longer value", "length=6\nmodel=a 01234\nseed=0\n", POSITIONS, "model is a 0123 there, a 01234 in this run"},
-        {"new key", "length=6\nmodel=a 0123\nseed=0\nbos=1\n", POSITIONS, "bos is nothing there, 1 in this run"},
-        {"missing key", "length=6\nmodel=a 0123\n", POSITIONS, "seed is 0 there, nothing in this run"},
-        {"key with the same beginning", "length=6\nmodel=a 0123\nseed0=0\n", POSITIONS, "seed0 is nothing there, 0 in this run"},
+        {"value", "length=7\nmodel=a 0123\nseed=0\n", POSITIONS,
+         "length is 6 there, 7 in this run"},
+        {"later value", "length=6\nmodel=a 0123\nseed=12\n", POSITIONS,
+         "seed is 0 there, 12 in this run"},
+        {"longer value", "length=6\nmodel=a 01234\nseed=0\n", POSITIONS,
+         "model is a 0123 there, a 01234 in this run"},
+        {"new key", "length=6\nmodel=a 0123\nseed=0\nbos=1\n", POSITIONS,
+         "bos is nothing there, 1 in this run"},
+        {"missing key", "length=6\nmodel=a 0123\n", POSITIONS,
+         "seed is 0 there, nothing in this run"},
+        {"key with the same beginning", "length=6\nmodel=a 0123\nseed0=0\n", POSITIONS,
+         "seed0 is nothing there, 0 in this run"},
         {"none", "", POSITIONS, "length is 6 there, nothing in this run"},
         {"order", "model=a 0123\nlength=6\nseed=0\n", POSITIONS, "same settings in another order"},
-        {"positions", settings, POSITIONS + 1, "records of 5 values and 0 words (expected 6 and 0)"},
+        {"positions", settings, POSITIONS + 1,
+         "records of 5 values and 0 words (expected 6 and 0)"},
     };
     const char *path = scratch_path(scratch_folder, "whole.part");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct seen seen = {.stop_at = UINT32_MAX};
-        assert_null(journal_resume(path, &(struct journal_sizes){.models = 2, .values = cases[i].positions}, cases[i].settings,
-                                   look, &seen, &found, &e));
+        assert_null(
+            journal_resume(path, &(struct journal_sizes){.models = 2, .values = cases[i].positions},
+                           cases[i].settings, look, &seen, &found, &e));
         assert_int_equal(found.absent, 0);
         assert_int_equal(seen.count, 0);
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
@@ -299,8 +316,8 @@ static void test_settings(void **state)
     /* a record of another run that was put behind this header does not pass */
     struct error e = {""};
     struct seen seen;
-    struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), &sizes, "length=6\nmodel=b 9999\nseed=0\n",
-                                       &e);
+    struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), &sizes,
+                                       "length=6\nmodel=b 9999\nseed=0\n", &e);
     append(j, 0, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     size_t other_size;
@@ -321,20 +338,24 @@ static void test_absent_and_stopped(void **state)
     struct error e = {""};
     struct seen seen = {.stop_at = 2};
     size_t size;
-    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), &sizes, settings, look, &seen, &found, &e));
+    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), &sizes, settings, look,
+                               &seen, &found, &e));
     assert_int_equal(found.absent, 1);
     free(whole_journal(&size));
-    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), &sizes, settings, look, &seen, &found, &e));
+    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), &sizes, settings, look,
+                               &seen, &found, &e));
     assert_int_equal(found.absent, 0);
     assert_int_equal(seen.count, 2);
-    assert_int_equal(check_message("stopped", &e, "model 0, target 1, segment 102 does not fit"), 0);
+    assert_int_equal(check_message("stopped", &e, "model 0, target 1, segment 102 does not fit"),
+                     0);
     assert_null(journal_resume(scratch_folder, &sizes, settings, look, &seen, &found, &e));
     assert_int_equal(found.absent, 0);
     assert_int_equal(check_message("folder", &e, "cannot be opened: Is a directory"), 0);
     assert_null(journal_create(scratch_path(scratch_folder, "no/x.part"), &sizes, settings, &e));
     assert_int_equal(check_message("no folder", &e, "x.part: cannot be written"), 0);
     assert_null(journal_create(scratch_path(scratch_folder, "x.part"),
-                               &(struct journal_sizes){.models = 2, .values = SIZE_MAX / 4}, settings, &e));
+                               &(struct journal_sizes){.models = 2, .values = SIZE_MAX / 4},
+                               settings, &e));
     assert_int_equal(check_message("overflow", &e, "out of memory"), 0);
 }
 
@@ -354,7 +375,9 @@ static void test_full_disk(void **state)
     int result = journal_append(j, &r, &e);
     scratch_unlimit();
     assert_int_equal(result, -1);
-    assert_int_equal(check_message("full disk", &e, "whole.part: cannot be written: File too large"), 0);
+    assert_int_equal(check_message("full disk", &e,
+                                   "whole.part: cannot be written: File too large"),
+                     0);
     free(scratch_read(path, &now));
     assert_int_equal(now, size);
     append(j, RECORDS, RECORDS + 1); /* there is room again */
@@ -367,22 +390,29 @@ static void test_full_disk(void **state)
 /* ---- records of attention ---- */
 
 enum { WORDS = 3, HEADER_BYTES = 64 + sizeof settings - 1 + 8, SLOT_BYTES = 32 + 16 * WORDS + 8 };
-static const struct journal_sizes with_attention = {.models = 2, .values = POSITIONS, .words = WORDS};
+static const struct journal_sizes with_attention = {.models = 2,
+                                                    .values = POSITIONS,
+                                                    .words = WORDS};
 
-/* Counts what is passed on, and keeps the measured segments of each model's attention, whose words follow from them. */
+/* Counts what is passed on, and keeps the measured segments of each model's attention, whose words
+ * follow from them. */
 struct kept {
     uint64_t measured[2];
     int attention, segments, wrong;
 };
 
-static struct journal_record sums_of(uint32_t model, uint64_t measured, uint64_t high[WORDS], uint64_t low[WORDS])
+static struct journal_record sums_of(uint32_t model, uint64_t measured, uint64_t high[WORDS],
+                                     uint64_t low[WORDS])
 {
     for (uint64_t i = 0; i < WORDS; i++)
         high[i] = measured * 10 + i, low[i] = UINT64_MAX - measured - i;
-    return (struct journal_record){
-        .kind = JOURNAL_ATTENTION,
-        .model = model,
-        .attention = {.measured = measured, .used = measured - 1, .words = WORDS, .high = high, .low = low}};
+    return (struct journal_record){.kind = JOURNAL_ATTENTION,
+                                   .model = model,
+                                   .attention = {.measured = measured,
+                                                 .used = measured - 1,
+                                                 .words = WORDS,
+                                                 .high = high,
+                                                 .low = low}};
 }
 
 static int keep(void *context, const struct journal_record *r)
@@ -394,8 +424,9 @@ static int keep(void *context, const struct journal_record *r)
         return 0;
     }
     sums_of(r->model, r->attention.measured, high, low);
-    kept->wrong += r->model > 1 || r->attention.used != r->attention.measured - 1 || kept->segments ||
-                   memcmp(high, r->attention.high, sizeof high) || memcmp(low, r->attention.low, sizeof low);
+    kept->wrong += r->model > 1 || r->attention.used != r->attention.measured - 1 ||
+                   kept->segments || memcmp(high, r->attention.high, sizeof high) ||
+                   memcmp(low, r->attention.low, sizeof low);
     kept->measured[r->model % 2] = r->attention.measured;
     kept->attention++;
     return 0;
@@ -409,7 +440,8 @@ static void append_sums(struct journal *j, uint32_t model, uint64_t measured)
     assert_int_equal(journal_append(j, &r, &e), 0);
 }
 
-/* Two segments and, between them, sums of model 0 after 3 and 6 segments and of model 1 after 2, 4 and 5; the caller frees. */
+/* Two segments and, between them, sums of model 0 after 3 and 6 segments and of model 1 after 2, 4
+ * and 5; the caller frees. */
 static unsigned char *journal_with_attention(size_t *size)
 {
     struct error e = {""};
@@ -431,8 +463,8 @@ static struct kept resume_attention(const unsigned char *bytes, size_t size)
 {
     struct error e = {""};
     struct kept kept = {0};
-    struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes, size), &with_attention, settings,
-                                       keep, &kept, &found, &e);
+    struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes, size),
+                                       &with_attention, settings, keep, &kept, &found, &e);
     if (!j)
         fail_msg("%s", e.text);
     assert_int_equal(kept.wrong, 0);
@@ -440,7 +472,8 @@ static struct kept resume_attention(const unsigned char *bytes, size_t size)
     return kept;
 }
 
-/* The newest sums of each model are passed on; where they are damaged, at any byte, the ones before, and nothing else is lost. */
+/* The newest sums of each model are passed on; where they are damaged, at any byte, the ones
+ * before, and nothing else is lost. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -449,7 +482,8 @@ static void test_attention(void **state)
     unsigned char *good = journal_with_attention(&size);
     struct kept kept = resume_attention(good, size);
     assert_int_equal(size, HEADER_BYTES + 4 * SLOT_BYTES + 2 * RECORD_BYTES);
-    assert_true(kept.attention == 2 && kept.segments == 2 && kept.measured[0] == 6 && kept.measured[1] == 5);
+    assert_true(kept.attention == 2 && kept.segments == 2 && kept.measured[0] == 6 &&
+                kept.measured[1] == 5);
     assert_true(found.records == 4 && found.damaged == 0);
     for (size_t at = 0; at < 4 * SLOT_BYTES; at += 5) {
         size_t slot = at / SLOT_BYTES;
@@ -462,10 +496,12 @@ static void test_attention(void **state)
         assert_int_equal(kept.measured[0], slot < 2 && is_newest ? 3 : 6);
         assert_int_equal(kept.measured[1], slot >= 2 && is_newest ? 4 : 5);
     }
-    /* both of a model: it begins anew; zeros, as a power cut leaves them: as if nothing had been written */
+    /* both of a model: it begins anew; zeros, as a power cut leaves them: as if nothing had been
+     * written */
     good[HEADER_BYTES + 40] ^= 1, good[HEADER_BYTES + SLOT_BYTES + 40] ^= 1;
     kept = resume_attention(good, size);
-    assert_true(kept.attention == 1 && kept.segments == 2 && kept.measured[0] == 0 && kept.measured[1] == 5);
+    assert_true(kept.attention == 1 && kept.segments == 2 && kept.measured[0] == 0 &&
+                kept.measured[1] == 5);
     assert_int_equal(found.damaged, 2);
     memset(good + HEADER_BYTES, 0, 2 * SLOT_BYTES);
     kept = resume_attention(good, size);
@@ -484,8 +520,9 @@ static void test_attention_goes_on(void **state)
         unsigned char *bytes = journal_with_attention(&size);
         if (damaged >= 0)
             bytes[HEADER_BYTES + (size_t)damaged * SLOT_BYTES + 33] ^= 8;
-        struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes, size), &with_attention,
-                                           settings, keep, &kept, &found, &e);
+        struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes,
+                                                         size),
+                                           &with_attention, settings, keep, &kept, &found, &e);
         assert_non_null(j);
         append_sums(j, 0, 7);
         append_sums(j, 1, 8);
@@ -494,7 +531,8 @@ static void test_attention_goes_on(void **state)
         bytes = scratch_read(scratch_path(scratch_folder, "attention.part"), &size);
         struct kept after = resume_attention(bytes, size);
         assert_true(after.measured[0] == 7 && after.measured[1] == 8 && found.damaged == 0);
-        for (size_t slot = 0; slot < 4; slot++) { /* without what was just written: what was passed on before */
+        for (size_t slot = 0; slot < 4;
+             slot++) { /* without what was just written: what was passed on before */
             uint64_t measured;
             memcpy(&measured, bytes + HEADER_BYTES + slot * SLOT_BYTES + 8, sizeof measured);
             if (measured == 7 || measured == 8)
@@ -513,7 +551,8 @@ static void test_removed(void **state)
     for (int how = 0; how < 3; how++) {
         struct error e = {""};
         double norm[POSITIONS];
-        const char *folder = scratch_path(scratch_folder, "place"), *path = scratch_path(scratch_folder, "place/gone.part"),
+        const char *folder = scratch_path(scratch_folder, "place"),
+                   *path = scratch_path(scratch_folder, "place/gone.part"),
                    *other = scratch_path(scratch_folder, "elsewhere");
         struct journal_record r = record_of(1, norm);
         assert_int_equal(mkdir(folder, 0777), 0);
@@ -527,7 +566,9 @@ static void test_removed(void **state)
         else
             assert_true(unlink(path) == 0 && close(open(path, O_WRONLY | O_CREAT, 0666)) == 0);
         assert_int_equal(journal_append(j, &r, &e), -1);
-        assert_int_equal(check_message("gone", &e, how == 2 ? "gone.part: was replaced" : "gone.part: was removed or renamed"),
+        assert_int_equal(check_message("gone", &e,
+                                       how == 2 ? "gone.part: was replaced"
+                                                : "gone.part: was removed or renamed"),
                          0);
         assert_int_equal(journal_close(j, &e), 0);
         unlink(scratch_path(scratch_folder, "elsewhere/gone.part"));
@@ -547,8 +588,10 @@ static void test_first_version(void **state)
     size_t size;
     const char *path = scratch_write(scratch_folder, "old.part", old, sizeof old);
     assert_null(journal_resume(path, &with_attention, settings, keep, &kept, &found, &e));
-    assert_int_equal(check_message("version 1", &e, "old.part: is the journal of a run of reach 0.1.0 (expected that version"),
-                     0);
+    assert_int_equal(
+        check_message("version 1", &e,
+                      "old.part: is the journal of a run of reach 0.1.0 (expected that version"),
+        0);
     assert_int_equal(found.absent, 0);
     free(scratch_read(path, &size));
     assert_int_equal(size, sizeof old);

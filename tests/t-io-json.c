@@ -16,9 +16,10 @@ static struct config *open_text(const char *text, struct error *e)
     return config_open(scratch_write(scratch_folder, "config.json", text, strlen(text)), e);
 }
 
-static const char example[] =
-    "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, \"real\": 1e-5, \"yes\": true, \"no\": false, \"text\": "
-    "\"gelu\", \"nothing\": null, \"list\": [1], \"inner\": {\"factor\": 4, \"deeper\": {\"x\": 0.5}}, \"spare\": 1}";
+static const char example[] = "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, "
+                              "\"real\": 1e-5, \"yes\": true, \"no\": false, \"text\": "
+                              "\"gelu\", \"nothing\": null, \"list\": [1], \"inner\": {\"factor\": "
+                              "4, \"deeper\": {\"x\": 0.5}}, \"spare\": 1}";
 
 static void test_getters(void **state)
 {
@@ -38,7 +39,8 @@ static void test_getters(void **state)
     assert_true(whole == 9007199254740993);
     assert_int_equal(config_int(c, "integral", 0, 4096, &whole, &e), 0);
     assert_int_equal(whole, 2048);
-    assert_int_equal(config_int_or(c, "absent", 1, 10, -7, &whole, &e), 0); /* a fallback need not be in range */
+    assert_int_equal(config_int_or(c, "absent", 1, 10, -7, &whole, &e),
+                     0); /* a fallback need not be in range */
     assert_int_equal(whole, -7);
     assert_int_equal(config_int_or(c, "nothing", 1, 10, 3, &whole, &e), 0);
     assert_int_equal(whole, 3);
@@ -122,7 +124,8 @@ static void test_refused_values(void **state)
         {"false", REAL, "k is false"},
         {"1", FLAG, "k is 1 (expected true or false)"},
         {"\"true\"", FLAG, "k is 'true' (expected true or false)"},
-        {"null", FLAG, "k is null (expected true or false)"}, /* the fallback is true, and Python takes null for false */
+        {"null", FLAG, "k is null (expected true or false)"}, /* the fallback is true, and Python
+                                                                 takes null for false */
         {"7", TEXT, "k is 7 (expected text in quotes)"},
         {"\"tanh\"", CHOICE, "k is 'tanh' (expected one of relu, gelu)"},
         {"3", CHOICE, "k is 3 (expected one of relu, gelu)"},
@@ -235,7 +238,9 @@ static void test_numbers_out_of_reach(void **state)
     memset(digits, '7', DIGITS);
     for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
         const char *literal = i < sizeof rows / sizeof *rows ? rows[i].literal : digits;
-        const char *shown = i < sizeof rows / sizeof *rows ? rows[i].shown : "7777777777777777777777777777777777777777";
+        const char *shown = i < sizeof rows / sizeof *rows
+                                ? rows[i].shown
+                                : "7777777777777777777777777777777777777777";
         struct error e = {""};
         char text[5 * DIGITS], words[128];
         long whole;
@@ -244,7 +249,8 @@ static void test_numbers_out_of_reach(void **state)
         const char *string;
         const char *const choices[] = {"NaN", "Infinity", NULL};
         snprintf(text, sizeof text,
-                 "{\"text\": \"NaN, \\\"1e999\\\", %s]\", \"k\":%s,\"list\": [1, %s], \"inner\": {\"k\": %s\n}, \"after\": "
+                 "{\"text\": \"NaN, \\\"1e999\\\", %s]\", \"k\":%s,\"list\": [1, %s], \"inner\": "
+                 "{\"k\": %s\n}, \"after\": "
                  "9223372036854775807}",
                  literal, literal, literal, literal);
         struct config *c = open_text(text, &e);
@@ -257,7 +263,9 @@ static void test_numbers_out_of_reach(void **state)
         assert_true(whole == INT64_MAX);
         snprintf(words, sizeof words, "k is %s (expected a whole number", shown ? shown : "");
         assert_int_equal(config_int_or(c, "k", INT64_MIN, INT64_MAX, 0, &whole, &e), -1);
-        assert_int_equal(check_message(literal, &e, shown ? words : "k is |e+|(expected a whole number"), 0);
+        assert_int_equal(check_message(literal, &e,
+                                       shown ? words : "k is |e+|(expected a whole number"),
+                         0);
         assert_int_equal(config_int_or(c, "inner.k", INT64_MIN, INT64_MAX, 0, &whole, &e), -1);
         snprintf(words, sizeof words, "k is %s (expected a number", shown ? shown : "");
         assert_int_equal(config_real_or(c, "k", -1e308, 1e308, 0, &real, &e), shown ? -1 : 0);
@@ -272,8 +280,8 @@ static void test_numbers_out_of_reach(void **state)
         assert_int_equal(check_message(literal, &e, "k is not an object"), 0);
         config_close(c);
         snprintf(text, sizeof text, "{\"k\": %s}", literal);
-        assert_null(
-            json_parse_object("model", "the header", text, strlen(text), &e)); /* a safetensors header has no such leeway */
+        assert_null(json_parse_object("model", "the header", text, strlen(text),
+                                      &e)); /* a safetensors header has no such leeway */
         assert_int_equal(check_message(literal, &e, "model: the header is not valid JSON"), 0);
     }
     struct error e = {""};
@@ -296,12 +304,14 @@ static void *count_allocation(size_t size)
     return malloc(size);
 }
 
-/* Text that is within its bounds but would take far more memory is refused before Jansson takes any. */
+/* Text that is within its bounds but would take far more memory is refused before Jansson takes
+ * any. */
 static void test_refused_memory(void **state)
 {
     (void)state;
     enum { SIZE = 20 << 20 };
-    static const char *const units[] = {"1,", "[],", "{},", "\"\",", "[1],", "{\"\":1},", "[\"a\\\"\",\"\\\\\"],", "\"k\":1,"};
+    static const char *const units[] = {
+        "1,", "[],", "{},", "\"\",", "[1],", "{\"\":1},", "[\"a\\\"\",\"\\\\\"],", "\"k\":1,"};
     /* the same characters, but within text, where they are one value */
     static const char *const harmless[] = {"[],", "{},", "\\\"", "\\\\", ":"};
     static char text[SIZE + 64];
@@ -319,9 +329,12 @@ static void test_refused_memory(void **state)
         allocated = 0;
         json_t *root = json_parse_object("model", "the header", text, size, &e);
         if (refused ? root || allocated > 1000 : !root)
-            fail_msg("%s... is %s, %zu bytes were taken: %s", unit, root ? "accepted" : "refused", allocated, e.text);
+            fail_msg("%s... is %s, %zu bytes were taken: %s", unit, root ? "accepted" : "refused",
+                     allocated, e.text);
         if (refused)
-            assert_int_equal(check_message(unit, &e, "model: the header holds values|expected at most 512"), 0);
+            assert_int_equal(check_message(unit, &e,
+                                           "model: the header holds values|expected at most 512"),
+                             0);
         json_decref(root);
     }
     json_set_alloc_funcs(malloc, free);

@@ -32,7 +32,8 @@ static void test_goldens(void **state)
         static const struct {
             const char *key;
             long value;
-        } numbers[] = {{"vocab_size", 5}, {"n_positions", 6}, {"n_embd", 4}, {"n_layer", 2}, {"n_head", 2}};
+        } numbers[] = {
+            {"vocab_size", 5}, {"n_positions", 6}, {"n_embd", 4}, {"n_layer", 2}, {"n_head", 2}};
         for (size_t k = 0; k < 5; k++) {
             assert_int_equal(config_int(c.config, numbers[k].key, 0, 100, &value, &e), 0);
             assert_int_equal(value, numbers[k].value);
@@ -79,18 +80,26 @@ static void test_refused(void **state)
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
     }
     memcpy(copy, good, size);
-    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size - 1), &e), -1);
+    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size - 1),
+                                     &e),
+                     -1);
     assert_int_equal(check_message("cut", &e, "ends before ln_f.bias"), 0);
-    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size + 1), &e), -1);
+    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, size + 1),
+                                     &e),
+                     -1);
     assert_int_equal(check_message("longer", &e, "1 bytes follow its last weight"), 0);
-    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, 1000), &e), -1);
-    assert_int_equal(check_message("header", &e, "has 1000 bytes (expected llm.c's header of 1024)"), 0);
+    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "gpt2.bin", copy, 1000), &e),
+                     -1);
+    assert_int_equal(check_message("header", &e,
+                                   "has 1000 bytes (expected llm.c's header of 1024)"),
+                     0);
     free(copy);
     free(good);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -32,7 +32,8 @@ static size_t left(const char *cgroup, const char *mountinfo)
 
 #define V1 "35 31 0:32 / /g/memory rw,relatime - cgroup cgroup rw,memory\n"
 #define V2 "30 23 0:26 / /u rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
-#define OTHERS "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n32 31 0:29 / /g/cpu rw - cgroup cgroup rw,cpu\n"
+#define OTHERS \
+    "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n32 31 0:29 / /g/cpu rw - cgroup cgroup rw,cpu\n"
 
 static void test_first_version(void **state)
 {
@@ -71,7 +72,8 @@ static void test_second_version(void **state)
     assert_int_equal(left("0::/elsewhere\n", OTHERS V2), SIZE_MAX);
 }
 
-/* A container: its own group is what is mounted, under the name that the machine gave it or as the root. */
+/* A container: its own group is what is mounted, under the name that the machine gave it or as the
+ * root. */
 static void test_container(void **state)
 {
     (void)state;
@@ -79,9 +81,13 @@ static void test_container(void **state)
     put("c/memory.current", "1000000\n");
     put("c/in/memory.max", "900000\n");
     put("c/in/memory.current", "0\n");
-    assert_int_equal(left("0::/docker/5f\n", "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"), 3000000);
-    assert_int_equal(left("0::/docker/5f/in\n", "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"), 900000);
-    assert_int_equal(left("0::/docker/5fin\n", "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"), 3000000);
+    assert_int_equal(left("0::/docker/5f\n", "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"),
+                     3000000);
+    assert_int_equal(left("0::/docker/5f/in\n",
+                          "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"),
+                     900000);
+    assert_int_equal(left("0::/docker/5fin\n", "30 23 0:26 /docker/5f /c ro - cgroup2 cgroup rw\n"),
+                     3000000);
     assert_int_equal(left("0::/\n", "30 23 0:26 / /c ro - cgroup2 cgroup rw\n"), 3000000);
 }
 
@@ -90,7 +96,9 @@ static void test_nothing_to_read(void **state)
     (void)state;
     assert_int_equal(memory_of_groups("/nowhere"), SIZE_MAX);
     assert_int_equal(left("", ""), SIZE_MAX);
-    assert_int_equal(left("0:\n::\n0::/a\n", "30 23 0:26\n - cgroup2\n30 23 0:26 / - cgroup2 cgroup rw\n"), SIZE_MAX);
+    assert_int_equal(left("0:\n::\n0::/a\n",
+                          "30 23 0:26\n - cgroup2\n30 23 0:26 / - cgroup2 cgroup rw\n"),
+                     SIZE_MAX);
     put("u/d/memory.max", "many\n");
     put("u/d/memory.current", "1\n");
     assert_int_equal(left("0::/d\n", V2), SIZE_MAX);

@@ -14,12 +14,15 @@ static void test_memory(void **state)
 {
     (void)state;
     struct error e = {""};
-    size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE), available = memory_available();
+    size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
+           available = memory_available();
     if (available < 1 << 20 || available > all)
         fail_msg("%zu bytes available of %zu", available, all);
     assert_int_equal(memory_check(1 << 20, "some", &e), 0);
     assert_int_equal(memory_check(2 * all, "file.h5", &e), -1);
-    assert_int_equal(check_message("too much", &e, "file.h5: needs | bytes of memory, and | are free"), 0);
+    assert_int_equal(check_message("too much", &e,
+                                   "file.h5: needs | bytes of memory, and | are free"),
+                     0);
     assert_null(confine_memory(2 * all, "file.h5", &e));
     assert_int_equal(check_message("too much to share", &e, "file.h5: needs"), 0);
 }

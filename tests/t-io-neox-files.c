@@ -1,4 +1,5 @@
-/* GPT-NeoX directories: layers, the form without a pipeline, model-parallel ranks joined, settings, and what is missing or lies.
+/* GPT-NeoX directories: layers, the form without a pipeline, model-parallel ranks joined, settings,
+ * and what is missing or lies.
  */
 #include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
@@ -21,7 +22,8 @@
 static void test_goldens(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"neox", "neox-module", "neox-row", "neox-column", "neox-gated"};
+    static const char *const cases[] = {"neox", "neox-module", "neox-row", "neox-column",
+                                        "neox-gated"};
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         const char *name = cases[i / 2], *encoding;
         char path[256], expected[256];
@@ -30,7 +32,8 @@ static void test_goldens(void **state)
         long layers;
         double eps;
         int off;
-        snprintf(path, sizeof path, GOLDENS "%s%s", name, i % 2 ? "/global_step10" : ""); /* by the folder of the step too */
+        snprintf(path, sizeof path, GOLDENS "%s%s", name,
+                 i % 2 ? "/global_step10" : ""); /* by the folder of the step too */
         snprintf(expected, sizeof expected, GOLDENS "%s/expected.json", name);
         if (checkpoint_open(&c, path, &e))
             fail_msg("%s: %s", path, e.text);
@@ -43,7 +46,8 @@ static void test_goldens(void **state)
         assert_int_equal(layers, 2);
         assert_int_equal(config_real_or(c.config, "optimizer.params.eps", 0, 1, 0, &eps, &e), 0);
         assert_true(eps == 1e-8);
-        assert_int_equal(config_string_or(c.config, "min_lr", "", &encoding, &e), 0); /* 1e-5 without a point is text */
+        assert_int_equal(config_string_or(c.config, "min_lr", "", &encoding, &e),
+                         0); /* 1e-5 without a point is text */
         assert_string_equal(encoding, "1e-5");
         assert_int_equal(config_bool_or(c.config, "fp16.enabled", 1, &off, &e), 0);
         assert_int_equal(off, 0);
@@ -144,7 +148,9 @@ static void test_settings(void **state)
     SPOIL(folder, configs, "seq_length: 32\npos-emb: kerple_log\n");
     assert_int_equal(checkpoint_open(&c, folder, &e), 0);
     assert_int_equal(config_int(c.config, "seq_length", 1, 1000, &length, &e), -1);
-    assert_int_equal(check_message("ambiguous", &e, "seq_length is 'ambiguous: 16, and 32 in setup.yml'"), 0);
+    assert_int_equal(check_message("ambiguous", &e,
+                                   "seq_length is 'ambiguous: 16, and 32 in setup.yml'"),
+                     0);
     assert_int_equal(config_int(c.config, "max_position_embeddings", 1, 1000, &length, &e), 0);
     checkpoint_close(&c);
     /* within one file the last counts, in whatever spelling */
@@ -159,7 +165,8 @@ static void test_settings(void **state)
     unlink(scratch_path(folder, "global_step10/configs/model.yml"));
     refused(folder, "no settings", "configs: holds no settings (expected the .yml files");
     rmdir(scratch_path(folder, "global_step10/configs"));
-    refused(folder, "no folder of settings", "configs: is missing (the position encoding is named only in");
+    refused(folder, "no folder of settings",
+            "configs: is missing (the position encoding is named only in");
 }
 
 static void test_layers(void **state)
@@ -188,15 +195,20 @@ static void test_layers(void **state)
                             scratch_path(step, "layer_03-model_00-model_states.pt")),
                      0);
     SPOIL(step, "layer_03-model_00-model_states.pt", "x");
-    refused(folder, "no torch file", "layer_03-model_00-model_states.pt: does not end as a zip archive");
+    refused(folder, "no torch file",
+            "layer_03-model_00-model_states.pt: does not end as a zip archive");
 
     folder = copy_golden("neox-module");
-    assert_int_equal(rename(scratch_path(folder, "global_step10/mp_rank_00_model_states.pt"), scratch_path(folder, "keep")), 0);
+    assert_int_equal(rename(scratch_path(folder, "global_step10/mp_rank_00_model_states.pt"),
+                            scratch_path(folder, "keep")),
+                     0);
     SPOIL(folder, "global_step10/mp_rank_00_model_states.pt", "x");
     refused(folder, "no torch file", "mp_rank_00_model_states.pt: does not end as a zip archive");
     snprintf(step, sizeof step, "%s/global_step10", folder);
     unlink(scratch_path(step, "mp_rank_00_model_states.pt"));
-    assert_int_equal(symlink("/proc/self/cwd/" GOLDENS "plain.pt", scratch_path(step, "mp_rank_00_model_states.pt")), 0);
+    assert_int_equal(symlink("/proc/self/cwd/" GOLDENS "plain.pt",
+                             scratch_path(step, "mp_rank_00_model_states.pt")),
+                     0);
     refused(folder, "no module", "holds no dict of tensors under module");
     unlink(scratch_path(step, "mp_rank_00_model_states.pt"));
     refused(folder, "nothing", "holds no files of a model");
@@ -213,10 +225,12 @@ static void test_ranks(void **state)
     refused(folder, "a rank is missing", "ranks are missing");
     /* another model's layer: norms differ and are averaged, biases of rows must not */
     size_t size;
-    unsigned char *other = scratch_read(scratch_path(step, "layer_02-model_01-model_states.pt"), &size);
+    unsigned char *other = scratch_read(scratch_path(step, "layer_02-model_01-model_states.pt"),
+                                        &size);
     scratch_write(step, second, other, size);
     free(other);
-    refused(folder, "copies that differ", "tensor sequential.3.attention.dense.bias differs between model-parallel ranks");
+    refused(folder, "copies that differ",
+            "tensor sequential.3.attention.dense.bias differs between model-parallel ranks");
     other = scratch_read(scratch_path(step, "layer_05-model_01-model_states.pt"), &size);
     scratch_write(step, second, other, size);
     free(other);
@@ -228,20 +242,24 @@ static void test_ranks(void **state)
     other = scratch_read(scratch_path(step, "layer_06-model_01-model_states.pt"), &size);
     scratch_write(step, first, other, size);
     free(other);
-    refused(folder, "another tensor", "tensor sequential.0.word_embeddings.weight is missing in rank 1");
+    refused(folder, "another tensor",
+            "tensor sequential.0.word_embeddings.weight is missing in rank 1");
     unlink(scratch_path(step, first));
     assert_int_equal(rename(scratch_path(step, "kept"), scratch_path(step, first)), 0);
     SPOIL(folder, "global_step10/configs/setup.yml", "num_kv_heads: 2\n");
-    refused(folder, "grouped heads", "joining grouped keys and values over model-parallel ranks is not supported");
+    refused(folder, "grouped heads",
+            "joining grouped keys and values over model-parallel ranks is not supported");
     SPOIL(folder, "global_step10/configs/setup.yml", "output_layer_parallelism: diagonal\n");
-    refused(folder, "unknown parallelism", "output_layer_parallelism is 'diagonal' (expected one of row, column)");
+    refused(folder, "unknown parallelism",
+            "output_layer_parallelism is 'diagonal' (expected one of row, column)");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens), cmocka_unit_test(test_latest), cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_layers),  cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_goldens),  cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_ranks),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

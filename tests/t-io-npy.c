@@ -13,10 +13,12 @@
 #include <zlib.h>
 
 /* A file with the given header text, padded to 64 bytes as NumPy does, and data. */
-static const char *write_npy(const char *name, int version, const char *header, const void *data, size_t data_bytes)
+static const char *write_npy(const char *name, int version, const char *header, const void *data,
+                             size_t data_bytes)
 {
     unsigned char file[4096] = "\x93NUMPY";
-    size_t start = version == 1 ? 10 : 12, length = strlen(header) + 1, padded = (start + length + 63) / 64 * 64 - start;
+    size_t start = version == 1 ? 10 : 12, length = strlen(header) + 1,
+           padded = (start + length + 63) / 64 * 64 - start;
     file[6] = (unsigned char)version;
     for (size_t i = 8; i < start; i++)
         file[i] = (unsigned char)(padded >> 8 * (i - 8));
@@ -60,9 +62,11 @@ static void test_types(void **state)
             for (size_t k = 0; k < 3; k++)
                 for (size_t b = 0; b < cases[i].size; b++) {
                     size_t place = cases[i].big_endian ? cases[i].size - 1 - b : b;
-                    data[k * cases[i].size + place] = (unsigned char)((uint64_t)cases[i].values[k] >> 8 * b);
+                    data[k * cases[i].size + place] =
+                        (unsigned char)((uint64_t)cases[i].values[k] >> 8 * b);
                 }
-            snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].type);
+            snprintf(header, sizeof header,
+                     "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].type);
             if (read_one(&t, write_npy("t.npy", version, header, data, 3 * cases[i].size), &e)) {
                 print_error("%s: %s\n", cases[i].type, e.text);
                 fail();
@@ -96,16 +100,22 @@ static void test_headers(void **state)
     }
     /* two dimensions, in both orders */
     const int32_t by_column[] = {1, 3, 5, 2, 4, 6};
-    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }", data, 6),
-                              &e),
-                     0);
+    assert_int_equal(
+        read_one(&t,
+                 write_npy("t.npy", 2,
+                           "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }", data, 6),
+                 &e),
+        0);
     assert_true(t.rows == 3 && t.columns == 2 && t.total == 6);
     for (int k = 0; k < 6; k++)
         assert_int_equal(t.ids[k], k + 1);
     tokens_free(&t);
-    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", data, 6),
-                              &e),
-                     0);
+    assert_int_equal(
+        read_one(&t,
+                 write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
+                           data, 6),
+                 &e),
+        0);
     assert_true(t.rows == 2 && t.columns == 3 && t.total == 6);
     assert_memory_equal(t.ids, by_column, sizeof by_column);
     tokens_free(&t);
@@ -117,14 +127,20 @@ static void test_several(void **state)
     const unsigned char data[6] = {1, 2, 3, 4, 5, 6};
     struct error e = {""};
     struct tokens t;
-    const char *stream = write_npy("s.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", data, 2);
-    const char *table = write_npy("a.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3)}", data, 6);
-    const char *turned = write_npy("b.npy", 1, "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3)}", data + 3, 3);
-    const char *narrow = write_npy("n.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2)}", data, 6);
-    const char *streams[] = {stream, stream, stream}, *tables[] = {table, turned, table}, *mixed[] = {stream, table},
-               *uneven[] = {table, narrow};
+    const char *stream =
+        write_npy("s.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", data, 2);
+    const char *table =
+        write_npy("a.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3)}", data, 6);
+    const char *turned = write_npy("b.npy", 1,
+                                   "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3)}",
+                                   data + 3, 3);
+    const char *narrow =
+        write_npy("n.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2)}", data, 6);
+    const char *streams[] = {stream, stream, stream}, *tables[] = {table, turned, table},
+               *mixed[] = {stream, table}, *uneven[] = {table, narrow};
     assert_int_equal(tokens_read_files(&t, streams, 3, &e), 0);
-    const int32_t joined[] = {1, 2, 1, 2, 1, 2}, rows[] = {1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3, 4, 5, 6};
+    const int32_t joined[] = {1, 2, 1, 2, 1, 2},
+                  rows[] = {1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3, 4, 5, 6};
     assert_true(t.total == 6 && t.columns == 0);
     assert_memory_equal(t.ids, joined, sizeof joined);
     tokens_free(&t);
@@ -195,7 +211,8 @@ static void test_refused(void **state)
         {HEADER("'|u1'", "(1000000000000,)"), 5, "ends after 5 of 1000000000000 elements"},
         {HEADER("'<u2'", "(3,)"), 5, "ends after 2 of 3 elements"},
         {HEADER("'|u1'", "(3,)"), 4, "bytes follow the last element"},
-        {HEADER("'<u4'", "(1,)"), 4, "element 0 is 4294967295 (expected a token id from 0 to 2147483647)"},
+        {HEADER("'<u4'", "(1,)"), 4,
+         "element 0 is 4294967295 (expected a token id from 0 to 2147483647)"},
         {HEADER("'<u8'", "(1,)"), 8, "element 0 is 18446744073709551615"},
         {HEADER("'|i1'", "(1,)"), 1, "element 0 is -1 ("},
         {HEADER("'<i2'", "(1,)"), 2, "element 0 is -1 ("},
@@ -206,8 +223,10 @@ static void test_refused(void **state)
         {"{}", 0, "has no descr"},
         {"{'descr': '|u1', 'fortran_order': False}", 1, "has no shape"},
         {"{'descr': '|u1', 'shape': (1,)}", 1, "has no fortran_order"},
-        {"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), 'x': 1}", 1, "unexpected key 'x'"},
-        {"{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (1,)}", 1, "unexpected key 'descr'"},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), 'x': 1}", 1,
+         "unexpected key 'x'"},
+        {"{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (1,)}", 1,
+         "unexpected key 'descr'"},
         {"{'descr': '|u1', 'fortran_order': 0, 'shape': (1,)}", 1, "True or False"},
         {"{'descr' '|u1'}", 1, "malformed"},
         {"{'descr': '|u1' 'fortran_order': False, 'shape': (1,)}", 1, "malformed"},
@@ -219,7 +238,8 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct tokens t;
-        int result = read_one(&t, write_npy("bad.npy", 1, cases[i].header, data, cases[i].data_bytes), &e);
+        int result =
+            read_one(&t, write_npy("bad.npy", 1, cases[i].header, data, cases[i].data_bytes), &e);
         if (result == 0)
             print_error("%s was accepted\n", cases[i].header);
         assert_int_equal(result, -1);
@@ -231,11 +251,15 @@ static void test_refused(void **state)
     struct error e = {""};
     struct tokens t;
     const signed char turned[] = {1, 2, 3, -4, 5, 6};
-    assert_int_equal(read_one(&t, write_npy("bad.npy", 1, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3)}", turned, 6),
+    assert_int_equal(read_one(&t,
+                              write_npy("bad.npy", 1,
+                                        "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3)}",
+                                        turned, 6),
                               &e),
                      -1);
     assert_int_equal(check_message("turned", &e, "element [1, 1] is -4"), 0);
-    assert_int_equal(read_one(&t, write_npy("bad.npy", 1, HEADER("'|i1'", "(6,)"), turned, 6), &e), -1);
+    assert_int_equal(read_one(&t, write_npy("bad.npy", 1, HEADER("'|i1'", "(6,)"), turned, 6), &e),
+                     -1);
     assert_int_equal(check_message("stream", &e, "element 3 is -4"), 0);
 }
 
@@ -246,12 +270,14 @@ static void test_damaged(void **state)
     struct tokens t;
     const unsigned char data[2] = {1, 2};
     size_t size;
-    unsigned char *good = scratch_read(write_npy("g.npy", 1, HEADER("'|u1'", "(2,)"), data, 2), &size);
+    unsigned char *good = scratch_read(write_npy("g.npy", 1, HEADER("'|u1'", "(2,)"), data, 2),
+                                       &size);
     for (size_t n = 0; n < size; n++) {
         assert_int_equal(read_one(&t, scratch_write(scratch_folder, "cut.npy", good, n), &e), -1);
         assert_int_equal(check_message("cut", &e, "cut.npy: "), 0);
     }
-    const unsigned char values[] = {0, '\'', '(', ')', ',', '0', '9', '-', 'L', ' ', '{', '}', 0xFF};
+    const unsigned char values[] = {0,   '\'', '(', ')', ',', '0', '9',
+                                    '-', 'L',  ' ', '{', '}', 0xFF};
     int accepted = 0;
     for (size_t i = 0; i < size; i++)
         for (size_t k = 0; k < sizeof values; k++) {
@@ -266,11 +292,14 @@ static void test_damaged(void **state)
         }
     assert_true(accepted > 0);
     good[6] = 4;
-    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "version.npy", good, size), &e), -1);
+    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "version.npy", good, size), &e),
+                     -1);
     assert_int_equal(check_message("version", &e, "has .npy version 4.0 (expected 1, 2 or 3)"), 0);
     memcpy(good, "\x93NUMPY\2\0\1\0\x10\0", 12);
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "header.npy", good, size), &e), -1);
-    assert_int_equal(check_message("header", &e, "header of 1048577 bytes (expected at most 1048576)"), 0);
+    assert_int_equal(check_message("header", &e,
+                                   "header of 1048577 bytes (expected at most 1048576)"),
+                     0);
     good[0] = 'P';
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "other.npy", good, size), &e), -1);
     assert_int_equal(check_message("other", &e, "is not a token file"), 0);
@@ -280,8 +309,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),   cmocka_unit_test(test_headers), cmocka_unit_test(test_several),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_several), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

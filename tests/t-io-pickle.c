@@ -18,7 +18,8 @@ static int load(struct pickle *p, const void *bytes, size_t size, struct error *
     return pickle_load_memory(p, "p", "the pickle", bytes, size, known, 2, e);
 }
 
-/* A value as text, to compare: 3, 2.5, 'text', (1 2), [..], {key:value}, module.name, module.name(..)state. */
+/* A value as text, to compare: 3, 2.5, 'text', (1 2), [..], {key:value}, module.name,
+ * module.name(..)state. */
 static void write_value(FILE *f, const struct pickle_value *v, int depth)
 {
     char text[160];
@@ -107,8 +108,10 @@ static void test_values(void **state)
         CASE(P "cgood\nClass\nK\1\x85R.", "good.Class(1)"),
         CASE(P "cgood\nClass\n)\x81}U\1aK\1sb.", "good.Class(){'a':1}"),
         CASE(P "cposix\nsystem\nU\2id\x85R.", "posix.system('id')"),
-        CASE(P "cother\nDict\n)R}bU\1aK\1s(U\1bK\2uK\1a(K\2e.", "other.Dict(){}"), /* what is given to the unknown is not kept */
-        CASE(P "(U\7storagecgood\nClass\nU\0010U\3cpuK\4tQ.", "storage('storage' good.Class '0' 'cpu' 4)"),
+        CASE(P "cother\nDict\n)R}bU\1aK\1s(U\1bK\2uK\1a(K\2e.",
+             "other.Dict(){}"), /* what is given to the unknown is not kept */
+        CASE(P "(U\7storagecgood\nClass\nU\0010U\3cpuK\4tQ.",
+             "storage('storage' good.Class '0' 'cpu' 4)"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -266,7 +269,8 @@ static void test_budgets(void **state)
     assert_int_equal(check_message("tuples in tuples", &e, "holds more than 2097152 values"), 0);
     free(bytes);
     /* dicts made again and again of one list of 1000 pairs */
-    static const char again[] = "h\2h\0\x85R", pair[] = "NN\x86q\1", dict[] = "ccollections\nOrderedDict\nq\2";
+    static const char again[] = "h\2h\0\x85R", pair[] = "NN\x86q\1",
+                      dict[] = "ccollections\nOrderedDict\nq\2";
     char *bomb = malloc(1 << 16), *at = mempcpy(mempcpy(bomb, P "]q\0(", 6), pair, sizeof pair - 1);
     for (int i = 1; i < 1000; i++)
         at = mempcpy(at, "h\1", 2);
@@ -304,7 +308,9 @@ static void test_look_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_budgets), cmocka_unit_test(test_look_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_budgets),
+                                       cmocka_unit_test(test_look_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Models of SentencePiece, from tokenizer.model, GGUF and tokenizer.json, against the ids that the `sentencepiece` and
- * `tokenizers` libraries find; the ties of Unigram; files that must be refused. Goldens and the script that makes them:
- * tests/goldens/tokenizer/pieces. */
+/* Models of SentencePiece, from tokenizer.model, GGUF and tokenizer.json, against the ids that the
+ * `sentencepiece` and `tokenizers` libraries find; the ties of Unigram; files that must be refused.
+ * Goldens and the script that makes them: tests/goldens/tokenizer/pieces. */
 #include "io/tokenizer/parts.h"
 #include "io/tokens/tokens.h"
 #include "tests/scratch.h"
@@ -24,7 +24,8 @@ static struct tokenizer *parse(const char *path, struct error *e)
         return tokenizer_open(&t, path, e) ? NULL : t;
     unsigned char *text = scratch_read(path, &size);
     const struct source file = {path, (const char *)text, size};
-    t = strstr(path, ".json") ? tokenizer_parse(file, NULL, e) : tokenizer_parse_pieces(file, NULL, e);
+    t = strstr(path, ".json") ? tokenizer_parse(file, NULL, e)
+                              : tokenizer_parse_pieces(file, NULL, e);
     free(text);
     return t;
 }
@@ -36,11 +37,16 @@ static void test_goldens(void **state)
         const char *file, *ids;
         int bos, adds;
     } cases[] = {
-        {"unigram-user.model", "unigram-user", 1, 0}, {"unigram-bytes.model", "unigram-bytes", 1, 0},
-        {"bpe-bytes.model", "bpe-bytes", 1, 0},       {"bpe-unsplit.model", "bpe-unsplit", 1, 0},
-        {"bpe-bytes.gguf", "bpe-bytes", 1, 1},        {"unigram-bytes.gguf", "unigram-bytes", 1, 0},
-        {"t5-words.json", "t5-words", -1, 0},         {"albert.json", "albert", -1, 0},
-        {"fallback.json", "fallback", -1, 0},         {"strip.json", "strip", -1, 0},
+        {"unigram-user.model", "unigram-user", 1, 0},
+        {"unigram-bytes.model", "unigram-bytes", 1, 0},
+        {"bpe-bytes.model", "bpe-bytes", 1, 0},
+        {"bpe-unsplit.model", "bpe-unsplit", 1, 0},
+        {"bpe-bytes.gguf", "bpe-bytes", 1, 1},
+        {"unigram-bytes.gguf", "unigram-bytes", 1, 0},
+        {"t5-words.json", "t5-words", -1, 0},
+        {"albert.json", "albert", -1, 0},
+        {"fallback.json", "fallback", -1, 0},
+        {"strip.json", "strip", -1, 0},
     };
     size_t size;
     unsigned char *text = scratch_read(GOLDENS "text.bin", &size);
@@ -62,7 +68,8 @@ static void test_goldens(void **state)
             assert_int_equal(tokenizer_encode(t, &ids, text, size, &e), 0);
             for (size_t k = 0; k < ids.count && k < wanted.total; k++)
                 if (ids.id[k] != wanted.ids[k])
-                    fail_msg("%s: time %d, token %zu is %d (expected %d)", path, time + 1, k, ids.id[k], wanted.ids[k]);
+                    fail_msg("%s: time %d, token %zu is %d (expected %d)", path, time + 1, k,
+                             ids.id[k], wanted.ids[k]);
             assert_int_equal(ids.count, wanted.total);
         }
         free(ids.id);
@@ -74,7 +81,8 @@ static void test_goldens(void **state)
 
 /* -- Unigram of tokenizer.json -- */
 
-#define UNIGRAM(vocabulary, members) "{\"model\":{\"type\":\"Unigram\",\"vocab\":[" vocabulary "]" members "}}"
+#define UNIGRAM(vocabulary, members) \
+    "{\"model\":{\"type\":\"Unigram\",\"vocab\":[" vocabulary "]" members "}}"
 
 /* Expected: the `tokenizers` library. */
 static void test_unigram(void **state)
@@ -89,32 +97,42 @@ static void test_unigram(void **state)
          "ab",
          1,
          {3}}, /* a tie: the longer one begins first */
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"b\",-1],[\"ab\",-2.5]", ",\"unk_id\":0"), "abab", 4, {1, 2, 1, 2}},
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"b\",-1],[\"ab\",-2.5]", ",\"unk_id\":0"),
+         "abab",
+         4,
+         {1, 2, 1, 2}},
         {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"aa\",-1]", ",\"unk_id\":0"), "aaa", 2, {1, 2}},
         {UNIGRAM("[\"<u>\",0],[\"a\",-1]", ",\"unk_id\":0"),
          "xya\xc3\xa9z",
          3,
          {0, 1, 0}}, /* neighbours share the unknown token */
         {UNIGRAM("[\"<u>\",0],[\"a\",-1]", ",\"unk_id\":0"), "a<u>x", 2, {1, 0}},
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5],[\"<0x79>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"),
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5],[\"<0x79>\",-5]",
+                 ",\"unk_id\":0,\"byte_fallback\":true"),
          "axyx",
          4,
          {1, 2, 3, 2}},
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"), "axy", 2, {1, 0}},
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"),
+         "axy",
+         2,
+         {1, 0}},
         {UNIGRAM("[\"a\",-1],[\"\",-1]", ""), "aa", 2, {0, 0}},
         {UNIGRAM("", ""), "", 0, {0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct ids ids = {0};
-        struct tokenizer *t = tokenizer_parse((struct source){"json", cases[i].json, strlen(cases[i].json)}, NULL, &e);
+        struct tokenizer *t = tokenizer_parse((struct source){"json", cases[i].json,
+                                                              strlen(cases[i].json)},
+                                              NULL, &e);
         if (!t || tokenizer_encode(t, &ids, cases[i].text, strlen(cases[i].text), &e))
             fail_msg("case %zu: %s", i, e.text);
         int wrong = ids.count != (size_t)cases[i].count;
         for (size_t k = 0; k < ids.count && !wrong; k++)
             wrong = ids.id[k] != cases[i].ids[k];
         if (wrong)
-            fail_msg("case %zu, '%s': %zu ids, the first %d", i, cases[i].text, ids.count, ids.count ? ids.id[0] : -1);
+            fail_msg("case %zu, '%s': %zu ids, the first %d", i, cases[i].text, ids.count,
+                     ids.count ? ids.id[0] : -1);
         free(ids.id);
         tokenizer_close(t);
     }
@@ -133,12 +151,14 @@ static void test_refused_json(void **state)
 {
     (void)state;
 #define MAP(text) \
-    "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text "},\"model\":{\"type\":\"Unigram\",\"vocab\":[]}" \
+    "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text \
+    "},\"model\":{\"type\":\"Unigram\",\"vocab\":[]}" \
     "}"
     static const struct {
         const char *json, *words;
     } cases[] = {
-        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}", "the vocabulary of Unigram is not a list"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}",
+         "the vocabulary of Unigram is not a list"},
         {"{\"model\":{\"type\":\"Unigram\"}}", "the vocabulary of Unigram is not a list"},
         {UNIGRAM("\"a\"", ""), "token 0 is not a text and a score"},
         {UNIGRAM("[\"a\",1],[\"b\"]", ""), "token 1 is not a text and a score"},
@@ -152,14 +172,17 @@ static void test_refused_json(void **state)
         {MAP("null"), "precompiled_charsmap is missing or is not text"},
         {MAP("\"\""), "the precompiled_charsmap is broken: a double array of 0 bytes in 0"},
         {MAP("\"A*==\""), "the precompiled_charsmap is not base64"},
-        {MAP("\"/////w==\""), "the precompiled_charsmap is broken: a double array of 4294967295 bytes in 4"},
-        {MAP("\"BAAAAAAAAAA=\""), "the precompiled_charsmap is broken: a double array of 4 bytes in 8"},
+        {MAP("\"/////w==\""),
+         "the precompiled_charsmap is broken: a double array of 4294967295 bytes in 4"},
+        {MAP("\"BAAAAAAAAAA=\""),
+         "the precompiled_charsmap is broken: a double array of 4 bytes in 8"},
         {MAP("\"BAAAAAAAAABh\""), "its normal forms are not UTF-8, or break off"},
         {MAP("\"BAAAAAAAAAD/AA==\""), "its normal forms are not UTF-8, or break off"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        if (tokenizer_parse((struct source){"json", cases[i].json, strlen(cases[i].json)}, NULL, &e))
+        if (tokenizer_parse((struct source){"json", cases[i].json, strlen(cases[i].json)}, NULL,
+                            &e))
             fail_msg("case %zu was accepted", i);
         assert_int_equal(check_message(cases[i].json, &e, cases[i].words), 0);
         assert_int_equal(check_message(cases[i].json, &e, "json: "), 0);
@@ -187,15 +210,19 @@ static void test_refused_models(void **state)
     } cases[] = {
         {BYTES(""), "is not a SentencePiece model: it holds no tokens"},
         {BYTES("{\"model\": 1}"), "is not a SentencePiece model: a field is broken, or breaks off"},
-        {BYTES("IQ== 0\nIg== 1\n"), "is not a SentencePiece model: "}, /* Llama 3's own file of that name */
+        {BYTES("IQ== 0\nIg== 1\n"),
+         "is not a SentencePiece model: "}, /* Llama 3's own file of that name */
         {BYTES(UNKNOWN A "\x0a"), "a field is broken, or breaks off"},
         {BYTES(UNKNOWN A "\x0a\x7f"), "a field is broken, or breaks off"},
-        {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "a field is broken, or breaks off"},
-        {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "a field is broken, or breaks off"},
+        {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+         "a field is broken, or breaks off"},
+        {BYTES(UNKNOWN A "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+         "a field is broken, or breaks off"},
         {BYTES(UNKNOWN A "\x08\x01"), "is not a SentencePiece model: field 1 has the wire type 0"},
         {BYTES(UNKNOWN A PIECE("\x02", "\x08\x01")), "field 1 of token 2 has the wire type 0"},
         {BYTES(UNKNOWN A PIECE("\x02", "\x0a\x05")), "token 2 is broken"},
-        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01x\x18\x09")), "token 2 is of the type 9 (expected 1 to 6)"},
+        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01x\x18\x09")),
+         "token 2 is of the type 9 (expected 1 to 6)"},
         {BYTES(UNKNOWN A PIECE("\x02", "\x0a\x00")), "token 2 is empty"},
         {BYTES(UNKNOWN A PIECE("\x00", "")), "token 2 is empty"},
         {BYTES(UNKNOWN A PIECE("\x03", "\x0a\x01\xff")), "token 2 is not UTF-8"},
@@ -207,14 +234,18 @@ static void test_refused_models(void **state)
          "the score of token 2 is not finite"},
         {BYTES(UNKNOWN A A), "token 'a' is listed twice"},
         {BYTES(A), "has no unknown token"},
-        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01V\x18\x02")), "tokens 0 and 2 are both the unknown one"},
-        {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06")), "has tokens for bytes without byte_fallback"},
+        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01V\x18\x02")),
+         "tokens 0 and 2 are both the unknown one"},
+        {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06")),
+         "has tokens for bytes without byte_fallback"},
         {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06") "\x12\x03\x98\x02\x01"),
          "has not just the 256 tokens for bytes (1 of that type; <0x00>)"},
-        {BYTES(UNKNOWN A "\x12\x02\x18\x03"), "the model WORD is not supported (expected UNIGRAM or BPE)"},
+        {BYTES(UNKNOWN A "\x12\x02\x18\x03"),
+         "the model WORD is not supported (expected UNIGRAM or BPE)"},
         {BYTES(UNKNOWN A "\x12\x02\x18\x04"), "the model CHAR is not supported"},
         {BYTES(UNKNOWN A "\x12\x02\x18\x09"), "the model of no known kind is not supported"},
-        {BYTES(UNKNOWN A "\x12\x02\x1a\x00"), "field 3 of the trainer's settings has the wire type 2"},
+        {BYTES(UNKNOWN A "\x12\x02\x1a\x00"),
+         "field 3 of the trainer's settings has the wire type 2"},
         {BYTES(UNKNOWN A "\x12\x02\x1a\x05"), "the trainer's settings are broken"},
         {BYTES(UNKNOWN A "\x1a\x02\x1a\x00"), "field 3 of the normalizer has the wire type 2"},
         {BYTES(UNKNOWN A "\x1a\x03\x12\x01x"), "the precompiled_charsmap is broken"},
@@ -230,7 +261,8 @@ static void test_refused_models(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        if (tokenizer_parse_pieces((struct source){"model", cases[i].file.text, cases[i].file.size}, NULL, &e))
+        if (tokenizer_parse_pieces((struct source){"model", cases[i].file.text, cases[i].file.size},
+                                   NULL, &e))
             fail_msg("case %zu was accepted (expected: %s)", i, cases[i].words);
         assert_int_equal(check_message(cases[i].words, &e, cases[i].words), 0);
         assert_int_equal(check_message(cases[i].words, &e, "model: "), 0);
@@ -266,7 +298,8 @@ static void test_damaged(void **state)
     free(model);
 }
 
-/* tokenizer.model lies in a folder, and tokenizer_config.json decides on the beginning-of-text token. */
+/* tokenizer.model lies in a folder, and tokenizer_config.json decides on the beginning-of-text
+ * token. */
 static void test_folder(void **state)
 {
     (void)state;
@@ -287,18 +320,22 @@ static void test_folder(void **state)
     tokenizer_close(t);
     scratch_write(scratch_folder, "tokenizer_config.json", "{\"add_bos_token\": 7}", 20);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("settings", &e, "tokenizer_config.json: add_bos_token is neither"), 0);
+    assert_int_equal(check_message("settings", &e,
+                                   "tokenizer_config.json: add_bos_token is neither"),
+                     0);
     scratch_write(scratch_folder, "tokenizer.model", "x", 1);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("model", &e, "tokenizer.model: is not a SentencePiece model"), 0);
+    assert_int_equal(check_message("model", &e, "tokenizer.model: is not a SentencePiece model"),
+                     0);
     free(model);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),        cmocka_unit_test(test_unigram), cmocka_unit_test(test_refused_json),
-        cmocka_unit_test(test_refused_models), cmocka_unit_test(test_damaged), cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_goldens),      cmocka_unit_test(test_unigram),
+        cmocka_unit_test(test_refused_json), cmocka_unit_test(test_refused_models),
+        cmocka_unit_test(test_damaged),      cmocka_unit_test(test_folder),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,5 @@
-/* Checkpoints with scales beside their matrices against what bitsandbytes and transformers make of them
- * (tests/goldens/quantised/make.py), and files that must be refused. */
+/* Checkpoints with scales beside their matrices against what bitsandbytes and transformers make of
+ * them (tests/goldens/quantised/make.py), and files that must be refused. */
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/verify.h"
 #include "io/scaled.h"
@@ -32,9 +32,17 @@ static struct checkpoint open_checkpoint(const char *path)
 
 /* -- values -- */
 
-static const char *const folders[] = {
-    "tensors-bitsandbytes", "tensors-fp8", "tensors-mxfp4", "nf4", "fp4", "int8", "gpt2-nf4", "gpt2-int8",
-    "fp8-blocks",           "fp8-tensor",  "mxfp4"};
+static const char *const folders[] = {"tensors-bitsandbytes",
+                                      "tensors-fp8",
+                                      "tensors-mxfp4",
+                                      "nf4",
+                                      "fp4",
+                                      "int8",
+                                      "gpt2-nf4",
+                                      "gpt2-int8",
+                                      "fp8-blocks",
+                                      "fp8-tensor",
+                                      "mxfp4"};
 enum { FIRST_MODEL = 3, FOLDERS = sizeof folders / sizeof *folders };
 
 /* The same elements in whichever way they are asked for. */
@@ -71,14 +79,17 @@ static void matrices_have_the_bits_of_the_packages(void **state)
             const struct tensor *t = tensors_find(c.tensors, line);
             if (!t || !element_is_scaled(t->type))
                 fail_msg("%s: %s is not a quantised tensor", folders[i], line);
-            float *all = malloc(t->count * sizeof *all), *stored = malloc(t->count * sizeof *stored);
+            float *all = malloc(t->count * sizeof *all),
+                  *stored = malloc(t->count * sizeof *stored);
             assert_true(all && stored);
             tensor_copy(all, t, 0, t->count);
             element_run_f32(stored, t->data, t->type, 0, t->count);
             check_runs(t, stored);
-            unsigned long sum = crc32(0, (const unsigned char *)all, (unsigned)(t->count * sizeof *all));
+            unsigned long sum = crc32(0, (const unsigned char *)all,
+                                      (unsigned)(t->count * sizeof *all));
             if (sum != strtoul(comma + 1, NULL, 16))
-                fail_msg("%s: %s has the sum %08lx (expected %s)", folders[i], line, sum, comma + 1);
+                fail_msg("%s: %s has the sum %08lx (expected %s)", folders[i], line, sum,
+                         comma + 1);
             free(all);
             free(stored);
         }
@@ -114,7 +125,8 @@ static void models_are_those_of_transformers(void **state)
     }
 }
 
-/* Written only when that is asked for, and then a model that is not quantised, of the same numbers. */
+/* Written only when that is asked for, and then a model that is not quantised, of the same numbers.
+ */
 static void models_are_widened_on_request(void **state)
 {
     (void)state;
@@ -127,7 +139,8 @@ static void models_are_widened_on_request(void **state)
             snprintf(out, sizeof out, "%s", scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"));
             struct checkpoint c = open_checkpoint(path);
             assert_int_equal(checkpoint_write(&c, out, 1, &e), -1);
-            assert_int_equal(check_message(path, &e, "which cannot be written (expected --widen"), 0);
+            assert_int_equal(check_message(path, &e, "which cannot be written (expected --widen"),
+                             0);
             if (checkpoint_widen(&c, &e) || checkpoint_write(&c, out, 1, &e))
                 fail_msg("%s", e.text);
             checkpoint_close(&c);
@@ -141,8 +154,9 @@ static void models_are_widened_on_request(void **state)
 
 /* -- files that lie -- */
 
-/* Tensors between bars, each NAME TYPE SHAPE VALUES: zXX is that byte everywhere, fA,B floats of A of which the last is B, m the
- * numbers of NF4, tTEXT the text itself, as long as * in the shape says. Types of other names have a byte an element. */
+/* Tensors between bars, each NAME TYPE SHAPE VALUES: zXX is that byte everywhere, fA,B floats of A
+ * of which the last is B, m the numbers of NF4, tTEXT the text itself, as long as * in the shape
+ * says. Types of other names have a byte an element. */
 static const char *write_tensors(const char *script)
 {
     static unsigned char file[16384];
@@ -170,15 +184,17 @@ static const char *write_tensors(const char *script)
         } else {
             for (size_t i = 0; i < count; i++, bytes += 4) {
                 const char *last = strchr(values, ',');
-                float value = values[0] == 'm' ? scaled_codes(ELEMENT_NF4)[i % 16] : strtof(values + 1, NULL);
+                float value = values[0] == 'm' ? scaled_codes(ELEMENT_NF4)[i % 16]
+                                               : strtof(values + 1, NULL);
                 if (last && i + 1 == count)
                     value = strtof(last + 1, NULL);
                 memcpy(data + bytes, &value, 4);
             }
         }
-        at += (size_t)snprintf(header + at, sizeof header - at,
-                               "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", at > 1 ? "," : "", name,
-                               type, shape, first, bytes);
+        at += (size_t)
+            snprintf(header + at, sizeof header - at,
+                     "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                     at > 1 ? "," : "", name, type, shape, first, bytes);
     }
     at += (size_t)snprintf(header + at, sizeof header - at, "}");
     uint64_t length = at;
@@ -195,7 +211,8 @@ static const char *write_tensors(const char *script)
 #define STATE_OF(type, json) "w.weight.quant_state.bitsandbytes__" type " U8 * t{" json "}|"
 #define STATE(json) STATE_OF("nf4", json)
 #define SIX_BY_EIGHT "\"quant_type\":\"nf4\",\"blocksize\":32,\"dtype\":\"float32\",\"shape\":[6,8]"
-#define NESTED SIX_BY_EIGHT ",\"nested_blocksize\":256,\"nested_dtype\":\"float32\",\"nested_offset\":"
+#define NESTED \
+    SIX_BY_EIGHT ",\"nested_blocksize\":256,\"nested_dtype\":\"float32\",\"nested_offset\":"
 #define BYTES "w.weight.absmax U8 2 z07|"
 #define SCALES "w.weight.nested_absmax F32 1 f1|"
 #define TABLE "w.weight.nested_quant_map F32 256 f0.5|"
@@ -207,7 +224,8 @@ static void files_that_lie_are_refused(void **state)
     (void)state;
     static const char blocks[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":[3,4]}",
                       whole[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":null}",
-                      bnb[] = "{\"quant_method\":\"bitsandbytes\"}", mx[] = "{\"quant_method\":\"mxfp4\"}";
+                      bnb[] = "{\"quant_method\":\"bitsandbytes\"}",
+                      mx[] = "{\"quant_method\":\"mxfp4\"}";
     static const struct {
         const char *config, *tensors, *message; /* "": taken */
     } rows[] = {
@@ -215,30 +233,42 @@ static void files_that_lie_are_refused(void **state)
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|w.activation_scale F32 - f1", ""},
         {blocks, CODES "w.weight_scale_inv F32 2,3 f1",
          "w.weight_scale_inv is not a matrix of 2 x 2 scales (expected a scale for 3 x 4 el"},
-        {blocks, CODES "w.weight_scale_inv F32 4 f1", "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
-        {blocks, CODES "w.weight_scale_inv F32 - f1", "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
-        {blocks, CODES "w.weight_scale_inv U8 2,2 z7f", "w.weight_scale_inv is stored as U8 (expected F32, BF16 or F8_E8M0"},
+        {blocks, CODES "w.weight_scale_inv F32 4 f1",
+         "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
+        {blocks, CODES "w.weight_scale_inv F32 - f1",
+         "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
+        {blocks, CODES "w.weight_scale_inv U8 2,2 z7f",
+         "w.weight_scale_inv is stored as U8 (expected F32, BF16 or F8_E8M0"},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 z7f", ""},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 zff",
          "w.weight has the scale nan for its block 0 (expected a finite number"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,nan", "w.weight has the scale nan for its block 3"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,inf", "w.weight has the scale inf for its block 3"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,0", "w.weight has the scale 0 for its block 3"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,-2", "w.weight has the scale -2 for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,nan",
+         "w.weight has the scale nan for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,inf",
+         "w.weight has the scale inf for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,0",
+         "w.weight has the scale 0 for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,-2",
+         "w.weight has the scale -2 for its block 3"},
         {blocks, CODES, "w.weight is stored as F8_E4M3 without w.weight_scale_inv beside it"},
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.weight_scale_inv F32 2,2 f1",
          "v.weight_scale_inv has no quantised matrix"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.activation_scale F32 - f1", "v.activation_scale has no quantised matrix"},
-        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.e F8_E8M0 2,2 z7f", "v.e is stored as F8_E8M0 without scales beside it"},
-        {blocks, "w.weight F8_E4M3 24 z38|w.weight_scale_inv F32 2,2 f1", "w.weight is stored as F8_E4M3 and is not a matrix"},
-        {blocks, "w.weight F8_E4M3 0,6 z38|w.weight_scale_inv F32 0,2 f1", "w.weight is stored as F8_E4M3 and is not a matrix"},
-        {blocks, "w.weight F32 4,6 f1", "quantization_config says fp8, but no tensor is quantised so"},
-        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[0,4]}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is not a list"},
-        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[4]}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is not a list"},
-        {"{\"quant_method\":\"fp8\",\"weight_block_size\":128}", CODES "w.weight_scale_inv F32 2,2 f1",
-         "weight_block_size is not a list"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.activation_scale F32 - f1",
+         "v.activation_scale has no quantised matrix"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.e F8_E8M0 2,2 z7f",
+         "v.e is stored as F8_E8M0 without scales beside it"},
+        {blocks, "w.weight F8_E4M3 24 z38|w.weight_scale_inv F32 2,2 f1",
+         "w.weight is stored as F8_E4M3 and is not a matrix"},
+        {blocks, "w.weight F8_E4M3 0,6 z38|w.weight_scale_inv F32 0,2 f1",
+         "w.weight is stored as F8_E4M3 and is not a matrix"},
+        {blocks, "w.weight F32 4,6 f1",
+         "quantization_config says fp8, but no tensor is quantised so"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[0,4]}",
+         CODES "w.weight_scale_inv F32 2,2 f1", "weight_block_size is not a list"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[4]}",
+         CODES "w.weight_scale_inv F32 2,2 f1", "weight_block_size is not a list"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":128}",
+         CODES "w.weight_scale_inv F32 2,2 f1", "weight_block_size is not a list"},
         {"{\"quant_method\":\"fp8\"}", CODES "w.weight_scale_inv F32 1,1 f1", ""},
         {whole, CODES "w.weight_scale_inv F32 - f1", ""},
         {whole, CODES "w.weight_scale_inv F32 1 f1", ""},
@@ -246,22 +276,31 @@ static void files_that_lie_are_refused(void **state)
          "w.weight_scale_inv has 4 scales (expected one: weight_block_size is null)"},
         {"{\"quant_method\":\"compressed-tensors\"}", CODES "w.weight_scale_inv F32 1,1 f1",
          "quantization_config is not supported: its quant_method is 'compressed-tensors'"},
-        {"{}", CODES "w.weight_scale_inv F32 1,1 f1", "w.weight is stored as F8_E4M3, which is not supported"},
-        {"null", CODES "w.weight_scale_inv F32 1,1 f1", "w.weight is stored as F8_E4M3, which is not supported"},
+        {"{}", CODES "w.weight_scale_inv F32 1,1 f1",
+         "w.weight is stored as F8_E4M3, which is not supported"},
+        {"null", CODES "w.weight_scale_inv F32 1,1 f1",
+         "w.weight is stored as F8_E4M3, which is not supported"},
         {mx, BLOCKS "w.x_scales U8 2,3,2 z7f", ""},
         {mx, BLOCKS "w.x_scales U8 12 zfe", ""},
         {mx, BLOCKS "w.x_scales U8 2,3,2 zff",
          "w.x_blocks has the scale nan for its block 0 (expected a power of two: no byte 255)"},
-        {mx, BLOCKS "w.x_scales U8 2,3 z7f", "w.x_scales holds 6 elements of U8 (expected 12 of U8 for w.x_blocks)"},
-        {mx, BLOCKS "w.x_scales I8 2,3,2 z7f", "w.x_scales holds 12 elements of I8 (expected 12 of U8"},
+        {mx, BLOCKS "w.x_scales U8 2,3 z7f",
+         "w.x_scales holds 6 elements of U8 (expected 12 of U8 for w.x_blocks)"},
+        {mx, BLOCKS "w.x_scales I8 2,3,2 z7f",
+         "w.x_scales holds 12 elements of I8 (expected 12 of U8"},
         {mx, BLOCKS "w.y F32 1 f1", "w.x_blocks has no w.x_scales beside it"},
-        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1", "w.x_blocks stores the same matrix as w.x, which is not quantised"},
-        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|v.x_scales U8 1 z7f", "v.x_scales has no quantised matrix that it belongs to"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1",
+         "w.x_blocks stores the same matrix as w.x, which is not quantised"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|v.x_scales U8 1 z7f",
+         "v.x_scales has no quantised matrix that it belongs to"},
         {mx, "w.x_blocks U8 6,2,16 z21|w.x_scales U8 6,2 z7f",
          "w.x_blocks is stored as U8 and is not a stack of matrices in blocks of 16"},
-        {mx, "w.x_blocks U8 2,3,2,8 z21|w.x_scales U8 2,3,2 z7f", "w.x_blocks is stored as U8 and is not a stack of matrices"},
-        {mx, "w.x_blocks F32 1,1,1,16 f1|w.x_scales U8 1,1,1 z7f", "w.x_blocks is stored as F32 and is not a stack of matrices"},
-        {mx, "w.weight F32 4,6 f1", "quantization_config says mxfp4, but no tensor is quantised so"},
+        {mx, "w.x_blocks U8 2,3,2,8 z21|w.x_scales U8 2,3,2 z7f",
+         "w.x_blocks is stored as U8 and is not a stack of matrices"},
+        {mx, "w.x_blocks F32 1,1,1,16 f1|w.x_scales U8 1,1,1 z7f",
+         "w.x_blocks is stored as F32 and is not a stack of matrices"},
+        {mx, "w.weight F32 4,6 f1",
+         "quantization_config says mxfp4, but no tensor is quantised so"},
         /* four bits */
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT), ""},
         {bnb, WEIGHT4 MAP STATE(SIX_BY_EIGHT), "w.weight has no w.weight.absmax beside it"},
@@ -271,18 +310,24 @@ static void files_that_lie_are_refused(void **state)
         {bnb, ABSMAX MAP STATE(SIX_BY_EIGHT), "has no quantised matrix that it belongs to"},
         {bnb, WEIGHT4 "w.weight.absmax F32 3 f1|" MAP STATE(SIX_BY_EIGHT),
          "w.weight.absmax holds 3 elements of F32 (expected 2 of F32"},
-        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,nan|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale nan for its block 1"},
-        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,-1|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale -1 for its block 1"},
-        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,inf|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale inf for its block 1"},
-        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,0|" MAP STATE(SIX_BY_EIGHT), ""}, /* a block of zeros */
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,nan|" MAP STATE(SIX_BY_EIGHT),
+         "w.weight has the scale nan for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,-1|" MAP STATE(SIX_BY_EIGHT),
+         "w.weight has the scale -1 for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,inf|" MAP STATE(SIX_BY_EIGHT),
+         "w.weight has the scale inf for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,0|" MAP STATE(SIX_BY_EIGHT),
+         ""}, /* a block of zeros */
         {bnb, WEIGHT4 ABSMAX "w.weight.quant_map F32 15 m|" STATE(SIX_BY_EIGHT),
          "quant_map holds 15 elements of F32 (expected 16"},
         {bnb, WEIGHT4 ABSMAX "w.weight.quant_map F32 16 f1|" STATE(SIX_BY_EIGHT),
          "quant_map holds 1 at 0 (expected -1, as NF4 has)"},
-        {bnb, WEIGHT4 ABSMAX MAP STATE_OF("fp4", SIX_BY_EIGHT), "quant_type is 'nf4' (expected that of its name)"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE_OF("fp4", SIX_BY_EIGHT),
+         "quant_type is 'nf4' (expected that of its name)"},
         {bnb, "w.weight U8 23,1 z5a|" ABSMAX MAP STATE(SIX_BY_EIGHT),
          "w.weight has 23 bytes of codes (expected 24 for the 48 elem"},
-        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[47]"), ""}, /* the last half is none */
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[47]"),
+         ""}, /* the last half is none */
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":0,\"shape\":[6,8]"),
          "blocksize is 0 (expected a whole"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":48,\"shape\":[6,8]"),
@@ -293,9 +338,12 @@ static void files_that_lie_are_refused(void **state)
          "shape has a size that is not a whole"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":null"),
          "shape is not a list of 1 to 8 sizes"},
-        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[4294967296,4294967296,48]"),
+        {bnb,
+         WEIGHT4 ABSMAX MAP STATE(
+             "\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[4294967296,4294967296,48]"),
          "shape has more elements than can be counted"},
-        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"shape\":[6,8]"), "blocksize is missing"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"shape\":[6,8]"),
+         "blocksize is missing"},
         {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":"), "bitsandbytes__nf4"},
         {bnb, WEIGHT4 ABSMAX MAP "w.weight.quant_state.bitsandbytes__nf4 F32 4 f1",
          "bitsandbytes__nf4 is stored as F32 (expected U8"},
@@ -304,25 +352,33 @@ static void files_that_lie_are_refused(void **state)
         {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(NESTED "NaN"), "nested_offset is NaN"},
         {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(NESTED "1e300"),
          "nested_offset is 1.0000000000000001e+300 (expected a number from"},
-        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(SIX_BY_EIGHT ",\"nested_blocksize\":256"), "nested_offset is missing"},
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(SIX_BY_EIGHT ",\"nested_blocksize\":256"),
+         "nested_offset is missing"},
         {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(SIX_BY_EIGHT), "nested_blocksize is missing"},
-        {bnb, WEIGHT4 BYTES TABLE MAP STATE(NESTED "2.5"), "w.weight has no w.weight.nested_absmax beside it"},
-        {bnb, WEIGHT4 BYTES SCALES MAP STATE(NESTED "2.5"), "w.weight has no w.weight.nested_quant_map beside it"},
+        {bnb, WEIGHT4 BYTES TABLE MAP STATE(NESTED "2.5"),
+         "w.weight has no w.weight.nested_absmax beside it"},
+        {bnb, WEIGHT4 BYTES SCALES MAP STATE(NESTED "2.5"),
+         "w.weight has no w.weight.nested_quant_map beside it"},
         {bnb, WEIGHT4 BYTES "w.weight.nested_absmax F32 1 finf|" TABLE MAP STATE(NESTED "2.5"),
          "has the scale inf for its block 0"},
         {bnb, WEIGHT4 BYTES SCALES "w.weight.nested_quant_map F32 16 f1|" MAP STATE(NESTED "2.5"),
          "nested_quant_map holds 16 elements"},
-        {bnb, WEIGHT4 ABSMAX SCALES MAP STATE(SIX_BY_EIGHT), "w.weight.nested_absmax has no quantised matrix"},
+        {bnb, WEIGHT4 ABSMAX SCALES MAP STATE(SIX_BY_EIGHT),
+         "w.weight.nested_absmax has no quantised matrix"},
         /* eight bits */
         {bnb, ROWS "w.SCB F32 4 f1|w.weight_format U8 - z00", ""},
         {bnb, ROWS "w.SCB F32 4 f1,0", ""},
-        {bnb, ROWS "w.SCB F32 4 f1|w.weight_format U8 - z02", "w.weight_format is 2 (expected 0, rows)"},
-        {bnb, ROWS "w.SCB F32 6 f1", "w.SCB holds 6 elements of F32 (expected 4 of F32 for w.weight)"},
+        {bnb, ROWS "w.SCB F32 4 f1|w.weight_format U8 - z02",
+         "w.weight_format is 2 (expected 0, rows)"},
+        {bnb, ROWS "w.SCB F32 6 f1",
+         "w.SCB holds 6 elements of F32 (expected 4 of F32 for w.weight)"},
         {bnb, ROWS "w.SCB F32 4 f1,nan", "w.weight has the scale nan for its block 3"},
         {bnb, ROWS "w.SCB F32 4 f1,-1", "w.weight has the scale -1 for its block 3"},
         {bnb, ROWS, "w.weight is stored as I8 without scales beside it"},
-        {bnb, ROWS "w.SCB F32 4 f1|v.SCB F32 4 f1", "v.SCB has no quantised matrix that it belongs to"},
-        {bnb, "w.weight I8 24 z7f|w.SCB F32 4 f1", "w.weight has scales of rows (SCB) and is not a matrix"},
+        {bnb, ROWS "w.SCB F32 4 f1|v.SCB F32 4 f1",
+         "v.SCB has no quantised matrix that it belongs to"},
+        {bnb, "w.weight I8 24 z7f|w.SCB F32 4 f1",
+         "w.weight has scales of rows (SCB) and is not a matrix"},
         /* a part of one that is a matrix itself */
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT) "w.weight.absmax.SCB F32 1 f1",
          "w.weight.absmax.SCB has no quantised matrix"},
@@ -332,7 +388,9 @@ static void files_that_lie_are_refused(void **state)
         struct checkpoint c;
         char config[256], what[300];
         const char *path = write_tensors(rows[i].tensors);
-        int length = snprintf(config, sizeof config, "{\"model_type\":\"llama\",\"quantization_config\":%s}", rows[i].config);
+        int length = snprintf(config, sizeof config,
+                              "{\"model_type\":\"llama\",\"quantization_config\":%s}",
+                              rows[i].config);
         scratch_write(scratch_folder, "config.json", config, (size_t)length);
         snprintf(what, sizeof what, "row %zu, %.200s", i, rows[i].tensors);
         int result = checkpoint_open(&c, path, &e);
@@ -349,16 +407,21 @@ static void files_that_lie_are_refused(void **state)
 static void codes_that_are_no_number_are_found(void **state)
 {
     (void)state;
-    static const char config[] = "{\"model_type\":\"llama\",\"quantization_config\":{\"quant_method\":\"fp8\"}}";
+    static const char config[] =
+        "{\"model_type\":\"llama\",\"quantization_config\":{\"quant_method\":\"fp8\"}}";
     struct error e = {""};
     struct verified v;
     for (int i = 0; i < 2; i++) {
         scratch_write(scratch_folder, "config.json", config, sizeof config - 1);
-        struct checkpoint c = open_checkpoint(write_tensors(i ? "w.weight F8_E4M3 4,6 z7f|w.weight_scale_inv F32 1,1 f1"
-                                                              : "w.weight F8_E4M3 4,6 zff|w.weight_scale_inv F32 1,1 f1"));
+        struct checkpoint c = open_checkpoint(
+            write_tensors(i ? "w.weight F8_E4M3 4,6 z7f|w.weight_scale_inv F32 1,1 f1"
+                            : "w.weight F8_E4M3 4,6 zff|w.weight_scale_inv F32 1,1 f1"));
         tensors_find(c.tensors, "w.weight")->used = 1;
         assert_int_equal(tensors_verify(&v, c.tensors, &e), -1);
-        assert_int_equal(check_message("NaN", &e, "tensor w.weight holds |nan at [0, 0] (expected finite numbers)"), 0);
+        assert_int_equal(
+            check_message("NaN", &e,
+                          "tensor w.weight holds |nan at [0, 0] (expected finite numbers)"),
+            0);
         checkpoint_close(&c);
     }
 }
@@ -372,5 +435,6 @@ int main(void)
                                        cmocka_unit_test(codes_that_are_no_number_are_found)};
     if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
         cmocka_set_test_filter("models_are_those*");
-    return cmocka_run_group_tests_name("quantised checkpoints", tests, scratch_setup, scratch_teardown);
+    return cmocka_run_group_tests_name("quantised checkpoints", tests, scratch_setup,
+                                       scratch_teardown);
 }

@@ -23,7 +23,8 @@ static int write_result(const char *path, const struct result *r, struct error *
 
 enum { SEGMENTS = 3, POSITIONS = 7, MODELS = 12 };
 
-/* Twelve models (more than HDF5 keeps in a group's compact form), in an order that is not that of their names. */
+/* Twelve models (more than HDF5 keeps in a group's compact form), in an order that is not that of
+ * their names. */
 static struct {
     double norm[SEGMENTS * POSITIONS], vector[POSITIONS], logprob[SEGMENTS];
     uint8_t status[SEGMENTS];
@@ -65,7 +66,10 @@ static const struct result *fill_example(void)
     memcpy(example.attributes, attributes, sizeof attributes);
     for (int i = 0; i < MODELS; i++) {
         struct result_model *m = &example.models[i];
-        struct erf_summary curves = {.s = example.vector, .c = example.vector, .c_lo = example.vector, .c_hi = example.vector};
+        struct erf_summary curves = {.s = example.vector,
+                                     .c = example.vector,
+                                     .c_lo = example.vector,
+                                     .c_hi = example.vector};
         example.fields[i] = (struct result_field){.target = POSITIONS + 1,
                                                   .positions = POSITIONS,
                                                   .norm = example.norm,
@@ -74,8 +78,11 @@ static const struct result *fill_example(void)
                                                   .summary = curves,
                                                   .attributes = example.attributes,
                                                   .attribute_count = i ? 12 : 0};
-        *m = (struct result_model){
-            .segments = SEGMENTS, .wide = i % 2, .start = example.start, .fields = &example.fields[i], .field_count = 1};
+        *m = (struct result_model){.segments = SEGMENTS,
+                                   .wide = i % 2,
+                                   .start = example.start,
+                                   .fields = &example.fields[i],
+                                   .field_count = 1};
         snprintf(m->name, sizeof m->name, "%c model %d", 'z' - i, i);
     }
     example.result = (struct result){.version = (char *)"0.1.0",
@@ -139,7 +146,8 @@ static void test_round_trip(void **state)
     result_free(&got);
 }
 
-/* Whole numbers are numbers in the file, text is variable-length UTF-8: what h5py shows as int and str. */
+/* Whole numbers are numbers in the file, text is variable-length UTF-8: what h5py shows as int and
+ * str. */
 static void test_stored_types(void **state)
 {
     (void)state;
@@ -223,7 +231,8 @@ static void no_ends(hid_t model)
 static void other_ends(hid_t model)
 {
     hid_t dataset = H5Dopen2(model, "piece_end", H5P_DEFAULT);
-    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, (const uint64_t[]){2, UINT64_MAX}) >= 0);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                         (const uint64_t[]){2, UINT64_MAX}) >= 0);
     H5Dclose(dataset);
 }
 
@@ -245,12 +254,14 @@ static void test_numbers_are_checked(void **state)
         size_t at;
         double value;
         const char *words;
-    } cases[] = {{"logprob", 2, 3.5, "y model 1/logprob of segment 2 is 3.5 (expected a log p, which is not above 0)"},
+    } cases[] = {{"logprob", 2, 3.5,
+                  "y model 1/logprob of segment 2 is 3.5 (expected a log p, which is not above 0)"},
                  {"logprob", 0, NAN, "y model 1, target 8, layer 0: the status of segment 0 is 1"},
                  {"logprob", 0, 1e-9, NULL},
                  {"logprob", 0, -INFINITY, NULL},
                  {"logprob", 1, 3.5, NULL},
-                 {"norm", 2 * POSITIONS + 4, -1, "y model 1/norm of segment 2 at position 5 is -1 (expected none below 0)"},
+                 {"norm", 2 * POSITIONS + 4, -1,
+                  "y model 1/norm of segment 2 at position 5 is -1 (expected none below 0)"},
                  {"norm", 3, NAN, "y model 1, target 8, layer 0: the status of segment 0 is 1"},
                  {"norm", 3, INFINITY, NULL},
                  {"norm", POSITIONS + 4, -1, NULL}};
@@ -260,7 +271,8 @@ static void test_numbers_are_checked(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(write_result(path, fill_example(), &e), 0);
-        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+              model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
         change_real(model, cases[i].name, cases[i].at, cases[i].value);
         H5Gclose(model);
         assert_true(H5Fclose(file) >= 0);
@@ -276,7 +288,8 @@ static void test_numbers_are_checked(void **state)
 /* A bit of any chunk that changes is seen; files of before, without checksums, are read. */
 static void test_checksums(void **state)
 {
-    static const char *const names[] = {"norm", "logprob", "status", "start", "s", "c", "c_lo", "c_hi"};
+    static const char *const names[] = {"norm", "logprob", "status", "start",
+                                        "s",    "c",       "c_lo",   "c_hi"};
     const char *path = scratch_path(scratch_folder, "checksums.h5");
     struct error e = {""};
     struct result got;
@@ -290,8 +303,8 @@ static void test_checksums(void **state)
         unsigned filters = 0;
         char name[40];
         snprintf(name, sizeof name, "models/y model 1/%s", names[i]);
-        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = H5Dopen2(file, name, H5P_DEFAULT),
-              space = H5Dget_space(dataset);
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+              dataset = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(dataset);
         assert_true(H5Dget_chunk_info(dataset, space, 0, offset, &filters, &address, &bytes) >= 0);
         H5Sclose(space);
         H5Dclose(dataset);
@@ -314,17 +327,20 @@ static void test_checksums(void **state)
     result_free(&got);
 }
 
-/* Ids of the segments and the texts of those that occur: kept by models that have them, refused where they are wrong. */
+/* Ids of the segments and the texts of those that occur: kept by models that have them, refused
+ * where they are wrong. */
 static void test_tokens(void **state)
 {
     static const struct {
         void (*change)(hid_t model);
         const char *words;
-    } wrong[] = {{negative_token, "y model 1/tokens has the id -1 at index 9"},
-                 {foreign_token, "y model 1/tokens has the id 300 at index 9 (expected one of the vocabulary of 256)"},
-                 {same_piece, "y model 1/piece_id: id 3"},
-                 {other_ends, "y model 1/piece_id: id 7 and its end 18446744073709551615"},
-                 {no_ends, "y model 1 has some of piece_id, piece_end and piece_bytes"}};
+    } wrong[] = {
+        {negative_token, "y model 1/tokens has the id -1 at index 9"},
+        {foreign_token,
+         "y model 1/tokens has the id 300 at index 9 (expected one of the vocabulary of 256)"},
+        {same_piece, "y model 1/piece_id: id 3"},
+        {other_ends, "y model 1/piece_id: id 7 and its end 18446744073709551615"},
+        {no_ends, "y model 1 has some of piece_id, piece_end and piece_bytes"}};
     const char *path = scratch_path(scratch_folder, "tokens.h5");
     const struct result *want = fill_example();
     struct result_attribute vocabulary = {"vocabulary", "256"};
@@ -337,7 +353,8 @@ static void test_tokens(void **state)
     for (int i = 0; i < SEGMENTS * (POSITIONS + 1); i++)
         ids[i] = i * 5;
     example.models[1].tokens = example.models[2].tokens = ids;
-    example.models[1].pieces = (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
+    example.models[1].pieces =
+        (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
     example.fields[1].attributes = &vocabulary;
     example.fields[1].attribute_count = 1;
     assert_int_equal(write_result(path, want, &e), 0);
@@ -353,7 +370,8 @@ static void test_tokens(void **state)
     result_free(&got);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(write_result(path, want, &e), 0);
-        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+              model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
         wrong[i].change(model);
         H5Gclose(model);
         assert_true(H5Fclose(file) >= 0);
@@ -388,7 +406,8 @@ static void test_refused_writing(void **state)
     assert_int_equal(write_result(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     r = *fill_example();
     assert_int_equal(write_result(scratch_path(scratch_folder, "absent/no.h5"), &r, &e), -1);
-    assert_int_equal(check_message("absent folder", &e, "no.h5: cannot be written: No such file"), 0);
+    assert_int_equal(check_message("absent folder", &e, "no.h5: cannot be written: No such file"),
+                     0);
     /* a full disk: no half of a file, the old one stays, and the library goes on working */
     const char *path = scratch_write(scratch_folder, "old.h5", "old", 3);
     int files = scratch_count(scratch_folder);
@@ -397,7 +416,9 @@ static void test_refused_writing(void **state)
         int result = write_result(path, &r, &e);
         scratch_unlimit();
         assert_int_equal(result, -1);
-        assert_int_equal(check_message("full disk", &e, "old.h5: cannot be written: File too large"), 0);
+        assert_int_equal(check_message("full disk", &e,
+                                       "old.h5: cannot be written: File too large"),
+                         0);
         assert_int_equal(scratch_count(scratch_folder), files);
     }
     size_t size;
@@ -408,20 +429,23 @@ static void test_refused_writing(void **state)
     unlink(path);
 }
 
-/* Three models, the second with fields of other targets and layers, in an order that is not that of their names. */
+/* Three models, the second with fields of other targets and layers, in an order that is not that of
+ * their names. */
 static struct result fill_fields(void)
 {
     static struct result_model models[3];
     static struct result_field fields[6];
     static const size_t places[6][2] = {{8, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}};
-    static double completeness[2 * SEGMENTS] = {1, -2, 3, 4, 5, -6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
+    static double completeness[2 * SEGMENTS] = {1, -2, 3, 4, 5, -6},
+                                   attention[2 * 3 * POSITIONS] = {0.5, 0.25};
     static uint64_t words[2 * 2 * 3 * POSITIONS];
     fill_example();
     for (int i = 0; i < 6; i++) {
         fields[i] = example.fields[1];
         fields[i].target = places[i][0], fields[i].layer = places[i][1];
         fields[i].positions = places[i][0] - 1;
-        fields[i].summary.s = example.vector + (places[i][0] == 5 ? i - 3 : 0); /* one can be told from another */
+        fields[i].summary.s = example.vector +
+                              (places[i][0] == 5 ? i - 3 : 0); /* one can be told from another */
     }
     for (int i = 0; i < 3; i++)
         models[i] = example.models[i];
@@ -429,10 +453,17 @@ static struct result fill_fields(void)
     fields[0].completeness = fields[3].completeness = completeness;
     for (int i = 0; i < 2 * 3 * POSITIONS; i++)
         words[i] = UINT64_MAX - (uint64_t)i, words[2 * 3 * POSITIONS + i] = (uint64_t)i << 40;
-    models[1].attention = (struct result_attention){
-        .layers = 2, .heads = 3, .positions = POSITIONS, .high = words, .low = words + 2 * 3 * POSITIONS, .mass = attention};
-    return (struct result){
-        .version = (char *)"0.1.0", .command = (char *)"reach erf", .shards = 1, .models = models, .model_count = 3};
+    models[1].attention = (struct result_attention){.layers = 2,
+                                                    .heads = 3,
+                                                    .positions = POSITIONS,
+                                                    .high = words,
+                                                    .low = words + 2 * 3 * POSITIONS,
+                                                    .mass = attention};
+    return (struct result){.version = (char *)"0.1.0",
+                           .command = (char *)"reach erf",
+                           .shards = 1,
+                           .models = models,
+                           .model_count = 3};
 }
 
 static size_t count_fields(const struct result *r)
@@ -461,18 +492,22 @@ static void test_fields(void **state)
             const struct result_model *m = &got.models[i], *w = &want.models[i];
             assert_string_equal(m->name, w->name);
             assert_true(m->segments == SEGMENTS && m->field_count == w->field_count);
-            assert_true(m->attention.layers == w->attention.layers && m->attention.heads == w->attention.heads);
+            assert_true(m->attention.layers == w->attention.layers &&
+                        m->attention.heads == w->attention.heads);
             assert_int_equal(!m->attention.high, i != 1 || !with_data);
             assert_null(m->attention.mass);
             for (size_t k = 0; k < m->field_count; k++) {
                 const struct result_field *f = &m->fields[k], *v = &w->fields[k];
-                assert_true(f->target == v->target && f->layer == v->layer && f->positions == v->positions);
+                assert_true(f->target == v->target && f->layer == v->layer &&
+                            f->positions == v->positions);
                 assert_int_equal(f->attribute_count, v->attribute_count);
                 assert_int_equal(!f->completeness, !v->completeness || !with_data);
                 if (f->completeness)
-                    assert_memory_equal(f->completeness, v->completeness, 2 * SEGMENTS * sizeof *f->completeness);
+                    assert_memory_equal(f->completeness, v->completeness,
+                                        2 * SEGMENTS * sizeof *f->completeness);
                 if (with_data)
-                    assert_memory_equal(f->summary.s, v->summary.s, f->positions * sizeof *f->summary.s);
+                    assert_memory_equal(f->summary.s, v->summary.s,
+                                        f->positions * sizeof *f->summary.s);
                 else
                     assert_true(!f->norm && !f->summary.s);
             }
@@ -507,8 +542,9 @@ static void test_fields(void **state)
 
     /* what is not a field is passed over; a group that contains itself has an end */
     hid_t model = H5Gopen2(file, "models/z model 0", H5P_DEFAULT);
-    const char *const others[] = {"target-", "target-05", "target-0", "target--1", "target-99999999999999999999999",
-                                  "layer-1", "notes"};
+    const char *const others[] = {
+        "target-", "target-05", "target-0", "target--1", "target-99999999999999999999999",
+        "layer-1", "notes"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         H5Gclose(H5Gcreate2(model, others[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Lcreate_external("erf.h5", "/models", model, "target-7", H5P_DEFAULT, H5P_DEFAULT);
@@ -516,22 +552,29 @@ static void test_fields(void **state)
     H5Lcreate_hard(file, "models/z model 0", model, "target-9", H5P_DEFAULT, H5P_DEFAULT);
     H5Gclose(H5Gcreate2(file, "models/z model 0/target-8", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Gclose(model);
-    H5Lcreate_hard(file, "models/z model 0", file, "models/z model 0/target-8/layer-3", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_hard(file, "models/z model 0", file, "models/z model 0/target-8/layer-3", H5P_DEFAULT,
+                   H5P_DEFAULT);
     H5Fclose(file);
-    assert_int_equal(result_read(path, &got, &e), -1); /* target-9 is the model, and its layer-1 has no datasets */
-    assert_int_equal(check_message("empty layer", &e, "fields.h5: |z model 0|has no dataset norm"), 0);
+    assert_int_equal(result_read(path, &got, &e),
+                     -1); /* target-9 is the model, and its layer-1 has no datasets */
+    assert_int_equal(check_message("empty layer", &e, "fields.h5: |z model 0|has no dataset norm"),
+                     0);
     file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     H5Ldelete(file, "models/z model 0/layer-1", H5P_DEFAULT);
     H5Fclose(file);
     assert_int_equal(result_read(path, &got, &e), 0);
     assert_int_equal(count_fields(&got), 9);
-    assert_true(got.models[0].field_count == 2 && got.models[0].fields[1].target == 8 && got.models[0].fields[1].layer == 3);
+    assert_true(got.models[0].field_count == 2 && got.models[0].fields[1].target == 8 &&
+                got.models[0].fields[1].layer == 3);
     result_free(&got);
     file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    H5Lmove(file, "models/z model 0/target-8", file, "models/z model 0/target-4", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lmove(file, "models/z model 0/target-8", file, "models/z model 0/target-4", H5P_DEFAULT,
+            H5P_DEFAULT);
     H5Fclose(file);
     assert_int_equal(result_read(path, &got, &e), -1);
-    assert_int_equal(check_message("target", &e, "z model 0/target-4/layer-3 has 7 positions (expected 3)"), 0);
+    assert_int_equal(check_message("target", &e,
+                                   "z model 0/target-4/layer-3 has 7 positions (expected 3)"),
+                     0);
     unlink(path);
 
     want = fill_fields();
@@ -547,7 +590,8 @@ static void test_attributes(void **state)
         const char *name, *value, *words;
     } cases[] = {
         {"layers", "12", NULL},
-        {"layers", "0", "the attribute layers of y model 1 is \"0\" (expected a whole number from 1 to "},
+        {"layers", "0",
+         "the attribute layers of y model 1 is \"0\" (expected a whole number from 1 to "},
         {"layers", "-1", "the attribute layers"},
         {"layers", "007", "the attribute layers"},
         {"layers", "many", "the attribute layers"},
@@ -585,7 +629,8 @@ static void test_attributes(void **state)
         if (last == 1)
             attributes[1] = attributes[2];
         r.models = &example.models[1], r.model_count = 1;
-        r.models[0].fields[0].attributes = attributes + first, r.models[0].fields[0].attribute_count = last + 1 - first;
+        r.models[0].fields[0].attributes = attributes + first,
+        r.models[0].fields[0].attribute_count = last + 1 - first;
         assert_int_equal(write_result(path, &r, &e), 0);
         if (result_read(path, &got, &e) == 0)
             assert_null(cases[i].words);
@@ -598,9 +643,10 @@ static void test_attributes(void **state)
 
 /* -- files that others made -- */
 
-/* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as ours are, or with no data at
- * all. */
-static void replace_dataset(hid_t group, const char *name, hid_t type, int rank, hsize_t rows, hsize_t columns, int with_data)
+/* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as
+ * ours are, or with no data at all. */
+static void replace_dataset(hid_t group, const char *name, hid_t type, int rank, hsize_t rows,
+                            hsize_t columns, int with_data)
 {
     hsize_t shape[2] = {rows, columns}, chunk[2] = {1, columns};
     hid_t space = H5Screate_simple(rank, shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
@@ -613,7 +659,8 @@ static void replace_dataset(hid_t group, const char *name, hid_t type, int rank,
     assert_true(dataset >= 0);
     if (with_data) {
         void *zeros = calloc((size_t)(rank == 2 ? rows * columns : rows), 8);
-        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >=
+                    0);
         free(zeros);
     }
     H5Dclose(dataset);
@@ -661,7 +708,8 @@ static void models_elsewhere(hid_t file, hid_t model)
 static void external_model(hid_t file, hid_t model)
 {
     (void)model;
-    H5Lcreate_external("erf.h5", "/models/z model 0", file, "models/away", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("erf.h5", "/models/z model 0", file, "models/away", H5P_DEFAULT,
+                       H5P_DEFAULT);
 }
 
 static void external_dataset(hid_t file, hid_t model)
@@ -697,7 +745,8 @@ static void model_is_dataset(hid_t file, hid_t model)
     hid_t models = H5Gopen2(file, "models", H5P_DEFAULT);
     hsize_t shape[1] = {1};
     hid_t space = H5Screate_simple(1, shape, NULL);
-    H5Dclose(H5Dcreate2(models, "flat", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Dclose(
+        H5Dcreate2(models, "flat", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Sclose(space);
     H5Gclose(models);
 }
@@ -781,7 +830,8 @@ static void test_refused_reading(void **state)
         {"model is a dataset", model_is_dataset, "models/flat is not a group"},
         {"missing dataset", missing_dataset, "y model 1 has no dataset c_hi"},
         {"wrong length", wrong_length, "y model 1/c has size 8 (expected 7)"},
-        {"wrong rank", wrong_rank, "y model 1/norm has the wrong number of dimensions (expected 2)"},
+        {"wrong rank", wrong_rank,
+         "y model 1/norm has the wrong number of dimensions (expected 2)"},
         {"wrong type", wrong_type, "y model 1/norm has the wrong element type"},
         {"big endian", big_endian, "y model 1/logprob has the wrong element type"},
         {"empty shape", empty_shape, "y model 1/norm has size 0"},
@@ -795,7 +845,8 @@ static void test_refused_reading(void **state)
         struct error e = {""};
         struct result r;
         const char *path = scratch_write(scratch_folder, "bad.h5", good, size);
-        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+              model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
         cases[i].change(file, model);
         H5Gclose(model);
         assert_true(H5Fclose(file) >= 0);
@@ -836,7 +887,9 @@ static void test_refused_reading(void **state)
     free(good);
     struct error e = {""};
     struct result r;
-    assert_int_equal(result_read(scratch_write(scratch_folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e), -1);
+    assert_int_equal(
+        result_read(scratch_write(scratch_folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e),
+        -1);
     assert_int_equal(check_message("text", &e, "text.h5: is not an HDF5 file"), 0);
     assert_int_equal(result_read(scratch_folder, &r, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
@@ -844,8 +897,8 @@ static void test_refused_reading(void **state)
     assert_int_equal(check_message("absent", &e, "absent.h5: cannot be opened"), 0);
 }
 
-/* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its shapes. HDF5 itself would crash on
- * some of them. */
+/* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its
+ * shapes. HDF5 itself would crash on some of them. */
 /* A curve that no run writes is refused with its place. */
 static void test_refused_curves(void **state)
 {
@@ -865,8 +918,9 @@ static void test_refused_curves(void **state)
         assert_int_equal(write_result(path, &r, &e), 0);
         assert_int_equal(result_read(path, &got, &e), -1);
         char words[200];
-        snprintf(words, sizeof words, "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name, names[i % 4],
-                 POSITIONS);
+        snprintf(words, sizeof words,
+                 "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name,
+                 names[i % 4], POSITIONS);
         assert_int_equal(check_message("curve", &e, words), 0);
     }
     unlink(scratch_path(scratch_folder, "curves.h5"));
@@ -884,7 +938,8 @@ static void test_damaged(void **state)
     unsigned char *good = scratch_read(scratch_path(scratch_folder, "two.h5"), &size);
     const unsigned char values[] = {0, 1, 0x80, 0xFF};
     int refused = 0, crashed = 0;
-    size_t *place = malloc(size * sizeof *place); /* of the bytes that are not 0: of the others most are never read */
+    size_t *place = malloc(
+        size * sizeof *place); /* of the bytes that are not 0: of the others most are never read */
     for (size_t i = 0; i < size; i++)
         if (good[i])
             place[used++] = i;
@@ -903,8 +958,8 @@ static void test_damaged(void **state)
         }
         for (size_t k = 0; k < r.model_count; k++)
             if (r.models[k].segments != SEGMENTS || r.models[k].fields[0].positions != POSITIONS)
-                fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at], r.models[k].segments,
-                         r.models[k].fields[0].positions);
+                fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at],
+                         r.models[k].segments, r.models[k].fields[0].positions);
         result_free(&r);
         good[at] = kept;
     }
@@ -917,10 +972,18 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_are_checked), cmocka_unit_test(test_checksums),      cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_stored_types),   cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_refused_writing),     cmocka_unit_test(test_fields),         cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_refused_reading),     cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_numbers_are_checked),
+        cmocka_unit_test(test_checksums),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_stored_types),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused_writing),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_refused_reading),
+        cmocka_unit_test(test_refused_curves),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

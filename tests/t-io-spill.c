@@ -1,4 +1,5 @@
-/* Files without a name: what is written comes back, nothing is seen of them, and a place that cannot hold them is told. */
+/* Files without a name: what is written comes back, nothing is seen of them, and a place that
+ * cannot hold them is told. */
 #include "io/system/spill.h"
 #include "tests/scratch.h"
 
@@ -51,8 +52,11 @@ static void test_places(void **state)
     assert_int_equal(check_message("no folder", &e, "nowhere|things|10 bytes|No such file"), 0);
     assert_null(spill_open(scratch_write(scratch_folder, "file", "x", 1), 10, "things", &e));
     assert_int_equal(check_message("a file", &e, "file|Not a directory"), 0);
-    assert_null(spill_open("/proc", 10, "things", &e)); /* nothing can be made there, whoever asks */
-    assert_int_equal(check_message("not to be written to", &e, "/proc|things|expected a writable folder"), 0);
+    assert_null(
+        spill_open("/proc", 10, "things", &e)); /* nothing can be made there, whoever asks */
+    assert_int_equal(check_message("not to be written to", &e,
+                                   "/proc|things|expected a writable folder"),
+                     0);
     /* more than any disk has: at once, and without filling it */
     assert_null(spill_open(scratch_folder, (size_t)1 << 60, "things", &e));
     assert_int_equal(check_message("a full disk", &e, "things|No space left"), 0);
@@ -64,7 +68,9 @@ static void test_places(void **state)
     s = spill_open(scratch_folder, 1000, "things", &e);
     assert_non_null(s);
     assert_int_equal(spill_write(s, 1000, &byte, 1, &e), -1);
-    assert_int_equal(check_message("after a limit", &e, "cannot write 1 bytes of things|File too large"), 0);
+    assert_int_equal(check_message("after a limit", &e,
+                                   "cannot write 1 bytes of things|File too large"),
+                     0);
     scratch_unlimit();
     spill_close(s);
     assert_int_equal(scratch_count(scratch_folder), 1); /* "file" */
@@ -91,7 +97,7 @@ static void test_map(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_comes_back), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_map)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_comes_back),
+                                       cmocka_unit_test(test_places), cmocka_unit_test(test_map)};
     return cmocka_run_group_tests_name("spill", tests, scratch_setup, scratch_teardown);
 }

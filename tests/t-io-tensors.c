@@ -36,7 +36,9 @@ static void test_copy(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct tensor t = {.name = "t"};
         struct error e = {""};
-        assert_int_equal(store_shape(&t, stored_type_find(cases[c].type), cases[c].rank, cases[c].shape, "f", &e), 0);
+        assert_int_equal(store_shape(&t, stored_type_find(cases[c].type), cases[c].rank,
+                                     cases[c].shape, "f", &e),
+                         0);
         memcpy(t.stride, cases[c].stride, sizeof cases[c].stride);
         t.data = bytes + 1; /* of no alignment */
         size_t size = t.stored->bytes;
@@ -51,7 +53,8 @@ static void test_copy(void **state)
                         left /= t.shape[d];
                     }
                     if (memcmp(out + k * size, bytes + 1 + at * size, size))
-                        fail_msg("case %zu: elements %zu to %zu: the %zu-th is wrong", c, first, first + count, k);
+                        fail_msg("case %zu: elements %zu to %zu: the %zu-th is wrong", c, first,
+                                 first + count, k);
                 }
                 assert_int_equal(out[count * size], 0xEE);
             }
@@ -76,16 +79,19 @@ static void test_shape(void **state)
     struct tensor t = {.name = "t"};
     struct error e = {""};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(store_shape(&t, stored_type_find(cases[i].type), cases[i].rank, cases[i].shape, "f", &e), -1);
+        assert_int_equal(store_shape(&t, stored_type_find(cases[i].type), cases[i].rank,
+                                     cases[i].shape, "f", &e),
+                         -1);
         assert_int_equal(check_message(cases[i].words, &e, cases[i].words), 0);
     }
     const size_t shape[] = {2, 3, 4}, empty[] = {1ULL << 40, 0, 1ULL << 40};
     assert_int_equal(store_shape(&t, stored_type_find("F16"), 3, shape, "f", &e), 0);
-    assert_true(t.count == 24 && t.bytes == 48 && t.stride[0] == 12 && t.stride[1] == 4 && t.stride[2] == 1 &&
-                t.type == ELEMENT_F16 && !t.integer && !t.used);
+    assert_true(t.count == 24 && t.bytes == 48 && t.stride[0] == 12 && t.stride[1] == 4 &&
+                t.stride[2] == 1 && t.type == ELEMENT_F16 && !t.integer && !t.used);
     assert_int_equal(store_shape(&t, stored_type_find("BOOL"), 1, shape, "f", &e), 0);
     assert_true(t.integer && t.used);
-    /* an overflow before the zero is one, as in the reference reader of safetensors; here 2^40 * 0 comes first */
+    /* an overflow before the zero is one, as in the reference reader of safetensors; here 2^40 * 0
+     * comes first */
     assert_int_equal(store_shape(&t, stored_type_find("F32"), 3, empty, "f", &e), 0);
     assert_int_equal(t.count, 0);
     assert_null(stored_type_find("f32"));
@@ -97,7 +103,8 @@ static void test_store(void **state)
     (void)state;
     struct error e = {""};
     struct tensors *t = store_create("somewhere", &e);
-    const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", "abcdefgh", 8), &e);
+    const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", "abcdefgh", 8),
+                                         &e);
     const struct mapped *none = store_map(t, scratch_write(scratch_folder, "none", "", 0), &e);
     assert_non_null(one);
     assert_non_null(none);
@@ -111,7 +118,9 @@ static void test_store(void **state)
         char name[16];
         snprintf(name, sizeof name, "t%zu", 199 - i);
         struct tensor *added = store_add(t, one, name, strlen(name), &e);
-        assert_int_equal(store_shape(added, stored_type_find(i == 5 ? "I64" : "F32"), 1, shape, "f", &e), 0);
+        assert_int_equal(store_shape(added, stored_type_find(i == 5 ? "I64" : "F32"), 1, shape, "f",
+                                     &e),
+                         0);
         added->data = memory;
     }
     assert_null(store_add(t, one, "a\0b", 3, &e));
@@ -140,17 +149,21 @@ static void test_store(void **state)
     tensors_close(t);
 }
 
-/* Tensors may share data, but not so that a small file stands for a large one; more memory than there is is refused. */
+/* Tensors may share data, but not so that a small file stands for a large one; more memory than
+ * there is is refused. */
 static void test_claims(void **state)
 {
     (void)state;
     for (size_t count = 64; count <= 66; count += 2)
-        for (int file = 0; file < 2; file++) { /* the data in a file, or in memory that the store owns */
+        for (int file = 0; file < 2;
+             file++) { /* the data in a file, or in memory that the store owns */
             struct error e = {""};
             struct tensors *t = store_create("somewhere", &e);
             static const unsigned char data[4096] = {1};
             const size_t shape[] = {1024};
-            const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", data, file ? sizeof data : 1), &e);
+            const struct mapped *one =
+                store_map(t, scratch_write(scratch_folder, "one", data, file ? sizeof data : 1),
+                          &e);
             const void *bytes = file ? one->bytes : store_memory(t, sizeof data, "test", &e);
             for (size_t i = 0; i < count; i++) {
                 char name[16];
@@ -161,9 +174,15 @@ static void test_claims(void **state)
             }
             assert_int_equal(store_finish(t, &e), count == 64 ? 0 : -1);
             if (count > 64)
-                assert_int_equal(check_message("shared", &e, "somewhere: its tensors claim more than 64 times the bytes"), 0);
+                assert_int_equal(
+                    check_message("shared", &e,
+                                  "somewhere: its tensors claim more than 64 times the bytes"),
+                    0);
             assert_null(store_memory(t, (size_t)1 << 50, "a bomb", &e));
-            assert_int_equal(check_message("memory", &e, "a bomb: needs 1125899906842624 bytes of memory, and|are free"), 0);
+            assert_int_equal(
+                check_message("memory", &e,
+                              "a bomb: needs 1125899906842624 bytes of memory, and|are free"),
+                0);
             tensors_close(t);
         }
 }
@@ -179,14 +198,17 @@ static void test_twice(void **state)
         assert_non_null(store_add(t, one, "w", 1, &e));
         assert_non_null(store_add(t, i ? two : one, "w", 1, &e));
         assert_int_equal(store_finish(t, &e), -1);
-        assert_int_equal(check_message("twice", &e, i ? "tensor w is also in" : "one: holds tensor w twice"), 0);
+        assert_int_equal(check_message("twice", &e,
+                                       i ? "tensor w is also in" : "one: holds tensor w twice"),
+                         0);
         tensors_close(t);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape), cmocka_unit_test(test_store),
-                                       cmocka_unit_test(test_claims), cmocka_unit_test(test_twice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape),
+                                       cmocka_unit_test(test_store), cmocka_unit_test(test_claims),
+                                       cmocka_unit_test(test_twice)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

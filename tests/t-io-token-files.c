@@ -1,4 +1,5 @@
-/* Token files other than .npy: indexed data sets, llm.c's, HDF5; how they are told apart; writing. Goldens: tests/goldens/tokens.
+/* Token files other than .npy: indexed data sets, llm.c's, HDF5; how they are told apart; writing.
+ * Goldens: tests/goldens/tokens.
  */
 #include "io/tokens/formats.h"
 #include "io/tokens/tokens.h"
@@ -44,13 +45,16 @@ static void test_goldens(void **state)
             print_error("%s: %s\n", cases[i].path, e.text);
             fail();
         }
-        if (t.total != 10 || t.columns != cases[i].columns || t.rows != (cases[i].columns ? 2 : 0)) {
-            print_error("%s: %zu ids, %zu rows of %zu\n", cases[i].path, t.total, t.rows, t.columns);
+        if (t.total != 10 || t.columns != cases[i].columns ||
+            t.rows != (cases[i].columns ? 2 : 0)) {
+            print_error("%s: %zu ids, %zu rows of %zu\n", cases[i].path, t.total, t.rows,
+                        t.columns);
             fail();
         }
         for (int k = 0; k < 10; k++)
             if (t.ids[k] != cases[i].first + k) {
-                print_error("%s: id %d is %d (expected %d)\n", cases[i].path, k, t.ids[k], cases[i].first + k);
+                print_error("%s: id %d is %d (expected %d)\n", cases[i].path, k, t.ids[k],
+                            cases[i].first + k);
                 fail();
             }
         tokens_free(&t);
@@ -73,8 +77,8 @@ static void test_refused(void **state)
         {GOLDENS "make.py", "is not a token file (expected .npy, .h5"},
         {GOLDENS "mmididx-8.bin", "is not a token file"},
         {GOLDENS "two.h5", "has no dataset tokens and 2 others of integers"},
-        {GOLDENS "table.h5",
-         "table.h5: has its datasets of integers in groups: /split/train, /split/valid (expected one of them"},
+        {GOLDENS "table.h5", "table.h5: has its datasets of integers in groups: /split/train, "
+                             "/split/valid (expected one of them"},
         {GOLDENS "refused.h5", "has no dataset tokens and"},
         {GOLDENS "two.h5:/absent", "has no dataset at /absent"},
         {GOLDENS "two.h5:/", "has no dataset at /"},
@@ -82,11 +86,14 @@ static void test_refused(void **state)
         {GOLDENS "absent.h5:/a", "absent.h5: cannot be opened"},
         {GOLDENS "make.py:/a", "make.py: is not an HDF5 file"},
         {GOLDENS "refused.h5:/group", "has no dataset at /group"},
-        {GOLDENS "refused.h5:/floats", "/floats is not a dataset of integers with 1 or 2 dimensions"},
+        {GOLDENS "refused.h5:/floats",
+         "/floats is not a dataset of integers with 1 or 2 dimensions"},
         {GOLDENS "refused.h5:/cube", "/cube is not a dataset of integers with 1 or 2 dimensions"},
-        {GOLDENS "refused.h5:/scalar", "/scalar is not a dataset of integers with 1 or 2 dimensions"},
+        {GOLDENS "refused.h5:/scalar",
+         "/scalar is not a dataset of integers with 1 or 2 dimensions"},
         {GOLDENS "refused.h5:/nothing", "/nothing holds no tokens"},
-        {GOLDENS "refused.h5:/negative", "element 1 is -1 (expected a token id from 0 to 2147483647)"},
+        {GOLDENS "refused.h5:/negative",
+         "element 1 is -1 (expected a token id from 0 to 2147483647)"},
         {GOLDENS "refused.h5:/large", "element 1 is 2147483648 (expected"},
         {GOLDENS "refused.h5:/huge", "element 0 is 9223372036854775808 (expected"},
         {GOLDENS "refused.h5:/bomb", "/bomb claims|more than the file can hold"},
@@ -116,7 +123,9 @@ static void test_refused(void **state)
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "alone.idx", index, size), &e), -1);
     assert_int_equal(check_message("alone", &e, "alone.bin: cannot be opened"), 0);
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "index", index, size), &e), -1);
-    assert_int_equal(check_message("no .idx", &e, "index: is an index of tokens (expected a name with .idx"), 0);
+    assert_int_equal(check_message("no .idx", &e,
+                                   "index: is an index of tokens (expected a name with .idx"),
+                     0);
     free(index);
 }
 
@@ -134,11 +143,12 @@ static size_t write_numbers(unsigned char *out, const char *text)
     return size;
 }
 
-static int read_index(struct ids *a, const unsigned char *index, size_t index_size, const unsigned char *data, size_t data_size,
-                      struct error *e)
+static int read_index(struct ids *a, const unsigned char *index, size_t index_size,
+                      const unsigned char *data, size_t data_size, struct error *e)
 {
     struct stored_tokens s = {0};
-    struct input *i = input_memory(index, index_size, "index", e), *d = input_memory(data, data_size, "data", e);
+    struct input *i = input_memory(index, index_size, "index", e),
+                 *d = input_memory(data, data_size, "data", e);
     int result = indexed_read(a, &s, i, d, e);
     input_close(i);
     input_close(d);
@@ -157,34 +167,52 @@ static void test_indexes(void **state)
     } cases[] = {
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 6, NULL},
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:0 4:1 4:2 8:0 8:2", 6, NULL},
-        {"MMIDIDX\0\0", 9, "8:2 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 6, "index: has version 2 (expected 1)"},
-        {"MMIDIDX\0\0", 9, "8:1 1:0 8:2 8:2", 6, "index: has the type code 0 (expected 1, 2, 3, 4, 5 or 8)"},
-        {"MMIDIDX\0\0", 9, "8:1 1:6 8:2 8:2", 6, "index: holds floating-point numbers, type code 6"},
-        {"MMIDIDX\0\0", 9, "8:1 1:7 8:2 8:2", 6, "index: holds floating-point numbers, type code 7"},
+        {"MMIDIDX\0\0", 9, "8:2 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 6,
+         "index: has version 2 (expected 1)"},
+        {"MMIDIDX\0\0", 9, "8:1 1:0 8:2 8:2", 6,
+         "index: has the type code 0 (expected 1, 2, 3, 4, 5 or 8)"},
+        {"MMIDIDX\0\0", 9, "8:1 1:6 8:2 8:2", 6,
+         "index: holds floating-point numbers, type code 6"},
+        {"MMIDIDX\0\0", 9, "8:1 1:7 8:2 8:2", 6,
+         "index: holds floating-point numbers, type code 7"},
         {"MMIDIDX\0\0", 9, "8:1 1:9 8:2 8:2", 6, "index: has the type code 9"},
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:-1 8:2 4:1 4:2", 6, "index: ends within its header"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:-1 4:1 4:2 8:0 8:2 8:0", 6, "index: ends within its header"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:-1 4:1 4:2 8:0 8:2 8:0", 6,
+         "index: ends within its header"},
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:-2 8:0 8:2", 6, "index: sequence 1 states"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:4", 6, "index: the place of sequence 1 is 4 (expected 2"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:-2 8:2", 6, "index: the place of sequence 0 is -2 (expected 0"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:1 8:2", 6, "index: document 0 begins at sequence 1"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:3", 6, "index: document 1 begins at sequence 3"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:3 4:1 4:2 8:0 8:2 8:0 8:2 8:1", 6, "index: document 2 begins at sequence 1"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2 1:0", 6, "index: bytes follow the last document"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 5, "data: ends after 2 of 3 elements"},
-        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 7, "data: bytes follow the last element"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:4", 6,
+         "index: the place of sequence 1 is 4 (expected 2"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:-2 8:2", 6,
+         "index: the place of sequence 0 is -2 (expected 0"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:1 8:2", 6,
+         "index: document 0 begins at sequence 1"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:3", 6,
+         "index: document 1 begins at sequence 3"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:3 4:1 4:2 8:0 8:2 8:0 8:2 8:1", 6,
+         "index: document 2 begins at sequence 1"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2 1:0", 6,
+         "index: bytes follow the last document"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 5,
+         "data: ends after 2 of 3 elements"},
+        {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 7,
+         "data: bytes follow the last element"},
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:0 8:0", 0, "data: holds no tokens"},
         {"MMIDIDX\0x", 9, "8:1 1:8 8:0 8:0", 0, "index: is not an index of tokens"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:3 8:1 8:2 8:0 8:2", 6, NULL},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:3 8:1 8:2 8:0 8:2", 6,
+         NULL},
         {"TNTIDX\0\0", 8, "8:0 8:8 8:2 8:2 8:2 8:2", 6, "index: has version 0 (expected 1)"},
-        {"TNTIDX\0\0", 8, "8:1 8:4 8:2 8:2 8:2 8:2", 6, "index: has elements of 2 bytes (expected 4 for the type code 4)"},
+        {"TNTIDX\0\0", 8, "8:1 8:4 8:2 8:2 8:2 8:2", 6,
+         "index: has elements of 2 bytes (expected 4 for the type code 4)"},
         {"TNTIDX\0\0", 8, "8:1 8:264 8:2 8:2 8:2 8:2", 6, "index: has the type code 264"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:3 8:2", 6, "index: has 3 sizes for 2 sequences"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:2", 6, "index: the first dimension of sequence 1 is 2 (expected 1"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:1", 6, "index: the place of sequence 0 is 1 (expected 0"},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:2", 6,
+         "index: the first dimension of sequence 1 is 2 (expected 1"},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:1", 6,
+         "index: the place of sequence 0 is 1 (expected 0"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:3 8:1", 6,
          "index: the place of sequence 2 is 1 (expected 3"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:-1", 6, "index: sequence 1 states -2 tokens"},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:-1", 6,
+         "index: sequence 1 states -2 tokens"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:3 8:1 8:1", 6,
          "index: the size of sequence 1 is 1 (expected 2"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:-1 8:-1 8:2", 6, "index: ends within its header"},
@@ -196,7 +224,8 @@ static void test_indexes(void **state)
         struct error e = {""};
         struct ids a = {0};
         memcpy(index, cases[i].magic, cases[i].magic_size);
-        size_t size = cases[i].magic_size + write_numbers(index + cases[i].magic_size, cases[i].numbers);
+        size_t size = cases[i].magic_size +
+                      write_numbers(index + cases[i].magic_size, cases[i].numbers);
         int result = read_index(&a, index, size, data, cases[i].data_bytes, &e);
         if (result != (cases[i].words ? -1 : 0))
             print_error("case %zu, %s: %d %s\n", i, cases[i].numbers, result, e.text);
@@ -240,7 +269,8 @@ static void test_llmc(void **state)
         unsigned char file[1024 + 16] = {0};
         write_numbers(file, cases[i].numbers);
         memset(file + 1024, 1, 16);
-        int result = read_one(&t, scratch_write(scratch_folder, "llmc.bin", file, 1024 + cases[i].data_bytes), &e);
+        int result = read_one(
+            &t, scratch_write(scratch_folder, "llmc.bin", file, 1024 + cases[i].data_bytes), &e);
         if (result != (cases[i].words ? -1 : 0))
             print_error("%s: %d %s\n", cases[i].numbers, result, e.text);
         assert_int_equal(result, cases[i].words ? -1 : 0);
@@ -252,7 +282,9 @@ static void test_llmc(void **state)
     struct tokens t;
     unsigned char short_file[1023] = {0};
     write_numbers(short_file, "4:20240520 4:1 4:3");
-    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "llmc.bin", short_file, sizeof short_file), &e), -1);
+    assert_int_equal(
+        read_one(&t, scratch_write(scratch_folder, "llmc.bin", short_file, sizeof short_file), &e),
+        -1);
     assert_int_equal(check_message("short", &e, "llmc.bin: ends within its header"), 0);
 }
 
@@ -267,7 +299,9 @@ static void test_damaged_hdf(void **state)
         size_t size;
         unsigned char *bytes = scratch_read(files[k], &size);
         for (size_t i = 0; i < size; i++) {
-            if (i % 7 || (bytes[i] == 0 && i % 16)) /* each read takes two processes; and most of a file is empty space */
+            if (i % 7 ||
+                (bytes[i] == 0 &&
+                 i % 16)) /* each read takes two processes; and most of a file is empty space */
                 continue;
             unsigned char kept = bytes[i];
             bytes[i] ^= 0x55;
@@ -297,7 +331,9 @@ static void test_writing(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tokens t = {.ids = malloc(cases[i].count * sizeof(int32_t)), .total = cases[i].count}, back;
+        struct tokens t = {.ids = malloc(cases[i].count * sizeof(int32_t)),
+                           .total = cases[i].count},
+                      back;
         const char *path = scratch_path(scratch_folder, cases[i].name);
         size_t size;
         for (size_t k = 0; k < t.total; k++)
@@ -350,7 +386,9 @@ static void test_full_disk(void **state)
         tokens_free(&t);
     }
     struct error e = {""};
-    assert_int_equal(tokens_write(scratch_path(scratch_folder, "none.npy"), &(struct tokens){0}, &e), -1);
+    assert_int_equal(tokens_write(scratch_path(scratch_folder, "none.npy"), &(struct tokens){0},
+                                  &e),
+                     -1);
     assert_int_equal(check_message("none", &e, "none.npy: there are no tokens to write"), 0);
 }
 
@@ -386,8 +424,9 @@ static void test_peek(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),     cmocka_unit_test(test_refused), cmocka_unit_test(test_indexes),
-        cmocka_unit_test(test_llmc),        cmocka_unit_test(test_writing), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_goldens),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_indexes),     cmocka_unit_test(test_llmc),
+        cmocka_unit_test(test_writing),     cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_damaged_hdf), cmocka_unit_test(test_peek),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -1,4 +1,5 @@
-/* The texts of tokens: tables, tokenizers of each kind read backwards, and how text from anywhere is made readable. */
+/* The texts of tokens: tables, tokenizers of each kind read backwards, and how text from anywhere
+ * is made readable. */
 #include "io/glyph.h"
 #include "io/token_texts.h"
 #include "io/tokenizer/text.h"
@@ -64,7 +65,8 @@ static void test_tables(void **state)
 static struct token_texts of(const char *json, const int32_t *ids, size_t count)
 {
     struct error e;
-    struct tokenizer *t = tokenizer_parse((struct source){"tokenizer.json", json, strlen(json)}, NULL, &e);
+    struct tokenizer *t = tokenizer_parse((struct source){"tokenizer.json", json, strlen(json)},
+                                          NULL, &e);
     struct token_texts p = {0};
 
     if (!t || tokenizer_texts(&p, t, ids, count, &e) != 0) {
@@ -75,12 +77,15 @@ static struct token_texts of(const char *json, const int32_t *ids, size_t count)
     return p;
 }
 
-/* GPT-2's alphabet: U+0120 is a blank, U+010A a new line, U+00E2 the byte E2; an added token is written as it is. */
+/* GPT-2's alphabet: U+0120 is a blank, U+010A a new line, U+00E2 the byte E2; an added token is
+ * written as it is. */
 static void test_byte_alphabet(void **state)
 {
     struct token_texts p =
-        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\\u0120\": 0, \"a\": 1, \"\\u0120a\": 2, \"\\u010a\": 3, \"\\u00e2\": "
-           "4}, \"merges\": [\"\\u0120 a\"]}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, "
+        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\\u0120\": 0, \"a\": 1, \"\\u0120a\": 2, "
+           "\"\\u010a\": 3, \"\\u00e2\": "
+           "4}, \"merges\": [\"\\u0120 a\"]}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+           "\"add_prefix_space\": false}, "
            "\"added_tokens\": [{\"id\": 5, \"content\": \"<|\\u0120|>\", \"special\": true}]}",
            (const int32_t[]){5, 4, 2, 2, 3, 77}, 6);
 
@@ -97,7 +102,8 @@ static void test_byte_alphabet(void **state)
 static void test_marked_blanks(void **state)
 {
     struct token_texts p =
-        of("{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": {\"\\u2581\": 0, \"a\": 1, \"\\u2581a\": 2, "
+        of("{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": {\"\\u2581\": 0, "
+           "\"a\": 1, \"\\u2581a\": 2, "
            "\"<0xE2>\": 3, \"<0xZZ>\": 4, \"\\u00e9\": 5}, \"merges\": [\"\\u2581 a\"]}}",
            (const int32_t[]){0, 1, 2, 3, 4, 5}, 6);
 
@@ -110,15 +116,18 @@ static void test_marked_blanks(void **state)
     texts_free(&p);
 }
 
-/* Gemma has its runs of blanks in the vocabulary and as added tokens: text becomes them by merges. */
+/* Gemma has its runs of blanks in the vocabulary and as added tokens: text becomes them by merges.
+ */
 static void test_added_blanks(void **state)
 {
-    struct token_texts p =
-        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\\u2581\": 0, \"a\": 1, \"\\u2581\\u2581\": 2}, \"merges\": [\"\\u2581 "
-           "\\u2581\"]}, \"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"\\u2581\"}, "
-           "\"added_tokens\": [{\"id\": 2, \"content\": \"\\u2581\\u2581\", \"normalized\": false}, {\"id\": 3, \"content\": "
-           "\"<0x41>\"}]}",
-           (const int32_t[]){0, 2, 3}, 3);
+    struct token_texts p = of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\\u2581\": 0, \"a\": "
+                              "1, \"\\u2581\\u2581\": 2}, \"merges\": [\"\\u2581 "
+                              "\\u2581\"]}, \"normalizer\": {\"type\": \"Replace\", \"pattern\": "
+                              "{\"String\": \" \"}, \"content\": \"\\u2581\"}, "
+                              "\"added_tokens\": [{\"id\": 2, \"content\": \"\\u2581\\u2581\", "
+                              "\"normalized\": false}, {\"id\": 3, \"content\": "
+                              "\"<0x41>\"}]}",
+                              (const int32_t[]){0, 2, 3}, 3);
 
     (void)state;
     expect_piece(&p, 0, " ", 1);
@@ -131,7 +140,8 @@ static void test_added_blanks(void **state)
 static void test_other_mark(void **state)
 {
     struct token_texts p =
-        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"_\": 0, \"_a\": 1, \"\\u2581\": 2}, \"merges\": []}, "
+        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"_\": 0, \"_a\": 1, \"\\u2581\": 2}, "
+           "\"merges\": []}, "
            "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\"}}",
            (const int32_t[]){0, 1, 2}, 3);
 
@@ -145,10 +155,10 @@ static void test_other_mark(void **state)
 /* Unigram's bytes, of which it need not have all. */
 static void test_unigram_bytes(void **state)
 {
-    struct token_texts p =
-        of("{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"<u>\", 0], [\"\\u2581a\", -1], [\"<0xF0>\", -2]], "
-           "\"unk_id\": 0, \"byte_fallback\": true}}",
-           (const int32_t[]){0, 1, 2}, 3);
+    struct token_texts p = of("{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"<u>\", 0], "
+                              "[\"\\u2581a\", -1], [\"<0xF0>\", -2]], "
+                              "\"unk_id\": 0, \"byte_fallback\": true}}",
+                              (const int32_t[]){0, 1, 2}, 3);
 
     (void)state;
     expect_piece(&p, 0, "<u>", 3);
@@ -157,13 +167,18 @@ static void test_unigram_bytes(void **state)
     texts_free(&p);
 }
 
-/* Texts of all ids of a text are that text, with the blank that some put before it, where no normal form changes it. */
+/* Texts of all ids of a text are that text, with the blank that some put before it, where no normal
+ * form changes it. */
 static void test_there_and_back(void **state)
 {
     static const struct {
         const char *model, *before;
-    } cases[] = {{"pieces/bpe-bytes.gguf", " "}, {"pieces/unigram-bytes.gguf", ""}, {"gemma.json", ""},
-                 {"llama2.json", " "},           {"pieces/bpe-bytes.model", " "},   {"pieces/unigram-bytes.model", ""},
+    } cases[] = {{"pieces/bpe-bytes.gguf", " "},
+                 {"pieces/unigram-bytes.gguf", ""},
+                 {"gemma.json", ""},
+                 {"llama2.json", " "},
+                 {"pieces/bpe-bytes.model", " "},
+                 {"pieces/unigram-bytes.model", ""},
                  {"pieces/fallback.json", " "}};
     struct error e = {""};
     size_t size, found;
@@ -186,8 +201,12 @@ static void test_there_and_back(void **state)
                                          : "tokenizer.model");
         model = scratch_read(path, &size);
         scratch_write(scratch_folder, name, model, size);
-        if (tokenizer_open(&t, strstr(path, ".gguf") ? scratch_path(scratch_folder, name) : scratch_folder, &e) || !t ||
-            tokenizer_encode(t, &ids, text.text, text.size, &e) || tokenizer_texts(&p, t, ids.id, ids.count, &e))
+        if (tokenizer_open(&t,
+                           strstr(path, ".gguf") ? scratch_path(scratch_folder, name)
+                                                 : scratch_folder,
+                           &e) ||
+            !t || tokenizer_encode(t, &ids, text.text, text.size, &e) ||
+            tokenizer_texts(&p, t, ids.id, ids.count, &e))
             fail_msg("%s: %s", path, e.text);
         joined.size = 0;
         for (size_t k = 0; k < ids.count; k++) {
@@ -255,10 +274,11 @@ static void test_glyphs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables),         cmocka_unit_test(test_byte_alphabet),
-                                       cmocka_unit_test(test_marked_blanks),  cmocka_unit_test(test_added_blanks),
-                                       cmocka_unit_test(test_other_mark),     cmocka_unit_test(test_unigram_bytes),
-                                       cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_glyphs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),         cmocka_unit_test(test_byte_alphabet),
+        cmocka_unit_test(test_marked_blanks),  cmocka_unit_test(test_added_blanks),
+        cmocka_unit_test(test_other_mark),     cmocka_unit_test(test_unigram_bytes),
+        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_glyphs)};
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

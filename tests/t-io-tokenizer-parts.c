@@ -53,7 +53,8 @@ static void test_repair(void **state)
     } cases[] = {
         {"", 0, ""},
         {"plain text, longer than eight bytes", 35, "plain text, longer than eight bytes"},
-        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf", 13, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf", 13,
+         "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"},
         {"\x61\xff", 2, "\x61\xef\xbf\xbd"},
         {"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xc1\xbf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
@@ -77,7 +78,8 @@ static void test_repair(void **state)
          "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\x62\xef\xbf\xbd\x63\xef\xbf\xbd\xef\xbf\xbd\x64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (size_t shift = 0; shift < 9; shift++) { /* ASCII before it moves it within the eight bytes looked at at a time */
+        for (size_t shift = 0; shift < 9;
+             shift++) { /* ASCII before it moves it within the eight bytes looked at at a time */
             struct error e = {""};
             struct buffer out = {0};
             char text[64] = "---------", wanted[64] = "---------";
@@ -85,7 +87,8 @@ static void test_repair(void **state)
             strcpy(wanted + shift, cases[i].wanted);
             assert_int_equal(utf8_repair(&out, (struct span){text, shift + cases[i].size}, &e), 0);
             if (out.size != strlen(wanted) || (out.size && memcmp(out.text, wanted, out.size))) {
-                print_error("case %zu, shift %zu: %zu bytes (expected %zu)\n", i, shift, out.size, strlen(wanted));
+                print_error("case %zu, shift %zu: %zu bytes (expected %zu)\n", i, shift, out.size,
+                            strlen(wanted));
                 fail();
             }
             assert_int_equal(utf8_sound(buffer_span(&out)), out.size);
@@ -125,13 +128,15 @@ static void test_patterns(void **state)
         {"\\s", "a\xc2\xa0\xe1\xa0\x8e\xc2\x85", "1-3 6-8"}, /* U+180E is not white space */
         {"[^\\s]+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
         {"\\S+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
-        {"\\w+", "e\xcc\x81_\xc2\xb2\xe2\x81\xb4", "0-6"}, /* marks and U+00B2 are words, U+2074 is not */
+        {"\\w+", "e\xcc\x81_\xc2\xb2\xe2\x81\xb4",
+         "0-6"}, /* marks and U+00B2 are words, U+2074 is not */
         {"\\W", "\xe2\x81\xb4", "0-3"},
         {"[\\w-]+", "a-b", "0-3"},
         {"\\d+", "\xd9\xa3\xc2\xb2", "0-2"},
         {"\\p{Lu}\\P{L}", "A1", "0-2"},
         {"\\p{^L}", "1a", "0-1"},
-        {"\\p{Han}+", "\xe4\xb8\xad\xe3\x80\x82", "0-3"}, /* the script itself: no punctuation that scripts share */
+        {"\\p{Han}+", "\xe4\xb8\xad\xe3\x80\x82",
+         "0-3"}, /* the script itself: no punctuation that scripts share */
         {"[a[bc]d]+", "xabcdx", "1-5"},
         {"[^(\\s|[.,!])]+", "ab(c d,e!", "0-2 3-4 5-6 7-8"},
         {"[]a]+", "a]", "0-2"},
@@ -158,7 +163,8 @@ static void test_patterns(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         char got[256];
-        struct pattern *p = pattern_compile((struct span){cases[i].pattern, strlen(cases[i].pattern)}, &e);
+        struct pattern *p =
+            pattern_compile((struct span){cases[i].pattern, strlen(cases[i].pattern)}, &e);
         if (!cases[i].wanted) {
             assert_null(p);
             continue;
@@ -169,7 +175,8 @@ static void test_patterns(void **state)
         }
         matches(got, sizeof got, p, cases[i].text);
         if (strcmp(got, cases[i].wanted)) {
-            print_error("%s on '%s': %s (expected %s)\n", cases[i].pattern, cases[i].text, got, cases[i].wanted);
+            print_error("%s on '%s': %s (expected %s)\n", cases[i].pattern, cases[i].text, got,
+                        cases[i].wanted);
             fail();
         }
         pattern_free(p);
@@ -196,7 +203,10 @@ static void test_endless(void **state)
     assert_non_null(p);
     int found = pattern_next(p, &s, (struct span){text, sizeof text}, &start, &end, &e);
     if (found) /* PCRE2 may see that there is no b at all */
-        assert_int_equal(check_message("endless", &e, "a pattern fails on the text at byte 0 of a piece of 64: match limit"), 0);
+        assert_int_equal(
+            check_message("endless", &e,
+                          "a pattern fails on the text at byte 0 of a piece of 64: match limit"),
+            0);
     pattern_free(p);
     s = (struct search){0};
     memset(text, 'a', sizeof text);
@@ -204,12 +214,15 @@ static void test_endless(void **state)
     p = pattern_compile((struct span){"(a|aa|aaa)+(?=b)", 16}, &e);
     assert_non_null(p);
     assert_int_equal(pattern_next(p, &s, (struct span){text, sizeof text}, &start, &end, &e), -1);
-    assert_int_equal(check_message("endless", &e, "a pattern fails on the text at byte 0 of a piece of 64: match limit"), 0);
+    assert_int_equal(
+        check_message("endless", &e,
+                      "a pattern fails on the text at byte 0 of a piece of 64: match limit"),
+        0);
     pattern_free(p);
 }
 
-/* Matches are found wherever they lie, though few places are tried at a time: all of 'x', and of 'x' behind or before something,
- * in a text of characters of every size. */
+/* Matches are found wherever they lie, though few places are tried at a time: all of 'x', and of
+ * 'x' behind or before something, in a text of characters of every size. */
 static void test_far_matches(void **state)
 {
     (void)state;
@@ -250,21 +263,24 @@ static int end_soon(void *context, struct error *e)
     return -1;
 }
 
-/* Patterns whose time grows with the square of a text, in one search, in many, and within one place; and the text that is too
- * long for them: whoever waits can end them, and else they end. */
+/* Patterns whose time grows with the square of a text, in one search, in many, and within one
+ * place; and the text that is too long for them: whoever waits can end them, and else they end. */
 static void test_slow_patterns(void **state)
 {
     (void)state;
     enum { BYTES = 2000000 };
-    static const char *const patterns[] = {"(?:.|\n)*+[0\\x{10FFFD}]", "(?:(?:.|\n)*[0\\x{10FFFD}]|.|\n)",
+    static const char *const patterns[] = {"(?:.|\n)*+[0\\x{10FFFD}]",
+                                           "(?:(?:.|\n)*[0\\x{10FFFD}]|.|\n)",
                                            "(?:.?){20}(?:.|\n)*+[0\\x{10FFFD}]"};
     char *text = malloc(BYTES);
     assert_non_null(text);
     memset(text, 'a', BYTES);
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++)
-        for (int watched = 1; watched >= (k == 0 ? 0 : 1); watched--) { /* the first is waited for */
+        for (int watched = 1; watched >= (k == 0 ? 0 : 1);
+             watched--) { /* the first is waited for */
             struct error e = {""};
-            struct pattern *p = pattern_compile((struct span){patterns[k], strlen(patterns[k])}, &e);
+            struct pattern *p = pattern_compile((struct span){patterns[k], strlen(patterns[k])},
+                                                &e);
             struct search s = {0};
             size_t start, end;
             int steps = 0, found;
@@ -274,7 +290,10 @@ static void test_slow_patterns(void **state)
             while ((found = pattern_next(p, &s, (struct span){text, BYTES}, &start, &end, &e)) == 1)
                 ;
             assert_int_equal(found, -1);
-            assert_int_equal(check_message(patterns[k], &e, watched ? "ended" : "a pattern takes too long on the text"), 0);
+            assert_int_equal(check_message(patterns[k], &e,
+                                           watched ? "ended"
+                                                   : "a pattern takes too long on the text"),
+                             0);
             assert_int_equal(steps, watched);
             pattern_free(p);
         }
@@ -297,15 +316,16 @@ static void test_byte_alphabet(void **state)
     assert_int_equal(next, 0x100 + 68);
 }
 
-/* The tables of an ordinary file are read without Jansson; of one that is not, they are not even looked for. */
+/* The tables of an ordinary file are read without Jansson; of one that is not, they are not even
+ * looked for. */
 static void test_tables(void **state)
 {
     static const struct {
         const char *text, *rest; /* NULL: left to Jansson */
         size_t tokens, merges;
     } cases[] = {
-        {"{\"model\":{\"vocab\":{\"a\":0,\",\":1},\"merges\":[[\"a\",\",\"]]}}", "{\"model\":{\"vocab\":{},\"merges\":[]}}", 2,
-         1},
+        {"{\"model\":{\"vocab\":{\"a\":0,\",\":1},\"merges\":[[\"a\",\",\"]]}}",
+         "{\"model\":{\"vocab\":{},\"merges\":[]}}", 2, 1},
         {"{\"v\":1,\"model\":{\"merges\" : [\"a b\",\"c d\"],\"vocab\":{}},\"x\":[]}",
          "{\"v\":1,\"model\":{\"merges\" : [],\"vocab\":{}},\"x\":[]}", 1, 2},
         {"{\"model\":{\"vocab\":[],\"merges\":[]}}", NULL, 0, 0},
@@ -340,8 +360,9 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_map),           cmocka_unit_test(test_repair),        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_far_matches),   cmocka_unit_test(test_slow_patterns), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_map),           cmocka_unit_test(test_repair),
+        cmocka_unit_test(test_patterns),      cmocka_unit_test(test_far_matches),
+        cmocka_unit_test(test_slow_patterns), cmocka_unit_test(test_endless),
         cmocka_unit_test(test_byte_alphabet), cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

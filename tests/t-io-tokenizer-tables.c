@@ -1,5 +1,6 @@
-/* vocab and merges of tokenizer.json, which are read without Jansson where they are plain, against Jansson's reading: random and
- * damaged files. A file whose key "model" is spelt with an escape says the same, and all of it goes to Jansson. */
+/* vocab and merges of tokenizer.json, which are read without Jansson where they are plain, against
+ * Jansson's reading: random and damaged files. A file whose key "model" is spelt with an escape
+ * says the same, and all of it goes to Jansson. */
 #include "io/tokenizer/parts.h"
 #include "tests/scratch.h"
 
@@ -36,8 +37,8 @@ static int rarely(void)
 
 static void put_space(struct buffer *b)
 {
-    static const char *const sound[] = {"", "", "", " ", "\n", "\t", "\r\n "}, *const odd[] = {"\v", "\f", "\xc2\xa0", "//x\n",
-                                                                                               ","};
+    static const char *const sound[] = {"", "", "", " ", "\n", "\t", "\r\n "},
+                             *const odd[] = {"\v", "\f", "\xc2\xa0", "//x\n", ","};
     put(b, rarely() && rarely() ? PICK(odd) : PICK(sound));
 }
 
@@ -113,7 +114,8 @@ static void put_number(struct buffer *b, int next)
 static void put_vocabulary(struct buffer *b)
 {
     /* what merges are made of, so that some are sound */
-    static const char *const known[] = {"\"a\"", "\"b\"", "\"ab\"", "\"\\u0061ba\"", "\" \"", "\"\xc3\xa9\"", "\"a\\u00e9\""};
+    static const char *const known[] = {"\"a\"", "\"b\"",        "\"ab\"",      "\"\\u0061ba\"",
+                                        "\" \"", "\"\xc3\xa9\"", "\"a\\u00e9\""};
     int next = 0;
     put(b, rarely() ? "[" : "{");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -138,8 +140,9 @@ static void put_vocabulary(struct buffer *b)
 
 static void put_merges(struct buffer *b)
 {
-    static const char *const known[] = {"\"a b\"",       "[\"a\",\"b\"]", "[ \"ab\" ,\n\"\\u0061\" ]",
-                                        "\"a \\u00e9\"", "\"ab a\"",      "\"#version: 0.2\""};
+    static const char *const known[] = {
+        "\"a b\"",       "[\"a\",\"b\"]", "[ \"ab\" ,\n\"\\u0061\" ]",
+        "\"a \\u00e9\"", "\"ab a\"",      "\"#version: 0.2\""};
     static const char *const odd[] = {"\"a  b\"",
                                       "\"a\"",
                                       "\" \"",
@@ -185,8 +188,17 @@ static void make_file(struct buffer *b)
                                          "\"voc\\u0061b\":{},",
                                          "\"x\":{\"merges\":[]},",
                                          "\"type\":\"BPE\",\"unk_token\":\"a\","};
-    static const char *const behind[] = {
-        "", "", "", "", ",\"added_tokens\":[]", ",\"model\":{}", ",\"mode\\u006c\":{}", ",", "}", "]", "\xef\xbb\xbf"};
+    static const char *const behind[] = {"",
+                                         "",
+                                         "",
+                                         "",
+                                         ",\"added_tokens\":[]",
+                                         ",\"model\":{}",
+                                         ",\"mode\\u006c\":{}",
+                                         ",",
+                                         "}",
+                                         "]",
+                                         "\xef\xbb\xbf"};
     b->size = 0;
     put(b, rarely() ? "\xef\xbb\xbf{" : "{");
     put(b, PICK(before));
@@ -225,8 +237,11 @@ static void respell(struct buffer *out, struct span text)
     struct error e;
     out->size = 0;
     for (size_t at = 0; at < text.size; at++) {
-        int is_key = text.size - at >= sizeof key - 1 && memcmp(text.text + at, key, sizeof key - 1) == 0;
-        assert_int_equal(is_key ? buffer_add(out, other, sizeof other - 1, &e) : buffer_add(out, text.text + at, 1, &e), 0);
+        int is_key = text.size - at >= sizeof key - 1 &&
+                     memcmp(text.text + at, key, sizeof key - 1) == 0;
+        assert_int_equal(is_key ? buffer_add(out, other, sizeof other - 1, &e)
+                                : buffer_add(out, text.text + at, 1, &e),
+                         0);
         at += is_key ? sizeof key - 2 : 0;
     }
 }
@@ -245,12 +260,12 @@ static int is_quick(struct span text)
     return result == 0;
 }
 
-static void compare(struct span text, const struct tokenizer *a, const struct tokenizer *b, const struct error *why_a,
-                    const struct error *why_b)
+static void compare(struct span text, const struct tokenizer *a, const struct tokenizer *b,
+                    const struct error *why_a, const struct error *why_b)
 {
     if (!a != !b)
-        fail_msg("%s: '%s' or '%s'\n%.*s", a ? "only Jansson refuses" : "only Jansson accepts", why_a->text, why_b->text,
-                 (int)text.size, text.text);
+        fail_msg("%s: '%s' or '%s'\n%.*s", a ? "only Jansson refuses" : "only Jansson accepts",
+                 why_a->text, why_b->text, (int)text.size, text.text);
     if (!a) {
         assert_int_equal(check_message("a", why_a, "json: "), 0);
         if (!strstr(why_b->text, "JSON")) /* Jansson tells columns, which are others */
@@ -265,8 +280,10 @@ static void compare(struct span text, const struct tokenizer *a, const struct to
     assert_int_equal(b->bpe.vocabulary.count, json_object_size(vocabulary));
     json_object_foreach(vocabulary, token, id)
     {
-        assert_int_equal(map_find(&a->bpe.vocabulary, token, strlen(token)), json_integer_value(id));
-        assert_int_equal(map_find(&b->bpe.vocabulary, token, strlen(token)), json_integer_value(id));
+        assert_int_equal(map_find(&a->bpe.vocabulary, token, strlen(token)),
+                         json_integer_value(id));
+        assert_int_equal(map_find(&b->bpe.vocabulary, token, strlen(token)),
+                         json_integer_value(id));
     }
     json_decref(root);
     assert_int_equal(a->bpe.merge_count, b->bpe.merge_count);
@@ -285,15 +302,19 @@ static void test_against_jansson(void **state)
         struct ids ids[2] = {{0}, {0}};
         make_file(&text);
         respell(&other, buffer_span(&text));
-        struct tokenizer *a = tokenizer_parse((struct source){"json", text.text, text.size}, NULL, &why_a),
-                         *b = tokenizer_parse((struct source){"json", other.text, other.size}, NULL, &why_b);
+        struct tokenizer *a = tokenizer_parse((struct source){"json", text.text, text.size}, NULL,
+                                              &why_a),
+                         *b = tokenizer_parse((struct source){"json", other.text, other.size}, NULL,
+                                              &why_b);
         int read = is_quick(buffer_span(&text));
         compare(buffer_span(&text), a, b, &why_a, &why_b);
         quick += a && read;
         left += a && !read;
         accepted += a != NULL;
         for (int k = 0; a && k < 2; k++)
-            assert_int_equal(tokenizer_encode(k ? b : a, &ids[k], "ab ab\xc3\xa9 aba\xf0\x9f\x98\x80", 15, &why_a), 0);
+            assert_int_equal(tokenizer_encode(k ? b : a, &ids[k],
+                                              "ab ab\xc3\xa9 aba\xf0\x9f\x98\x80", 15, &why_a),
+                             0);
         assert_int_equal(ids[0].count, ids[1].count);
         if (ids[0].count)
             assert_memory_equal(ids[0].id, ids[1].id, ids[0].count * sizeof *ids[0].id);
@@ -306,7 +327,8 @@ static void test_against_jansson(void **state)
     buffer_free(&other);
     /* all three kinds of files were among them */
     if (quick < FILES / 10 || left < FILES / 1000 || accepted > FILES - FILES / 10)
-        fail_msg("%d of %d read without Jansson, %d with it, %d accepted", quick, FILES, left, accepted);
+        fail_msg("%d of %d read without Jansson, %d with it, %d accepted", quick, FILES, left,
+                 accepted);
 }
 
 /* Lists in lists, as deep as Jansson goes and deeper, within the tables and outside of them. */
@@ -318,7 +340,9 @@ static void test_deep(void **state)
                                          "{\"model\":{\"vocab\":{\"a\":%s},\"merges\":[]}}"};
     enum { DEEP = 5000 };
     char lists[2 * DEEP + 1], text[2 * DEEP + 100];
-    for (int depth = 1; depth <= DEEP; depth = depth < 2030 ? depth + 145 : depth < 2060 ? depth + 1 : depth + 500)
+    for (int depth = 1; depth <= DEEP; depth = depth < 2030   ? depth + 145
+                                               : depth < 2060 ? depth + 1
+                                                              : depth + 500)
         for (int i = 0; i < 3; i++) {
             struct error why_a = {""}, why_b = {""};
             struct buffer other = {0};
@@ -328,8 +352,10 @@ static void test_deep(void **state)
             snprintf(text, sizeof text, places[i], lists);
             struct span span = {text, strlen(text)};
             respell(&other, span);
-            struct tokenizer *a = tokenizer_parse((struct source){"json", text, span.size}, NULL, &why_a),
-                             *b = tokenizer_parse((struct source){"json", other.text, other.size}, NULL, &why_b);
+            struct tokenizer *a = tokenizer_parse((struct source){"json", text, span.size}, NULL,
+                                                  &why_a),
+                             *b = tokenizer_parse((struct source){"json", other.text, other.size},
+                                                  NULL, &why_b);
             compare(span, a, b, &why_a, &why_b);
             tokenizer_close(a);
             tokenizer_close(b);
@@ -339,6 +365,7 @@ static void test_deep(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_jansson), cmocka_unit_test(test_deep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_jansson),
+                                       cmocka_unit_test(test_deep)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,5 @@
-/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused.
- * Goldens and the script that makes them: tests/goldens/tokenizer. */
+/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and
+ * files that must be refused. Goldens and the script that makes them: tests/goldens/tokenizer. */
 #include "io/tokenizer/text.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens/tokens.h"
@@ -45,11 +45,13 @@ static void compare(const char *name, struct tokenizer *t, const unsigned char *
         }
         for (size_t i = 0; i < ids.count && i < wanted.total; i++)
             if (ids.id[i] != wanted.ids[i]) {
-                print_error("%s: time %d, token %zu is %d (expected %d)\n", name, time + 1, i, ids.id[i], wanted.ids[i]);
+                print_error("%s: time %d, token %zu is %d (expected %d)\n", name, time + 1, i,
+                            ids.id[i], wanted.ids[i]);
                 fail();
             }
         if (ids.count != wanted.total) {
-            print_error("%s: time %d, %zu tokens (expected %zu)\n", name, time + 1, ids.count, wanted.total);
+            print_error("%s: time %d, %zu tokens (expected %zu)\n", name, time + 1, ids.count,
+                        wanted.total);
             fail();
         }
     }
@@ -60,10 +62,11 @@ static void compare(const char *name, struct tokenizer *t, const unsigned char *
 static void test_goldens(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpt2",       "gpt2-added", "gpt-neox",     "llama3",           "qwen2",
-                                        "cased",      "possessive", "bloom",        "falcon",           "starcoder",
-                                        "chain",      "llama2",     "llama2-added", "llama2-metaspace", "metaspace",
-                                        "some-bytes", "gemma",      "words",        "behaviors"};
+    static const char *const names[] = {
+        "gpt2",       "gpt2-added", "gpt-neox",     "llama3",           "qwen2",
+        "cased",      "possessive", "bloom",        "falcon",           "starcoder",
+        "chain",      "llama2",     "llama2-added", "llama2-metaspace", "metaspace",
+        "some-bytes", "gemma",      "words",        "behaviors"};
     size_t size, json_size;
     unsigned char *text = scratch_read(GOLDENS "text.bin", &size);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -71,7 +74,8 @@ static void test_goldens(void **state)
         char path[128];
         snprintf(path, sizeof path, GOLDENS "%s.json", names[i]);
         unsigned char *json = scratch_read(path, &json_size);
-        struct tokenizer *t = tokenizer_parse((struct source){path, (const char *)json, json_size}, NULL, &e);
+        struct tokenizer *t = tokenizer_parse((struct source){path, (const char *)json, json_size},
+                                              NULL, &e);
         if (!t)
             print_error("%s\n", e.text);
         assert_non_null(t);
@@ -88,7 +92,8 @@ static void test_folders(void **state)
     struct error e = {""};
     struct tokenizer *t;
     size_t size, json_size;
-    unsigned char *text = scratch_read(GOLDENS "text.bin", &size), *json = scratch_read(GOLDENS "llama2.json", &json_size);
+    unsigned char *text = scratch_read(GOLDENS "text.bin", &size),
+                  *json = scratch_read(GOLDENS "llama2.json", &json_size);
     /* vocab.json and merges.txt, and a file beside them */
     assert_int_equal(tokenizer_open(&t, GOLDENS "two-files", &e), 0);
     assert_non_null(t);
@@ -101,7 +106,8 @@ static void test_folders(void **state)
     tokenizer_close(t);
     /* tokenizer.json with tokenizer_config.json */
     scratch_write(scratch_folder, "tokenizer.json", json, json_size);
-    scratch_write(scratch_folder, "tokenizer_config.json", "{\"add_bos_token\": false, \"bos_token\": \"</s>\"}", 45);
+    scratch_write(scratch_folder, "tokenizer_config.json",
+                  "{\"add_bos_token\": false, \"bos_token\": \"</s>\"}", 45);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), 0);
     compare("llama2", t, text, size);
     assert_int_equal(tokenizer_bos(t), 2);
@@ -114,7 +120,9 @@ static void test_folders(void **state)
     assert_null(t);
     scratch_write(scratch_folder, "tokenizer_config.json", "[", 1);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("config", &e, "tokenizer_config.json: the file is not valid JSON"), 0);
+    assert_int_equal(check_message("config", &e,
+                                   "tokenizer_config.json: the file is not valid JSON"),
+                     0);
     assert_null(t);
     free(json);
     free(text);
@@ -130,12 +138,18 @@ static void write_json(const char *name, const json_t *value)
     free(text);
 }
 
-/* The files of a case: its base, as tokenizer.json, as vocab.json and merges.txt, or as tokenizer.model, and those beside it. */
+/* The files of a case: its base, as tokenizer.json, as vocab.json and merges.txt, or as
+ * tokenizer.model, and those beside it. */
 static void make_folder(const char *base, json_t *files)
 {
-    static const char *const all[] = {
-        "tokenizer.json",          "vocab.json", "merges.txt", "tokenizer.model", "tokenizer_config.json", "added_tokens.json",
-        "special_tokens_map.json", "config.json"};
+    static const char *const all[] = {"tokenizer.json",
+                                      "vocab.json",
+                                      "merges.txt",
+                                      "tokenizer.model",
+                                      "tokenizer_config.json",
+                                      "added_tokens.json",
+                                      "special_tokens_map.json",
+                                      "config.json"};
     char path[256];
     size_t size;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -143,12 +157,14 @@ static void make_folder(const char *base, json_t *files)
     snprintf(path, sizeof path, GOLDENS "%s", base);
     unsigned char *bytes = scratch_read(path, &size);
     if (strcmp(base, "qwen2.json") == 0) {
-        json_t *root = json_loadb((const char *)bytes, size, 0, NULL), *model = json_object_get(root, "model"), *merge;
+        json_t *root = json_loadb((const char *)bytes, size, 0, NULL),
+               *model = json_object_get(root, "model"), *merge;
         struct buffer merges = {0};
         struct error e;
         size_t i;
         write_json("vocab.json", json_object_get(model, "vocab"));
-        json_array_foreach(json_object_get(model, "merges"), i, merge) for (size_t k = 0; k < 2; k++)
+        json_array_foreach(json_object_get(model, "merges"), i, merge) for (size_t k = 0; k < 2;
+                                                                            k++)
         {
             const json_t *part = json_array_get(merge, k);
             const char *text = json_string_value(part ? part : merge);
@@ -161,7 +177,8 @@ static void make_folder(const char *base, json_t *files)
         buffer_free(&merges);
         json_decref(root);
     } else {
-        scratch_write(scratch_folder, strstr(base, ".json") ? "tokenizer.json" : "tokenizer.model", bytes, size);
+        scratch_write(scratch_folder, strstr(base, ".json") ? "tokenizer.json" : "tokenizer.model",
+                      bytes, size);
     }
     for (void *at = json_object_iter(files); at; at = json_object_iter_next(files, at))
         write_json(json_object_iter_key(at), json_object_iter_value(at));
@@ -183,7 +200,8 @@ static void test_classes(void **state)
         struct ids ids = {0};
         const json_t *want = json_object_get(one, "ids");
         make_folder(json_string_value(json_object_get(one, "base")), json_object_get(one, "files"));
-        if (tokenizer_open(&t, scratch_folder, &e) || !t || tokenizer_encode(t, &ids, text, strlen(text), &e))
+        if (tokenizer_open(&t, scratch_folder, &e) || !t ||
+            tokenizer_encode(t, &ids, text, strlen(text), &e))
             fail_msg("case %zu: %s", i, e.text);
         for (size_t k = 0; k < ids.count; k++)
             if (ids.id[k] != json_integer_value(json_array_get(want, k)))
@@ -203,23 +221,31 @@ static void test_refused_classes(void **state)
         const char *base, *name, *text, *words;
     } cases[] = {
         {"qwen2.json", "tokenizer_config.json", "{\"tokenizer_class\":\"OpenAIGPTTokenizer\"}",
-         "tokenizer_config.json: the class OpenAIGPTTokenizer is not read from vocab.json and merges.txt (expected "
+         "tokenizer_config.json: the class OpenAIGPTTokenizer is not read from vocab.json and "
+         "merges.txt (expected "
          "GPT2Tokenizer"},
         {"qwen2.json", "tokenizer_config.json", "{\"tokenizer_class\":\"RobertaTokenizerFast\"}",
          "the class RobertaTokenizerFast"},
-        {"qwen2.json", "config.json", "{\"model_type\":\"openai-gpt\"}", "config.json: the class OpenAIGPTTokenizer"},
+        {"qwen2.json", "config.json", "{\"model_type\":\"openai-gpt\"}",
+         "config.json: the class OpenAIGPTTokenizer"},
         {"qwen2.json", "config.json", "{\"model_type\":\"ctrl\"}", "the class CTRLTokenizer"},
         {"qwen2.json", "config.json", "{\"model_type\":\"biogpt\"}", "the class BioGptTokenizer"},
-        {"qwen2.json", "config.json", "{\"tokenizer_class\":\"BertTokenizer\"}", "the class BertTokenizer"},
+        {"qwen2.json", "config.json", "{\"tokenizer_class\":\"BertTokenizer\"}",
+         "the class BertTokenizer"},
         {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":501}",
          "the added token '<|turn|>' has the id 501 (expected 500: it is not in tokenizer.json"},
         {"gpt2.json", "added_tokens.json", "{\"<|turn|>\":\"x\"}",
          "added_tokens.json: the id of '<|turn|>' is not a whole number"},
-        {"gpt2.json", "special_tokens_map.json", "[", "special_tokens_map.json: the file is not valid JSON"},
-        {"gpt2.json", "tokenizer_config.json", "{\"pad_token\":5}", "pad_token is neither a text nor an object with content"},
-        {"gpt2.json", "tokenizer_config.json", "{\"extra_special_tokens\":[1]}", "a token is neither a text nor an object"},
-        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":[]}", "added_tokens_decoder is not an object"},
-        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
+        {"gpt2.json", "special_tokens_map.json", "[",
+         "special_tokens_map.json: the file is not valid JSON"},
+        {"gpt2.json", "tokenizer_config.json", "{\"pad_token\":5}",
+         "pad_token is neither a text nor an object with content"},
+        {"gpt2.json", "tokenizer_config.json", "{\"extra_special_tokens\":[1]}",
+         "a token is neither a text nor an object"},
+        {"gpt2.json", "tokenizer_config.json", "{\"added_tokens_decoder\":[]}",
+         "added_tokens_decoder is not an object"},
+        {"gpt2.json", "tokenizer_config.json",
+         "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
          "added_tokens_decoder has the key 'x' (expected ids)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -237,23 +263,30 @@ static void test_refused_classes(void **state)
     struct tokenizer *t;
     scratch_write(scratch_folder, "tokenizer.model", tiktoken, sizeof tiktoken - 1);
     assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
-    assert_int_equal(check_message("tiktoken", &e,
-                                   "tokenizer.model: is not a SentencePiece model: it is a vocabulary of tiktoken"),
-                     0);
+    assert_int_equal(
+        check_message(
+            "tiktoken", &e,
+            "tokenizer.model: is not a SentencePiece model: it is a vocabulary of tiktoken"),
+        0);
     unlink(scratch_path(scratch_folder, "tokenizer.model"));
 }
 
 /* -- small tokenizers -- */
 
 #define MODEL(members) "\"model\":{\"type\":\"BPE\"," members "}"
-#define ABC "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\" \":3,\"<s>\":4,\"c\":5,\"abc\":6},\"merges\":[\"a b\",[\"ab\",\"c\"]]"
+#define ABC \
+    "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\" \":3,\"<s>\":4,\"c\":5,\"abc\":6},\"merges\":[\"a " \
+    "b\",[\"ab\",\"c\"]]"
 #define TEMPLATE(single, special) \
-    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" special "}}"
+    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single \
+    "],\"special_tokens\":{" special "}}"
 #define SPECIAL(name) "{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}"
 #define SEQUENCE "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}"
 #define S_IDS(ids) "\"<s>\":{\"id\":\"<s>\",\"ids\":[" ids "],\"tokens\":[\"<s>\"]}"
 
-#define ESCAPES "\"a\":0 ,\n\t\"\\\"\" : 1,\"\\\\\":2,\"\\u00E9\":3,\"a\\u0022\":4,\"\\/\":5,\"\\n\":6,\"\\u0120\":7"
+#define ESCAPES \
+    "\"a\":0 ,\n\t\"\\\"\" : " \
+    "1,\"\\\\\":2,\"\\u00E9\":3,\"a\\u0022\":4,\"\\/\":5,\"\\n\":6,\"\\u0120\":7"
 #define ESCAPED_MERGES "\"merges\": [ [\"a\" , \"\\u0022\" ] ]"
 #define ESCAPED "\"vocab\" : {" ESCAPES "}," ESCAPED_MERGES
 
@@ -271,24 +304,35 @@ static void test_words(void **state)
         {"{" MODEL(ABC ",\"unk_token\":\"<s>\"") "}", "xaxyb", 5, {4, 0, 4, 4, 1}},
         {"{" MODEL(ABC ",\"unk_token\":\"<s>\",\"fuse_unk\":true") "}", "xaxyb", 4, {4, 0, 4, 1}},
         /* the lowest rank first, wherever it is; of equals the leftmost */
-        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":4},\"merges\":[\"b c\",\"a b\"]") "}",
+        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":4},\"merges\":[\"b c\",\"a "
+                   "b\"]") "}",
          "abcab",
          3,
          {0, 4, 3}},
-        {"{" MODEL("\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},\"merges\":[\"a a\",\"aa aa\"]") "}", "aaaaaaa", 3, {2, 1, 0}},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},\"merges\":[\"a a\",\"aa aa\"]") "}",
+         "aaaaaaa",
+         3,
+         {2, 1, 0}},
         /* ids need not be dense */
-        {"{" MODEL("\"vocab\":{\"a\":2147483646},\"merges\":[]") "}", "aa", 2, {2147483646, 2147483646}},
-        /* U+09FE came with Unicode 11: of no combining class for Unicode 9, so that U+09CD stays behind it */
-        {"{" MODEL("\"vocab\":{\"\u09fe\":0,\"\u09cd\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}",
+        {"{" MODEL("\"vocab\":{\"a\":2147483646},\"merges\":[]") "}",
+         "aa",
+         2,
+         {2147483646, 2147483646}},
+        /* U+09FE came with Unicode 11: of no combining class for Unicode 9, so that U+09CD stays
+           behind it */
+        {"{" MODEL("\"vocab\":{\"\u09fe\":0,\"\u09cd\":1},\"merges\":[]") ",\"normalizer\":{"
+                                                                          "\"type\":\"NFC\"}}",
          "\u09fe\u09cd",
          2,
          {0, 1}},
-        {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}",
+        {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{"
+                                                                          "\"type\":\"NFC\"}}",
          "\u0301\u0323",
          2,
          {0, 1}},
         {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
-        /* every way to write a text of JSON, white space, and the merges first; a pair of surrogates is Jansson's to read */
+        /* every way to write a text of JSON, white space, and the merges first; a pair of
+           surrogates is Jansson's to read */
         {"{ " MODEL(ESCAPED) "}", "a\"\\\u00e9/\n\u0120", 6, {4, 2, 3, 5, 6, 7}},
         {"{ " MODEL("\"vocab\":{\"\\ud83d\\ude00\":8," ESCAPES "}," ESCAPED_MERGES) "}",
          "a\"\\\u00e9/\n\u0120\U0001f600",
@@ -296,19 +340,29 @@ static void test_words(void **state)
          {4, 2, 3, 5, 6, 7, 8}},
         {"{ " MODEL(ESCAPED_MERGES ",\"vocab\":{" ESCAPES "}") "}", "a\"\\", 2, {4, 2}},
         /* names and brackets that stand in texts, or elsewhere */
-        {"{\"x\":\"\\\"model\\\":{\",\"vocab\":{\"a\":9},\"y\":{\"model\":{\"vocab\":{}}}," MODEL(ABC) "}", "abc", 1, {6}},
-        {"{" MODEL("\"vocab\":{\"a\":0,\"}\":1,\"a}\":2,\"]\":3},\"merges\":[\"a }\"]") "}", "a}]", 2, {2, 3}},
+        {"{\"x\":\"\\\"model\\\":{\",\"vocab\":{\"a\":9},\"y\":{\"model\":{\"vocab\":{}}}," MODEL(
+             ABC) "}",
+         "abc",
+         1,
+         {6}},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"}\":1,\"a}\":2,\"]\":3},\"merges\":[\"a }\"]") "}",
+         "a}]",
+         2,
+         {2, 3}},
         /* added tokens: longest first, white space, whole words */
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\","
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{"
+                        "\"id\":8,\"content\":\"xx\","
                         "\"normalized\":false}]}",
          "xxxaxx",
          4,
          {8, 7, 0, 8}},
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true}]}",
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,"
+                        "\"lstrip\":true,\"rstrip\":true}]}",
          "a  <s>\n b<s><s>",
          5,
          {0, 4, 1, 4, 4}},
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},{\"id\":7,\"content\":\"-\","
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},{"
+                        "\"id\":7,\"content\":\"-\","
                         "\"normalized\":true}]}",
          "a-ab ba a",
          8,
@@ -337,13 +391,15 @@ static void test_words(void **state)
     }
 }
 
-/* With ignore_merges a word that is a token is that token; a part of a long word that happens to be one is not. */
+/* With ignore_merges a word that is a token is that token; a part of a long word that happens to be
+ * one is not. */
 static void test_ignore_merges(void **state)
 {
     (void)state;
     enum { LONG = 70 };
     static const char json[] = "{" MODEL(
-        "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},\"merges\":[\"x a\",\"xa "
+        "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},\"merges\":[\"x "
+        "a\",\"xa "
         "b\"],\"ignore_merges\":true") ",\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"}}";
     struct error e = {""};
     struct ids ids = {0};
@@ -379,22 +435,30 @@ static void test_bos(void **state)
         {"{" MODEL(ABC) "}", "{\"bos_token\":\"absent\",\"add_bos_token\":true}", -1, 1},
         {"{" MODEL(ABC) "}", "{\"bos_token\":null,\"add_bos_token\":null}", -1, 0},
         {"{" MODEL(ABC) ",\"truncation\":{\"max_length\":18446744073709551615}}",
-         "{\"model_max_length\":1000000000000000019884624838656,\"bos_token\":\"<s>\",\"add_bos_token\":true}", 4, 1},
-        {"{" MODEL(ABC) "}", "{\"model_max_length\":Infinity,\"x\":NaN,\"bos_token\":\"<s>\",\"add_bos_token\":true}", 4, 1},
+         "{\"model_max_length\":1000000000000000019884624838656,\"bos_token\":\"<s>\",\"add_bos_"
+         "token\":true}",
+         4, 1},
+        {"{" MODEL(ABC) "}",
+         "{\"model_max_length\":Infinity,\"x\":NaN,\"bos_token\":\"<s>\",\"add_bos_token\":true}",
+         4, 1},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", NULL, 4, 1},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"add_bos_token\":false}", 4, 0},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"bos_token\":\"a\"}", 0, 1},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}",
+         "{\"add_bos_token\":false}", 4, 0},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}",
+         "{\"bos_token\":\"a\"}", 0, 1},
         {"{" MODEL(ABC) "," TEMPLATE(SEQUENCE "," SPECIAL("<s>"), S_IDS("4")) "}", NULL, -1, 0},
-        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":"
-                        "\"TemplateProcessing\",\"single\":[" SPECIAL("<s>") "," SEQUENCE
-                                                                             "],\"special_tokens\":{" S_IDS("4") "}}]}}",
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":"
+                        "\"ByteLevel\"},{\"type\":"
+                        "\"TemplateProcessing\",\"single\":[" SPECIAL(
+                            "<s>") "," SEQUENCE "],\"special_tokens\":{" S_IDS("4") "}}]}}",
          NULL, 4, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct tokenizer *t = parse(cases[i].json, cases[i].settings, &e);
         if (!t || tokenizer_bos(t) != cases[i].bos || tokenizer_adds_bos(t) != cases[i].adds) {
-            print_error("case %zu: bos %d, added %d %s\n", i, t ? tokenizer_bos(t) : -2, t ? tokenizer_adds_bos(t) : -2, e.text);
+            print_error("case %zu: bos %d, added %d %s\n", i, t ? tokenizer_bos(t) : -2,
+                        t ? tokenizer_adds_bos(t) : -2, e.text);
             fail();
         }
         tokenizer_close(t);
@@ -405,10 +469,13 @@ static void test_bos(void **state)
 
 #define NORMALIZER(text) "{" MODEL(ABC) ",\"normalizer\":" text "}"
 #define SPLITTER(text) "{" MODEL(ABC) ",\"pre_tokenizer\":" text "}"
-#define REGEX(text) SPLITTER("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" text "\"},\"behavior\":\"Isolated\"}")
+#define REGEX(text) \
+    SPLITTER("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" text "\"},\"behavior\":" \
+                                                                  "\"Isolated\"}")
 #define TOKEN(text) "{" MODEL(ABC) ",\"added_tokens\":[" text "]}"
 #define FOUR(text) text "," text "," text "," text ","
-#define THIRTY_TWO(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text)
+#define THIRTY_TWO(text) \
+    FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text)
 #define NFC "{\"type\":\"NFC\"}"
 #define DIGITS "{\"type\":\"Digits\"}"
 #define SEQUENCE_OF(text) "{\"type\":\"Sequence\",\"normalizers\":[" text "]}"
@@ -424,38 +491,55 @@ static void test_refused(void **state)
         {"{}", NULL, "has no model with a list of merges"},
         {"{\"model\":[]}", NULL, "has no model with a list of merges"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", NULL, "has no model with a list of merges"},
-        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"merges\":[]}}", NULL, "the model WordPiece is not supported"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"merges\":[]}}", NULL,
+         "the model WordPiece is not supported"},
         {"{" MODEL("\"vocab\":[],\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
         {"{" MODEL("\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
-        {"{" MODEL("\"vocab\":{\"a\":\"0\"},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":\"0\"},\"merges\":[]") "}", NULL,
+         "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL,
+         "the id of token 'a' is not a whole number"},
         {"{" MODEL("\"vocab\":{\"a\":18446744073709551616},\"merges\":[]") "}", NULL,
          "the id of token 'a' is not a whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":NaN},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":NaN},\"merges\":[]") "}", NULL,
+         "the id of token 'a' is not a whole number"},
         {"{" MODEL("\"vocab\":NaN,\"merges\":[]") "}", NULL, "the vocabulary is not an object"},
         {"{" MODEL("\"dropout\":NaN," ABC) "}", NULL, "dropout is not supported"},
-        {TOKEN("{\"id\":18446744073709551616,\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
+        {TOKEN("{\"id\":18446744073709551616,\"content\":\"x\"}"), NULL,
+         "the added token 'x' has no id"},
         {"{" MODEL(ABC) ",\"added_tokens\":Infinity}", NULL, "content is missing"},
         {"{" MODEL(ABC) ",\"normalizer\":NaN}", NULL, "a normalizer has no type"},
-        {"{" MODEL("\"vocab\":{\"a\":-1},\"merges\":[]") "}", NULL, "token 'a' has the id -1 (expected 0 to 2147483646)"},
-        {"{" MODEL("\"vocab\":{\"a\":2147483647},\"merges\":[]") "}", NULL, "token 'a' has the id 2147483647"},
-        {"{" MODEL("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]") "}", NULL, "token 'b' has the id 1, which another token has too"},
+        {"{" MODEL("\"vocab\":{\"a\":-1},\"merges\":[]") "}", NULL,
+         "token 'a' has the id -1 (expected 0 to 2147483646)"},
+        {"{" MODEL("\"vocab\":{\"a\":2147483647},\"merges\":[]") "}", NULL,
+         "token 'a' has the id 2147483647"},
+        {"{" MODEL("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]") "}", NULL,
+         "token 'b' has the id 1, which another token has too"},
         {"{" MODEL("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]") "}", NULL, "duplicate object key"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a\"]") "}", NULL,
+         "merge 1 is not two tokens with a blank between them"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a a\"]") "}", NULL,
          "merge 1 is not two tokens with a blank between them"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL, "merge 1 needs 'x', which is not a token"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL, "merge 1 needs 'aa', which is not a token"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\"]]") "}", NULL, "merge 1 is neither a text nor two"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\",1]]") "}", NULL, "merge 1 is neither a text nor two"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL,
+         "merge 1 needs 'x', which is not a token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL,
+         "merge 1 needs 'aa', which is not a token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\"]]") "}", NULL,
+         "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\",1]]") "}", NULL,
+         "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[7]") "}", NULL,
+         "merge 1 is neither a text nor two"},
         {"{" MODEL(ABC ",\"dropout\":0.1") "}", NULL, "the model's dropout is not supported"},
         {"{" MODEL(ABC ",\"continuing_subword_prefix\":\"##\"") "}", NULL,
          "the model's continuing_subword_prefix is not supported"},
-        {"{" MODEL(ABC ",\"end_of_word_suffix\":\"</w>\"") "}", NULL, "the model's end_of_word_suffix is not supported"},
-        {"{" MODEL(ABC ",\"byte_fallback\":1") "}", NULL, "byte_fallback is neither true nor false"},
+        {"{" MODEL(ABC ",\"end_of_word_suffix\":\"</w>\"") "}", NULL,
+         "the model's end_of_word_suffix is not supported"},
+        {"{" MODEL(ABC ",\"byte_fallback\":1") "}", NULL,
+         "byte_fallback is neither true nor false"},
         {"{" MODEL(ABC ",\"unk_token\":1") "}", NULL, "unk_token is not text"},
-        {NORMALIZER("{\"type\":\"BertNormalizer\"}"), NULL, "the normalizer BertNormalizer is not supported"},
+        {NORMALIZER("{\"type\":\"BertNormalizer\"}"), NULL,
+         "the normalizer BertNormalizer is not supported"},
         {NORMALIZER("{\"type\":\"Nmt\"}"), NULL, "the normalizer Nmt is not supported"},
         {NORMALIZER("{}"), NULL, "a normalizer has no type"},
         {NORMALIZER("{\"type\":\"Prepend\"}"), NULL, "prepend is missing or is not text"},
@@ -463,39 +547,53 @@ static void test_refused(void **state)
          "a pattern is neither a String nor a Regex"},
         {NORMALIZER("{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"), NULL,
          "a text to look for has 0 bytes"},
-        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL, "a sequence of normalizers is not a list"},
-        {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(
-             SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF("{\"type\":\"NFC\"}")))))))))),
+        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL,
+         "a sequence of normalizers is not a list"},
+        {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(
+             SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF("{\"type\":\"NFC\"}")))))))))),
          NULL, "normalizers are nested more than 8 deep"},
-        {SPLITTER("{\"type\":\"BertPreTokenizer\"}"), NULL, "the pre-tokenizer BertPreTokenizer is not supported"},
-        {SPLITTER("{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Else\"}"), NULL,
-         "the behavior Else is not supported"},
+        {SPLITTER("{\"type\":\"BertPreTokenizer\"}"), NULL,
+         "the pre-tokenizer BertPreTokenizer is not supported"},
+        {SPLITTER("{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Else\"}"),
+         NULL, "the behavior Else is not supported"},
         {SPLITTER("{\"type\":\"Metaspace\"}"), NULL, "replacement is missing or is not text"},
-        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"__\"}"), NULL, "the replacement of Metaspace is not one character"},
-        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL,
-         "the prepend_scheme last is not supported"},
-        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL,
-         "no prefix by add_prefix_space"},
-        {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
-        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL,
-         "a second ByteLevel is not supported"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"__\"}"), NULL,
+         "the replacement of Metaspace is not one character"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"),
+         NULL, "the prepend_scheme last is not supported"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\","
+                  "\"add_prefix_space\":false}"),
+         NULL, "no prefix by add_prefix_space"},
+        {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL,
+         "use_regex is neither true nor false"},
+        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":"
+                  "\"ByteLevel\"}]}"),
+         NULL, "a second ByteLevel is not supported"},
         {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":[" THIRTY_TWO(NFC) NFC "]}"), NULL,
          "there are more than 32 normalizers"},
-        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[" THIRTY_TWO(DIGITS) THIRTY_TWO(DIGITS) DIGITS "]}"), NULL,
-         "there are more than 64 pre-tokenizers"},
-        {"{" MODEL("\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]") "}", NULL, "is not valid JSON: duplicate object key"},
-        {"{" MODEL("\"vocab\":{\"a\":0},\"vocab\":{\"b\":1},\"merges\":[]") "}", NULL, "is not valid JSON: duplicate object key"},
-        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[]") "," MODEL(ABC) "}", NULL, "is not valid JSON: duplicate object key"},
-        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]") "}", NULL, "token 'b' has the id 0, which another token has too"},
+        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[" THIRTY_TWO(DIGITS) THIRTY_TWO(DIGITS)
+                      DIGITS "]}"),
+         NULL, "there are more than 64 pre-tokenizers"},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]") "}", NULL,
+         "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"vocab\":{\"b\":1},\"merges\":[]") "}", NULL,
+         "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[]") "," MODEL(ABC) "}", NULL,
+         "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]") "}", NULL,
+         "token 'b' has the id 0, which another token has too"},
         {"{" MODEL("\"vocab\":{\"a\":01},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"a\":0,},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"a\":0]},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"a\t\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"\\ud83d\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
         {"{" MODEL("\"vocab\":{\"\377\":0},\"merges\":[]") "}", NULL, "is not UTF-8"},
-        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is not a whole number"},
-        {"{" MODEL("\"vocab\":{\"a\":9999999999999},\"merges\":[]") "}", NULL, "token 'a' has the id 9999999999999 (expected"},
-        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL,
+         "the id of token 'a' is not a whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":9999999999999},\"merges\":[]") "}", NULL,
+         "token 'a' has the id 9999999999999 (expected"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[7]") "}", NULL,
+         "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a a\"") "}", NULL, "is not valid JSON"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
         {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
@@ -521,30 +619,40 @@ static void test_refused(void **state)
         {TOKEN("{\"id\":7}"), NULL, "content is missing or is not text"},
         {TOKEN("{\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
         {TOKEN("{\"id\":-1,\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
-        {TOKEN("{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' has the id 8 (expected 7"},
-        {TOKEN("{\"id\":7,\"content\":\"a\"}"), NULL, "the added token 'a' has the id 7, and 0 in the vocabulary"},
-        {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' is listed twice"},
-        {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL, "lstrip is neither true nor false"},
+        {TOKEN("{\"id\":8,\"content\":\"x\"}"), NULL,
+         "the added token 'x' has the id 8 (expected 7"},
+        {TOKEN("{\"id\":7,\"content\":\"a\"}"), NULL,
+         "the added token 'a' has the id 7, and 0 in the vocabulary"},
+        {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL,
+         "the added token 'x' is listed twice"},
+        {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL,
+         "lstrip is neither true nor false"},
         {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is not a list"},
-        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},{\"id\":8,"
+        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,"
+                        "\"content\":\"X\"},{\"id\":8,"
                         "\"content\":\"x\"}]}",
          NULL, "two added tokens are found as 'x'"},
         {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"RobertaProcessing\"}}", NULL,
          "the post-processor RobertaProcessing is not supported"},
         {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL,
          "TemplateProcessing has no list named single"},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), "") "}", NULL, "the special token <s> of the post-processor has no id"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), "") "}", NULL,
+         "the special token <s> of the post-processor has no id"},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("-4")) "}", NULL,
          "the special token <s> of the post-processor has no id"},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SPECIAL("<s>"), S_IDS("4")) "}", NULL,
          "more than one token before a text"},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("4,5")) "}", NULL, "more than one token before a text"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("4,5")) "}", NULL,
+         "more than one token before a text"},
         {"{" MODEL(ABC) "," TEMPLATE("7", "") "}", NULL, "neither a SpecialToken nor a Sequence"},
         {"{" MODEL(ABC) "}", "{\"bos_token\":NaN}", "config: bos_token is neither a text"},
-        {"{" MODEL(ABC) "}", "{\"bos_token\":1000000000000000019884624838656}", "config: bos_token is neither a text"},
-        {"{" MODEL(ABC) "}", "{\"add_bos_token\":Infinity}", "config: add_bos_token is neither true nor false"},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":1000000000000000019884624838656}",
+         "config: bos_token is neither a text"},
+        {"{" MODEL(ABC) "}", "{\"add_bos_token\":Infinity}",
+         "config: add_bos_token is neither true nor false"},
         {"{" MODEL(ABC) "}", "{\"bos_token\":7}", "config: bos_token is neither a text"},
-        {"{" MODEL(ABC) "}", "{\"add_bos_token\":\"no\"}", "config: add_bos_token is neither true nor false"},
+        {"{" MODEL(ABC) "}", "{\"add_bos_token\":\"no\"}",
+         "config: add_bos_token is neither true nor false"},
         {"{" MODEL(ABC) "}", "{", "config: the file is not valid JSON"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -554,7 +662,9 @@ static void test_refused(void **state)
             print_error("case %zu was accepted: %s\n", i, cases[i].json);
         assert_null(t);
         assert_int_equal(check_message(cases[i].json, &e, cases[i].words), 0);
-        assert_int_equal(check_message(cases[i].json, &e, cases[i].settings ? "config: " : "json: "), 0);
+        assert_int_equal(check_message(cases[i].json, &e,
+                                       cases[i].settings ? "config: " : "json: "),
+                         0);
     }
     /* an unknown token that is none is an error when it is needed */
     struct error e = {""};
@@ -570,10 +680,13 @@ static void test_refused(void **state)
 #define DOUBLES DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
     char *text = malloc(1 << 16);
     memset(text, 'a', 1 << 16);
-    t = parse(NORMALIZER(SEQUENCE_OF(DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES)), NULL, &e);
+    t = parse(NORMALIZER(SEQUENCE_OF(DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES)),
+              NULL, &e);
     assert_non_null(t);
     assert_int_equal(tokenizer_encode(t, &ids, text, 1 << 16, &e), -1);
-    assert_int_equal(check_message("growth", &e, "the normalizers make more than 64 times its bytes of a text"), 0);
+    assert_int_equal(check_message("growth", &e,
+                                   "the normalizers make more than 64 times its bytes of a text"),
+                     0);
     free(text);
     free(ids.id);
     tokenizer_close(t);
@@ -592,8 +705,10 @@ static void test_refused_merges(void **state)
         {"{\"a\":1}", "a x", NULL, "m: merge 1 needs 'x'"},
         {"{\"a\":1}", "a \xff", NULL, "m: is not UTF-8"},
         {"{\"a\":1}", "", "[", "c: the file is not valid JSON"},
-        {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}", "c: added_tokens_decoder is not an object"},
-        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key 'x'"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}",
+         "c: added_tokens_decoder is not an object"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
+         "c: added_tokens_decoder has the key 'x'"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"99999999999\":{\"content\":\"y\"}}}",
          "c: added_tokens_decoder has the key '99999999999'"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"7\":{\"content\":\"a\"}}}",
@@ -602,9 +717,12 @@ static void test_refused_merges(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct source s = {"c", cases[i].settings, cases[i].settings ? strlen(cases[i].settings) : 0};
-        struct tokenizer *t = tokenizer_parse_merges((struct source){"v", cases[i].vocabulary, strlen(cases[i].vocabulary)},
-                                                     (struct source){"m", cases[i].merges, strlen(cases[i].merges)},
+        struct source s = {"c", cases[i].settings,
+                           cases[i].settings ? strlen(cases[i].settings) : 0};
+        struct tokenizer *t = tokenizer_parse_merges((struct source){"v", cases[i].vocabulary,
+                                                                     strlen(cases[i].vocabulary)},
+                                                     (struct source){"m", cases[i].merges,
+                                                                     strlen(cases[i].merges)},
                                                      cases[i].settings ? &s : NULL, &e);
         if (t)
             print_error("case %zu was accepted\n", i);
@@ -617,11 +735,16 @@ static void test_refused_merges(void **state)
 static void test_damaged(void **state)
 {
     (void)state;
-    char json[] = "{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
-                                 "x]{1,2}\"},\"content\":\"b\"},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-                                 "\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},\"added_tokens\":[{\"id\":"
-                                 "7,\"content\":\"xy\",\"lstrip\":true}]," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}";
-    static const char values[] = {0, ' ', '"', '[', ']', '{', '}', ',', '0', '9', '\\', '(', '+', '-', (char)0xE2, (char)0xFF};
+    char json[] = "{" MODEL(
+        ABC) ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
+             "x]{1,2}\"},\"content\":\"b\"},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{"
+             "\"Regex\":"
+             "\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},\"added_tokens\":"
+             "[{\"id\":"
+             "7,\"content\":\"xy\",\"lstrip\":true}]," TEMPLATE(SPECIAL("<s>") "," SEQUENCE,
+                                                                S_IDS("4")) "}";
+    static const char values[] = {0,   ' ', '"',  '[', ']', '{', '}',        ',',
+                                  '0', '9', '\\', '(', '+', '-', (char)0xE2, (char)0xFF};
     size_t size = sizeof json - 1;
     int accepted = 0;
     for (size_t i = 0; i < size; i++) {
@@ -689,10 +812,12 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),         cmocka_unit_test(test_folders),  cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_refused_classes), cmocka_unit_test(test_words),    cmocka_unit_test(test_bos),
-        cmocka_unit_test(test_ignore_merges),   cmocka_unit_test(test_refused),  cmocka_unit_test(test_refused_merges),
-        cmocka_unit_test(test_damaged),         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_goldens),        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_classes),        cmocka_unit_test(test_refused_classes),
+        cmocka_unit_test(test_words),          cmocka_unit_test(test_bos),
+        cmocka_unit_test(test_ignore_merges),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

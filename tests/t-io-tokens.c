@@ -43,7 +43,10 @@ static size_t pack(unsigned char *out, size_t room, size_t first, size_t count)
     unsigned char *plain = malloc(count ? count : 1);
     for (size_t i = 0; i < count; i++)
         plain[i] = text_byte(first + i);
-    z_stream z = {.next_in = plain, .avail_in = (uInt)count, .next_out = out, .avail_out = (uInt)room};
+    z_stream z = {.next_in = plain,
+                  .avail_in = (uInt)count,
+                  .next_out = out,
+                  .avail_out = (uInt)room};
     assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     deflateEnd(&z);
@@ -79,8 +82,10 @@ static void test_text(void **state)
         assert_text(&t, n);
         tokens_free(&t);
         size_t size = pack(packed, 2 * TEXT_BYTES, third, third);
-        const char *three[] = {scratch_write(scratch_folder, "a", plain, third), scratch_write(scratch_folder, "b", packed, size),
-                               scratch_write(scratch_folder, "c", plain + 2 * third, n - 2 * third)};
+        const char *three[] = {scratch_write(scratch_folder, "a", plain, third),
+                               scratch_write(scratch_folder, "b", packed, size),
+                               scratch_write(scratch_folder, "c", plain + 2 * third,
+                                             n - 2 * third)};
         assert_int_equal(read_text(&t, three, 3, &e), 0);
         assert_text(&t, n);
         tokens_free(&t);
@@ -116,7 +121,8 @@ static void test_refused_text(void **state)
     struct error e = {""};
     struct tokens t;
     unsigned char packed[8192];
-    size_t first = pack(packed, sizeof packed, 0, 500), size = first + pack(packed + first, sizeof packed - first, 500, 500);
+    size_t first = pack(packed, sizeof packed, 0, 500),
+           size = first + pack(packed + first, sizeof packed - first, 500, 500);
     const char *path;
     /* cut anywhere but between the members */
     for (size_t n = 2; n < size; n++) {
@@ -131,8 +137,8 @@ static void test_refused_text(void **state)
         }
         tokens_free(&t);
     }
-    /* any changed byte is noticed, or harmless (a header's time, its system). That the first two are gzip's is how it is
-     * recognised */
+    /* any changed byte is noticed, or harmless (a header's time, its system). That the first two
+     * are gzip's is how it is recognised */
     for (size_t i = 2; i < size; i++) {
         packed[i] ^= 0x10;
         path = scratch_write(scratch_folder, "bad.gz", packed, size);
@@ -171,7 +177,9 @@ static void test_no_text(void **state)
     static const struct {
         const char *bytes, *said;
         size_t size;
-    } cases[] = {{"\x28\xB5\x2F\xFD\x04", "compressed by zstd (expected plain text, .gz, or the output of `zstd -dc FILE`", 5},
+    } cases[] = {{"\x28\xB5\x2F\xFD\x04",
+                  "compressed by zstd (expected plain text, .gz, or the output of `zstd -dc FILE`",
+                  5},
                  {"\xFD"
                   "7zXZ\0\0",
                   "compressed by xz", 7},
@@ -199,13 +207,17 @@ static void test_no_text(void **state)
             assert_int_equal(check_message("text", &e, cases[i].said), 0);
         text_free(&text);
         assert_int_equal(tokens_read_files(&t, &path, 1, &e), -1);
-        assert_int_equal(check_message("tokens", &e, cases[i].said ? cases[i].said : "is not a token file"), 0);
+        assert_int_equal(check_message("tokens", &e,
+                                       cases[i].said ? cases[i].said : "is not a token file"),
+                         0);
     }
     const char *path = scratch_write(scratch_folder, "array", "\x93NUMPY\1\0", 8);
     struct error e = {""};
     struct text text;
     assert_int_equal(text_read(&text, &path, 1, &e), -1);
-    assert_int_equal(check_message("array", &e, "array: is an array of numbers (expected text; --tokens"), 0);
+    assert_int_equal(check_message("array", &e,
+                                   "array: is an array of numbers (expected text; --tokens"),
+                     0);
 }
 
 /* A pipe is waited for only so long; one with a writer, however slow, to its end. */
@@ -267,7 +279,9 @@ static void test_bombs(void **state)
     struct error e = {""};
     assert_int_equal(read_packed_often(64, 0, &e), 0);
     assert_int_equal(read_packed_often(66, 0, &e), -1);
-    assert_int_equal(check_message("zeros", &e, "often.gz: unpacks to more than 256 times its size"), 0);
+    assert_int_equal(check_message("zeros", &e,
+                                   "often.gz: unpacks to more than 256 times its size"),
+                     0);
     assert_int_equal(read_packed_often(66, 4096, &e), 0);
 }
 
@@ -280,8 +294,8 @@ static int read_packed_hdf(hsize_t tokens, size_t noise, struct error *e)
     uint32_t r = 1;
     for (size_t i = 0; i < noise; i++)
         bytes[i] = (unsigned char)((r = r * 1664525 + 1013904223) >> 24);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(1, &tokens, NULL),
-          list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+          space = H5Screate_simple(1, &tokens, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Pset_chunk(list, 1, &chunk) >= 0 && H5Pset_deflate(list, 6) >= 0);
     hid_t dataset = H5Dcreate2(file, "tokens", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
     assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
@@ -303,7 +317,9 @@ static void test_hdf_bombs(void **state)
     struct error e = {""};
     assert_int_equal(read_packed_hdf(64 << 20, 0, &e), 0);
     assert_int_equal(read_packed_hdf((64 << 20) + 1, 0, &e), -1);
-    assert_int_equal(check_message("zeros", &e, "packed.h5: tokens unpacks to more than 256 times its size"), 0);
+    assert_int_equal(check_message("zeros", &e,
+                                   "packed.h5: tokens unpacks to more than 256 times its size"),
+                     0);
     assert_int_equal(read_packed_hdf((64 << 20) + 1, 300000, &e), 0);
 }
 
@@ -354,7 +370,15 @@ static void test_cutting(void **state)
         {100, 0, {.length = 10, .segments = 1000, .stride = 9}, 11, 10, 9, 90, 1, NULL},
         {100, 0, {.length = 10, .segments = 1000, .stride = 40}, 3, 10, 40, 80, 0, NULL},
         {100, 0, {.length = 10, .segments = 1000, .stride = 91}, 1, 10, 91, 0, 0, NULL},
-        {10, 0, {.length = 10, .segments = 9, .stride = 3}, 1, 10, 3, 0, 0, NULL}, /* one segment overlaps nothing */
+        {10,
+         0,
+         {.length = 10, .segments = 9, .stride = 3},
+         1,
+         10,
+         3,
+         0,
+         0,
+         NULL}, /* one segment overlaps nothing */
         {100, 0, {.length = 10, .segments = 1000, .stride = SIZE_MAX}, 1, 10, SIZE_MAX, 0, 0, NULL},
         /* a beginning-of-text token is position 1 of L */
         {100, 0, {.length = 10, .segments = 1000}, 10, 10, 10, 90, 0, &begun},
@@ -376,11 +400,12 @@ static void test_cutting(void **state)
             print_error("case %zu: %s\n", i, e.text);
             fail();
         }
-        if (s.count != cases[i].count || s.length != cases[i].length || s.stride != cases[i].stride ||
-            s.overlapping != cases[i].overlapping || s.start[s.count - 1] != cases[i].last_start ||
-            s.start[0] != cases[i].request.offset) {
-            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length,
-                        s.stride, s.overlapping, (size_t)s.start[s.count - 1]);
+        if (s.count != cases[i].count || s.length != cases[i].length ||
+            s.stride != cases[i].stride || s.overlapping != cases[i].overlapping ||
+            s.start[s.count - 1] != cases[i].last_start || s.start[0] != cases[i].request.offset) {
+            print_error(
+                "case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i,
+                s.count, s.length, s.stride, s.overlapping, (size_t)s.start[s.count - 1]);
             fail();
         }
         size_t bos = (size_t)bounds->begins, taken = s.length - bos;
@@ -411,8 +436,14 @@ static void test_documents(void **state)
     } cases[] = {
         /* none of the token: one document */
         {{TOTAL}, {.length = 40, .segments = 9}, {0, 40, TOTAL}, {1, 1, 0, 0, 100}, 0, 0},
-        /* one after the other from each document's start, the rest of it passed over; an empty document counts for nothing */
-        {{9, 40, 41, TOTAL}, {.length = 10, .segments = 99}, {10, 20, 30, 42, 52, 62, 72, 82, TOTAL}, {3, 2, 1, 9, 58}, 0, 0},
+        /* one after the other from each document's start, the rest of it passed over; an empty
+           document counts for nothing */
+        {{9, 40, 41, TOTAL},
+         {.length = 10, .segments = 99},
+         {10, 20, 30, 42, 52, 62, 72, 82, TOTAL},
+         {3, 2, 1, 9, 58},
+         0,
+         0},
         {{9, 40, 99, TOTAL},
          {.length = 9, .segments = 99, .offset = 1},
          {10, 19, 28, 41, 50, 59, 68, 77, 86, TOTAL},
@@ -420,15 +451,41 @@ static void test_documents(void **state)
          0,
          0},
         /* fewer than there are places: spread evenly over them */
-        {{9, 40, 41, TOTAL}, {.length = 10, .segments = 4}, {10, 30, 52, 72, TOTAL}, {3, 2, 1, 9, 58}, 0, 0},
+        {{9, 40, 41, TOTAL},
+         {.length = 10, .segments = 4},
+         {10, 30, 52, 72, TOTAL},
+         {3, 2, 1, 9, 58},
+         0,
+         0},
         {{9, 40, 41, TOTAL}, {.length = 10, .segments = 1}, {10, TOTAL}, {3, 1, 1, 9, 58}, 0, 0},
         /* a stride: within each document, the first ones */
-        {{20, TOTAL}, {.length = 15, .segments = 5, .stride = 3}, {0, 3, 21, 24, 27, TOTAL}, {2, 2, 0, 0, 79}, 1, 0},
-        {{20, TOTAL}, {.length = 15, .segments = 99, .stride = 50}, {0, 21, 71, TOTAL}, {2, 2, 0, 0, 79}, 0, 0},
-        {{20, TOTAL}, {.length = 15, .segments = 99, .stride = SIZE_MAX}, {0, 21, TOTAL}, {2, 2, 0, 0, 79}, 0, 0},
-        /* a beginning-of-text token is one of the length: a document of L-1 tokens is long enough */
+        {{20, TOTAL},
+         {.length = 15, .segments = 5, .stride = 3},
+         {0, 3, 21, 24, 27, TOTAL},
+         {2, 2, 0, 0, 79},
+         1,
+         0},
+        {{20, TOTAL},
+         {.length = 15, .segments = 99, .stride = 50},
+         {0, 21, 71, TOTAL},
+         {2, 2, 0, 0, 79},
+         0,
+         0},
+        {{20, TOTAL},
+         {.length = 15, .segments = 99, .stride = SIZE_MAX},
+         {0, 21, TOTAL},
+         {2, 2, 0, 0, 79},
+         0,
+         0},
+        /* a beginning-of-text token is one of the length: a document of L-1 tokens is long enough
+         */
         {{0, 20, TOTAL}, {.length = 80, .segments = 9}, {21, TOTAL}, {2, 1, 1, 19, 79}, 0, 1},
-        {{20, 61, 99, TOTAL}, {.length = 21, .segments = 9}, {0, 21, 41, 62, TOTAL}, {3, 3, 0, 0, 40}, 0, 1},
+        {{20, 61, 99, TOTAL},
+         {.length = 21, .segments = 9},
+         {0, 21, 41, 62, TOTAL},
+         {3, 3, 0, 0, 40},
+         0,
+         1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -449,7 +506,8 @@ static void test_documents(void **state)
         assert_int_equal(s.count, count);
         for (size_t k = 0; k < count; k++) {
             if (s.start[k] != cases[i].start[k])
-                fail_msg("case %zu: segment %zu starts at %zu (expected %zu)", i, k, (size_t)s.start[k], cases[i].start[k]);
+                fail_msg("case %zu: segment %zu starts at %zu (expected %zu)", i, k,
+                         (size_t)s.start[k], cases[i].start[k]);
             if (bos)
                 assert_int_equal(s.ids[k * s.length], 7);
             for (size_t p = bos; p < s.length; p++)
@@ -472,20 +530,45 @@ static void test_refused_cuts(void **state)
         const char *words;
         const struct segment_bounds *bounds; /* NULL: none */
     } cases[] = {
-        {9, 0, {.length = 10, .segments = 1}, 1000, "tokens: there are 9 tokens after offset 0|at least 10", NULL},
+        {9,
+         0,
+         {.length = 10, .segments = 1},
+         1000,
+         "tokens: there are 9 tokens after offset 0|at least 10",
+         NULL},
         {100, 0, {.segments = 1}, 1000, "there are 100 tokens|at least 2048", NULL},
-        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 tokens after offset 91|at least 10", NULL},
+        {100,
+         0,
+         {.length = 10, .segments = 1, .offset = 91},
+         1000,
+         "there are 9 tokens after offset 91|at least 10",
+         NULL},
         {100,
          0,
          {.length = 10, .segments = 1, .offset = 100},
          1000,
          "nothing is left after offset 100 (there are 100 tokens)",
          NULL},
-        {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left after offset", NULL},
+        {100,
+         0,
+         {.length = 10, .segments = 1, .offset = SIZE_MAX},
+         1000,
+         "nothing is left after offset",
+         NULL},
         {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 are requested", NULL},
-        {100, 0, {.length = 1, .segments = 1}, 1000, "segments of 1 tokens (expected at least 2", NULL},
+        {100,
+         0,
+         {.length = 1, .segments = 1},
+         1000,
+         "segments of 1 tokens (expected at least 2",
+         NULL},
         {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615", NULL},
-        {100, 0, {.length = 10, .segments = 10}, 297, "id 297 at index 99 is not in the vocabulary (expected 0 to 296)", NULL},
+        {100,
+         0,
+         {.length = 10, .segments = 10},
+         297,
+         "id 297 at index 99 is not in the vocabulary (expected 0 to 296)",
+         NULL},
         {100,
          0,
          {.length = 10, .segments = 10},
@@ -499,16 +582,32 @@ static void test_refused_cuts(void **state)
          "beginning-of-text id -1 is not in the vocabulary",
          &(struct segment_bounds){1, -1, -1}},
         {60, 6, {.length = 7, .segments = 1}, 1000, "--length 7 is above its 6 columns", NULL},
-        {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left after offset 10 (there are 10 rows)", NULL},
-        {60, 6, {.segments = 10}, 177, "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)", NULL},
+        {60,
+         6,
+         {.segments = 1, .offset = 10},
+         1000,
+         "nothing is left after offset 10 (there are 10 rows)",
+         NULL},
+        {60,
+         6,
+         {.segments = 10},
+         177,
+         "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)",
+         NULL},
         {10, 1, {.segments = 10}, 1000, "segments of 1 tokens (expected at least 2", NULL},
         {100,
          0,
          {.length = 51, .segments = 10},
          300,
-         "no document is long enough: the longest of 2 has 50 tokens (expected at least 51 for one segment)",
+         "no document is long enough: the longest of 2 has 50 tokens (expected at least 51 for one "
+         "segment)",
          &(struct segment_bounds){0, -1, 150}},
-        {100, 0, {.length = 9, .segments = 1, .offset = 100}, 300, "nothing is left after offset 100", &divided},
+        {100,
+         0,
+         {.length = 9, .segments = 1, .offset = 100},
+         300,
+         "nothing is left after offset 100",
+         &divided},
         {3,
          0,
          {.length = 3, .segments = 1, .offset = 2},
@@ -521,7 +620,9 @@ static void test_refused_cuts(void **state)
         struct error e = {""};
         struct segments s;
         struct tokens t = make_tokens(cases[i].total, cases[i].columns);
-        int result = segments_cut(&s, &t, &cases[i].request, cases[i].bounds ? cases[i].bounds : &none, cases[i].vocabulary, &e);
+        int result = segments_cut(&s, &t, &cases[i].request,
+                                  cases[i].bounds ? cases[i].bounds : &none, cases[i].vocabulary,
+                                  &e);
         if (result == 0)
             print_error("case %zu (%s) was accepted\n", i, cases[i].words);
         assert_int_equal(result, -1);
@@ -534,9 +635,11 @@ static void test_refused_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_refused_text), cmocka_unit_test(test_no_text),
-        cmocka_unit_test(test_pipes),   cmocka_unit_test(test_bombs),        cmocka_unit_test(test_hdf_bombs),
-        cmocka_unit_test(test_cutting), cmocka_unit_test(test_documents),    cmocka_unit_test(test_refused_cuts),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_refused_text),
+        cmocka_unit_test(test_no_text),      cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_bombs),        cmocka_unit_test(test_hdf_bombs),
+        cmocka_unit_test(test_cutting),      cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_refused_cuts),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

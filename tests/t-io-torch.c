@@ -1,4 +1,5 @@
-/* Files of torch.save, in both forms, against PyTorch's own tensors (tests/goldens/torch/make.py); broken and hostile ones. */
+/* Files of torch.save, in both forms, against PyTorch's own tensors (tests/goldens/torch/make.py);
+ * broken and hostile ones. */
 #include "io/torch/torch.h"
 #include "io/checkpoint/checkpoint.h"
 #include "tests/expected.h"
@@ -32,7 +33,8 @@ static void test_goldens(void **state)
                                            {"nested.pt", "nested.json"},
                                            {"opaque.pt", "nested.json"},
                                            {"shards", "shards/expected.json"},
-                                           {"shards/pytorch_model.bin.index.json", "shards/expected.json"}};
+                                           {"shards/pytorch_model.bin.index.json",
+                                            "shards/expected.json"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[256], expected[256];
         struct error e = {""};
@@ -55,8 +57,10 @@ static void test_views(void **state)
         struct error e = {""};
         struct tensors *t = open_tensors(files[i], &e);
         assert_string_equal(e.text, "");
-        const struct tensor *base = tensors_find(t, "a.weight"), *turned = tensors_find(t, "a.transposed"),
-                            *rows = tensors_find(t, "a.rows"), *every = tensors_find(t, "a.every.second");
+        const struct tensor *base = tensors_find(t, "a.weight"),
+                            *turned = tensors_find(t, "a.transposed"),
+                            *rows = tensors_find(t, "a.rows"),
+                            *every = tensors_find(t, "a.every.second");
         const struct mapped *file = store_file(base);
         assert_true((const unsigned char *)base->data > file->bytes &&
                     (const unsigned char *)base->data < file->bytes + file->size);
@@ -113,7 +117,8 @@ static void test_refused_goldens(void **state)
 static const float numbers[4] = {1, 2, 3, 4};
 
 /* Opens {"w": what the pickle says} beside one storage "0" of four floats. */
-static struct tensors *open_pickle(const char *pickle, size_t size, const char *version, const char *order, struct error *e)
+static struct tensors *open_pickle(const char *pickle, size_t size, const char *version,
+                                   const char *order, struct error *e)
 {
     unsigned char *file = malloc(8192 + size);
     const struct stored_record records[] = {{"x/data.pkl", pickle, size},
@@ -132,15 +137,18 @@ static void test_by_hand(void **state)
 {
     (void)state;
     struct error e = {""};
-    struct tensors *t = OPEN(DICT(TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\1", "K\1K\2\x86", "K\2K\2\x86")), &e);
+    struct tensors *t =
+        OPEN(DICT(TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\1", "K\1K\2\x86", "K\2K\2\x86")),
+             &e);
     assert_string_equal(e.text, "");
     const struct tensor *w = tensors_find(t, "w");
     float two[2];
     tensor_copy(two, w, 0, 2);
     assert_true(two[0] == 2 && two[1] == 4);
     tensors_close(t);
-    static const char parameter[] = DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0",
-                                                                                       "K\4\x85", "K\1\x85") "\x88}tR");
+    static const char parameter[] = DICT(
+        "ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0",
+                                                      "K\4\x85", "K\1\x85") "\x88}tR");
     t = open_pickle(parameter, sizeof parameter - 1, "10", "", &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_find(t, "w")->count, 4);
@@ -162,18 +170,26 @@ static void test_refused_by_hand(void **state)
     } cases[] = {
         CASE("a call as the object", "\x80\2cposix\nsystem\n(U\2idtR.",
              "holds the object posix.system(...) without tensors|ever run"),
-        CASE("a call beside tensors", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRu.",
+        CASE("a call beside tensors",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85",
+                                   "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRu.",
              "names posix.system, which no state dict needs"),
-        CASE("a call in the metadata", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s}U\1mcos\nsystem\n(U\2idtRsb.",
+        CASE("a call in the metadata",
+             "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85",
+                                  "K\1\x85") "s}U\1mcos\nsystem\n(U\2idtRsb.",
              "names os.system, which no state dict needs"),
-        CASE("a call dropped", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "scposix\nsystem\n(U\2idtR0.",
+        CASE("a call dropped",
+             "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "scposix\nsystem\n(U\2idtR0.",
              "opcode 0x30|no state dict needs"),
         CASE("a call in a state dict below",
-             "\x80\2}U\5model}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRus.",
+             "\x80\2}U\5model}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85",
+                                            "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRus.",
              "tensor x is the object posix.system(...) (expected a tensor)"),
-        CASE("a call as a storage", DICT(TENSOR("cposix\nsystem\n(U\2idtR", "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a call as a storage",
+             DICT(TENSOR("cposix\nsystem\n(U\2idtR", "K\0", "K\4\x85", "K\1\x85")),
              "names posix.system, which no state dict needs"),
-        CASE("a tensor as a storage", DICT(TENSOR(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a tensor as a storage",
+             DICT(TENSOR(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"), "K\0", "K\4\x85", "K\1\x85")),
              "has the object torch._utils._rebuild_tensor_v2(...) for a storage"),
         CASE("a module as an id",
              DICT("(U\6module"
@@ -184,57 +200,84 @@ static void test_refused_by_hand(void **state)
              "tensor w reaches element 4 of a storage of 4"),
         CASE("offset beyond", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\x7F", "K\1\x85", "K\1\x85")),
              "tensor w reaches element 2147483647 of a storage of 4"),
-        CASE("stride beyond", DICT(TENSOR(GOOD, "K\0", "K\2\x85", "K\4\x85")), "tensor w reaches element 4 of a storage of 4"),
-        CASE("negative offset", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\xFF", "K\1\x85", "K\1\x85")), "negative or malformed offset"),
-        CASE("negative size", DICT(TENSOR(GOOD, "K\0", "J\xFF\xFF\xFF\xFF\x85", "K\1\x85")), "negative or malformed"),
-        CASE("negative stride", DICT(TENSOR(GOOD, "K\0", "K\2\x85", "J\xFF\xFF\xFF\xFF\x85")), "negative or malformed"),
-        CASE("fewer strides", DICT(TENSOR(GOOD, "K\0", "K\2K\2\x86", "K\1\x85")), "malformed offset, shape or stride"),
-        CASE("a size that is text", DICT(TENSOR(GOOD, "K\0", "U\1x\x85", "K\1\x85")), "malformed offset, shape or stride"),
-        CASE("a list for a shape", DICT(TENSOR(GOOD, "K\0", "]", "]")), "malformed offset, shape or stride"),
-        CASE("9 dimensions", DICT(TENSOR(GOOD, "K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t")),
+        CASE("stride beyond", DICT(TENSOR(GOOD, "K\0", "K\2\x85", "K\4\x85")),
+             "tensor w reaches element 4 of a storage of 4"),
+        CASE("negative offset", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\xFF", "K\1\x85", "K\1\x85")),
+             "negative or malformed offset"),
+        CASE("negative size", DICT(TENSOR(GOOD, "K\0", "J\xFF\xFF\xFF\xFF\x85", "K\1\x85")),
+             "negative or malformed"),
+        CASE("negative stride", DICT(TENSOR(GOOD, "K\0", "K\2\x85", "J\xFF\xFF\xFF\xFF\x85")),
+             "negative or malformed"),
+        CASE("fewer strides", DICT(TENSOR(GOOD, "K\0", "K\2K\2\x86", "K\1\x85")),
+             "malformed offset, shape or stride"),
+        CASE("a size that is text", DICT(TENSOR(GOOD, "K\0", "U\1x\x85", "K\1\x85")),
+             "malformed offset, shape or stride"),
+        CASE("a list for a shape", DICT(TENSOR(GOOD, "K\0", "]", "]")),
+             "malformed offset, shape or stride"),
+        CASE("9 dimensions",
+             DICT(TENSOR(GOOD, "K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t",
+                         "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t")),
              "at most 8 dimensions"),
-        CASE("shape overflows", DICT(TENSOR(GOOD, "K\0", "\x8a\6\0\0\0\0\0\1\x8a\6\0\0\0\0\0\1\x86", "K\0K\0\x86")),
+        CASE("shape overflows",
+             DICT(TENSOR(GOOD, "K\0", "\x8a\6\0\0\0\0\0\1\x8a\6\0\0\0\0\0\1\x86", "K\0K\0\x86")),
              "overflows 64 bits"),
-        CASE("bytes overflow", DICT(TENSOR(GOOD, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\0\x85")), "overflows 64 bits"),
-        CASE("stride overflows", DICT(TENSOR(GOOD, "K\0", "K\3\x85", "\x8a\x08\0\0\0\0\0\0\0\x7F\x85")),
+        CASE("bytes overflow",
+             DICT(TENSOR(GOOD, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\0\x85")),
+             "overflows 64 bits"),
+        CASE("stride overflows",
+             DICT(TENSOR(GOOD, "K\0", "K\3\x85", "\x8a\x08\0\0\0\0\0\0\0\x7F\x85")),
              "reaches element|of a storage of 4"),
         CASE("stride overflows twice",
-             DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")),
+             DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86",
+                         "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")),
              "strides beyond what can be counted"),
         CASE("stands for many", DICT(TENSOR(GOOD, "K\0", "\x8a\5\0\0\0\0\1\x85", "K\0\x85")),
              "tensor w has 4294967296 elements in a storage of 4"),
-        CASE("a storage of another size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a storage of another size",
+             DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 20)"),
-        CASE("a storage of a smaller size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")),
+        CASE("a storage of a smaller size",
+             DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 12)"),
-        CASE("a storage of another type", DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a storage of another type",
+             DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 32)"),
         CASE("a storage that overflows",
-             DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")),
+             DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0",
+                         "K\4\x85", "K\1\x85")),
              "more bytes than can be counted"),
-        CASE("a negative storage", DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a negative storage",
+             DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85",
+                         "K\1\x85")),
              "no number of elements"),
-        CASE("an absent storage", DICT(TENSOR(STORAGE("FloatStorage", "7", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("an absent storage",
+             DICT(TENSOR(STORAGE("FloatStorage", "7", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
              "storage 7 is not in the file"),
-        CASE("a storage of no known type", DICT(TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a storage of no known type",
+             DICT(TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
              "names torch.QInt8Storage"),
         CASE("the same below model",
              "\x80\2}U\5model"
              "}U\1w" TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "ss.",
              "its storage is of type torch.QInt8Storage, which is not supported"),
-        CASE("number for a tensor", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xK\1u.",
+        CASE("number for a tensor",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xK\1u.",
              "tensor x is a whole number (expected a tensor)"),
         CASE("number for a name",
-             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85",
+                                   "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
              "name of a tensor is a whole number"),
-        CASE("NUL in a name", "\x80\2}U\3w\0x" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s.", "NUL"),
+        CASE("NUL in a name", "\x80\2}U\3w\0x" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s.",
+             "NUL"),
         CASE("the same name twice",
-             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85",
+                                   "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
              "holds tensor w twice"),
         CASE("an empty dict", "\x80\2}.", "holds a dict without tensors"),
         CASE("bytes after the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x",
              "1 bytes follow the end of the pickle"),
-        CASE("arguments missing", DICT("ctorch._utils\n_rebuild_tensor_v2\n(" GOOD "K\0tR"), "without tensors"),
+        CASE("arguments missing", DICT("ctorch._utils\n_rebuild_tensor_v2\n(" GOOD "K\0tR"),
+             "without tensors"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -246,12 +289,13 @@ static void test_refused_by_hand(void **state)
         assert_int_equal(check_message(cases[i].what, &e, "hand.bin: "), 0);
     }
     static const char good[] = DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"));
-    static const char *const envelopes[][3] = {{"", "", "without the record version"},
-                                               {"0\n", "", "is of version '0\\n'"},
-                                               {"11\n", "", "is of version '11\\n'"},
-                                               {"x\n", "", "is of version 'x\\n'"},
-                                               {"3x", "", "is of version '3x'"},
-                                               {"3\n", "big", "byte order 'big' (expected little)"}};
+    static const char *const envelopes[][3] = {
+        {"", "", "without the record version"},
+        {"0\n", "", "is of version '0\\n'"},
+        {"11\n", "", "is of version '11\\n'"},
+        {"x\n", "", "is of version 'x\\n'"},
+        {"3x", "", "is of version '3x'"},
+        {"3\n", "big", "byte order 'big' (expected little)"}};
     for (size_t i = 0; i < sizeof envelopes / sizeof *envelopes; i++) {
         struct error e = {""};
         assert_null(open_pickle(good, sizeof good - 1, envelopes[i][0], envelopes[i][1], &e));
@@ -262,9 +306,13 @@ static void test_refused_by_hand(void **state)
     const struct stored_record script[] = {{"x/data.pkl", good, sizeof good - 1},
                                            {"x/constants.pkl", good, sizeof good - 1},
                                            {"x/version", "3\n", 2}};
-    assert_null(open_tensors(scratch_write(scratch_folder, "script.pt", file, stored_zip(file, script, 3, 0)), &e));
+    assert_null(open_tensors(scratch_write(scratch_folder, "script.pt", file,
+                                           stored_zip(file, script, 3, 0)),
+                             &e));
     assert_int_equal(check_message("script", &e, "TorchScript"), 0);
-    assert_null(open_tensors(scratch_write(scratch_folder, "none.pt", file, stored_zip(file, script + 1, 2, 0)), &e));
+    assert_null(open_tensors(scratch_write(scratch_folder, "none.pt", file,
+                                           stored_zip(file, script + 1, 2, 0)),
+                             &e));
     assert_int_equal(check_message("no object", &e, "without the record data.pkl"), 0);
 }
 
@@ -277,11 +325,12 @@ static void test_refused_by_hand(void **state)
     "ctorch\nFloatStorage\nU\1" \
     "0U\3cpuK\4" view "tQ"
 #define OLD_PAIR \
-    "\x80\2}(U\1w" TENSOR(OLD_STORAGE("N"), "K\0", "K\2\x85", "K\1\x85") "U\1x" TENSOR("(U\7storage" \
-                                                                                       "ctorch\nHalfStorage\nU\1" \
-                                                                                       "0U\3cpuK\4" \
-                                                                                       "NtQ", \
-                                                                                       "K\0", "K\2\x85", "K\1\x85") "u."
+    "\x80\2}(U\1w" TENSOR(OLD_STORAGE("N"), "K\0", "K\2\x85", \
+                          "K\1\x85") "U\1x" TENSOR("(U\7storage" \
+                                                   "ctorch\nHalfStorage\nU\1" \
+                                                   "0U\3cpuK\4" \
+                                                   "NtQ", \
+                                                   "K\0", "K\2\x85", "K\1\x85") "u."
 #define OLD_DATA \
     "\4\0\0\0\0\0\0\0" \
     "0123456789abcdef"
@@ -292,7 +341,8 @@ static void test_older(void **state)
 #define OLD(what, system, storage, keys, data, words) \
     { \
         what, MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data, \
-            sizeof(MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data) - 1, words \
+            sizeof(MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data) - 1, \
+            words \
     }
     static const struct {
         const char *what, *bytes;
@@ -340,7 +390,8 @@ static void test_older(void **state)
             "\x80\2]U\1"
             "1a.",
             OLD_DATA, "lists a storage that no tensor uses"),
-        OLD("key is a number", SYSTEM, OLD_STORAGE("N"), "\x80\2]K\1a.", OLD_DATA, "lists a storage that no tensor uses"),
+        OLD("key is a number", SYSTEM, OLD_STORAGE("N"), "\x80\2]K\1a.", OLD_DATA,
+            "lists a storage that no tensor uses"),
         OLD("key twice", SYSTEM, OLD_STORAGE("N"),
             "\x80\2](U\1"
             "0U\1"
@@ -380,11 +431,14 @@ static void test_older(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tensors *t = open_tensors(scratch_write(scratch_folder, "old.bin", cases[i].bytes, cases[i].size), &e);
+        struct tensors *t = open_tensors(scratch_write(scratch_folder, "old.bin", cases[i].bytes,
+                                                       cases[i].size),
+                                         &e);
         if (!cases[i].words) {
             if (!t)
                 fail_msg("%s: %s", cases[i].what, e.text);
-            assert_memory_equal(tensors_find(t, "w")->data, strstr(cases[i].what, "view") ? "456789ab" : "01234567", 8);
+            assert_memory_equal(tensors_find(t, "w")->data,
+                                strstr(cases[i].what, "view") ? "456789ab" : "01234567", 8);
             tensors_close(t);
             continue;
         }
@@ -395,11 +449,13 @@ static void test_older(void **state)
     }
 }
 
-/* Every cut and many changes of good files: an error with words, or a store whose data can all be read. */
+/* Every cut and many changes of good files: an error with words, or a store whose data can all be
+ * read. */
 static void test_damaged(void **state)
 {
     (void)state;
-    static const char *const files[] = {GOLDENS "shards/pytorch_model-00001-of-00002.bin", GOLDENS "legacy.pt"};
+    static const char *const files[] = {GOLDENS "shards/pytorch_model-00001-of-00002.bin",
+                                        GOLDENS "legacy.pt"};
     static const unsigned char values[] = {0, 1, 0xFF, '.', 'R', 'K', 0x80};
     unsigned sum = 0;
     for (size_t f = 0; f < 2; f++) {
@@ -440,8 +496,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens), cmocka_unit_test(test_views),           cmocka_unit_test(test_refused_goldens),
-        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_refused_by_hand), cmocka_unit_test(test_older),
+        cmocka_unit_test(test_goldens),         cmocka_unit_test(test_views),
+        cmocka_unit_test(test_refused_goldens), cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_refused_by_hand), cmocka_unit_test(test_older),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -46,7 +46,8 @@ static size_t data_of(const unsigned char *bytes, size_t size, const char *name)
 {
     size_t at = find(bytes, size, name, 0) - 30;
 
-    return at + 30 + (size_t)(bytes[at + 26] | bytes[at + 27] << 8) + (size_t)(bytes[at + 28] | bytes[at + 29] << 8);
+    return at + 30 + (size_t)(bytes[at + 26] | bytes[at + 27] << 8) +
+           (size_t)(bytes[at + 28] | bytes[at + 29] << 8);
 }
 
 static void a_flipped_bit_of_a_record_is_found(void **state)
@@ -88,9 +89,11 @@ static void records_without_a_checksum_are_counted(void **state)
 
     (void)state;
     at = find(bytes, size, "PK\1\2", 0);
-    for (size_t left = size - at; left > 46 && memcmp(bytes + at, "PK\1\2", 4) == 0; left = size - at) {
+    for (size_t left = size - at; left > 46 && memcmp(bytes + at, "PK\1\2", 4) == 0;
+         left = size - at) {
         memset(bytes + at + 16, 0, 4);
-        at += 46 + (size_t)(bytes[at + 28] | bytes[at + 29] << 8) + (size_t)(bytes[at + 30] | bytes[at + 31] << 8) +
+        at += 46 + (size_t)(bytes[at + 28] | bytes[at + 29] << 8) +
+              (size_t)(bytes[at + 30] | bytes[at + 31] << 8) +
               (size_t)(bytes[at + 32] | bytes[at + 33] << 8);
     }
     if (verify(&v, scratch_write(scratch_folder, "bare.pt", bytes, size), &e) != 0)
@@ -101,13 +104,15 @@ static void records_without_a_checksum_are_counted(void **state)
 }
 
 /* A safetensors file of one tensor of this type and shape, its element `at` spoiled. */
-static const char *spoiled(const char *type, const char *shape, size_t count, size_t bytes, size_t at, const void *value)
+static const char *spoiled(const char *type, const char *shape, size_t count, size_t bytes,
+                           size_t at, const void *value)
 {
     static unsigned char file[1 << 20];
     char header[256];
-    uint64_t length = (uint64_t)snprintf(header, sizeof header,
-                                         "{\"w\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,%zu]}}", type, shape,
-                                         count * bytes);
+    uint64_t length =
+        (uint64_t)snprintf(header, sizeof header,
+                           "{\"w\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,%zu]}}", type,
+                           shape, count * bytes);
 
     assert_true(8 + length + count * bytes <= sizeof file);
     memset(file, 0, sizeof file);
@@ -130,7 +135,8 @@ static void numbers_that_are_not_finite_are_placed(void **state)
         const char *said;
     } rows[] = {
         {"F32", "[3,5]", 15, 4, 0, NULL, NULL},
-        {"F32", "[3,5]", 15, 4, 13, &nan32, "spoiled.safetensors: tensor w holds nan at [2, 3] (expected finite numbers)"},
+        {"F32", "[3,5]", 15, 4, 13, &nan32,
+         "spoiled.safetensors: tensor w holds nan at [2, 3] (expected finite numbers)"},
         {"F64", "[7]", 7, 8, 6, &infinite, "tensor w holds -inf at [6]"},
         {"BF16", "[2,1,4]", 8, 2, 4, &nan16, "tensor w holds nan at [1, 0, 0]"},
         {"F16", "[2,1,4]", 8, 2, 7, &infinite16, "tensor w holds inf at [1, 0, 3]"},
@@ -145,7 +151,9 @@ static void numbers_that_are_not_finite_are_placed(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct verified v;
         struct error e = {""};
-        int result = verify(&v, spoiled(rows[i].type, rows[i].shape, rows[i].count, rows[i].bytes, rows[i].at, rows[i].value),
+        int result = verify(&v,
+                            spoiled(rows[i].type, rows[i].shape, rows[i].count, rows[i].bytes,
+                                    rows[i].at, rows[i].value),
                             &e);
 
         if (result != (rows[i].said ? -1 : 0))
@@ -158,17 +166,20 @@ static void numbers_that_are_not_finite_are_placed(void **state)
 /* The index of the two shards states 42 bytes. */
 static void an_index_states_the_bytes(void **state)
 {
-    static const char *const names[] = {"pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"};
+    static const char *const names[] = {"pytorch_model-00001-of-00002.bin",
+                                        "pytorch_model-00002-of-00002.bin"};
     static const struct {
         const char *total, *said;
-    } rows[] = {{"42", NULL},
-                {"42.0", NULL},
-                {"43", "the index states tensors of 43 bytes in all, and its shards hold 42 (expected the same)"},
-                {"0", "states tensors of 0 bytes"},
-                {"\"42\"", NULL},
-                {"-1", NULL},
-                {"1000000000000000019884624838656", NULL},
-                {"Infinity", NULL}};
+    } rows[] = {
+        {"42", NULL},
+        {"42.0", NULL},
+        {"43",
+         "the index states tensors of 43 bytes in all, and its shards hold 42 (expected the same)"},
+        {"0", "states tensors of 0 bytes"},
+        {"\"42\"", NULL},
+        {"-1", NULL},
+        {"1000000000000000019884624838656", NULL},
+        {"Infinity", NULL}};
     size_t size;
     unsigned char *index = scratch_read(GOLDENS "shards/pytorch_model.bin.index.json", &size);
     size_t at = find(index, size, "42", 0);
@@ -183,11 +194,14 @@ static void an_index_states_the_bytes(void **state)
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[4096];
-        int length = snprintf(text, sizeof text, "%.*s%s%.*s", (int)at, (const char *)index, rows[i].total, (int)(size - at - 2),
-                              (const char *)index + at + 2);
+        int length = snprintf(text, sizeof text, "%.*s%s%.*s", (int)at, (const char *)index,
+                              rows[i].total, (int)(size - at - 2), (const char *)index + at + 2);
         struct verified v;
         struct error e = {""};
-        int result = verify(&v, scratch_write(scratch_folder, "pytorch_model.bin.index.json", text, (size_t)length), &e);
+        int result = verify(&v,
+                            scratch_write(scratch_folder, "pytorch_model.bin.index.json", text,
+                                          (size_t)length),
+                            &e);
 
         if (result != (rows[i].said ? -1 : 0))
             fail_msg("%s: %d, %s", rows[i].total, result, e.text);
@@ -205,8 +219,8 @@ static void a_checksum_of_hdf5_is_checked(void **state)
     const char *path = scratch_path(scratch_folder, "w.h5");
     static float values[64] = {[0] = 12345.678f};
     const hsize_t shape[1] = {64};
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(1, shape, NULL),
-          list = H5Pcreate(H5P_DATASET_CREATE), set;
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+          space = H5Screate_simple(1, shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE), set;
     struct error e = {""};
     struct config *own;
     struct tensors *t;
@@ -241,8 +255,10 @@ static void a_checksum_of_hdf5_is_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flipped_bit_of_a_record_is_found),     cmocka_unit_test(records_without_a_checksum_are_counted),
-        cmocka_unit_test(numbers_that_are_not_finite_are_placed), cmocka_unit_test(an_index_states_the_bytes),
+        cmocka_unit_test(a_flipped_bit_of_a_record_is_found),
+        cmocka_unit_test(records_without_a_checksum_are_counted),
+        cmocka_unit_test(numbers_that_are_not_finite_are_placed),
+        cmocka_unit_test(an_index_states_the_bytes),
         cmocka_unit_test(a_checksum_of_hdf5_is_checked),
     };
 

@@ -1,4 +1,5 @@
-/* Files that are written to while they are used: found out, whatever becomes of their times and names. */
+/* Files that are written to while they are used: found out, whatever becomes of their times and
+ * names. */
 #include "io/checkpoint/checkpoint.h"
 #include "io/system/file.h"
 #include "io/system/input.h"
@@ -66,7 +67,9 @@ static void test_changes(void **state)
         if (changed != (i <= TOUCHED))
             fail_msg("case %d: %s", i, changed ? e.text : "no change is seen");
         if (changed)
-            assert_int_equal(check_message("change", &e, "watched: was changed while it was in use"), 0);
+            assert_int_equal(check_message("change", &e,
+                                           "watched: was changed while it was in use"),
+                             0);
         else
             assert_int_equal(watch_check(&w, &e), 0);
         /* a file with another name or none is watched as before */
@@ -137,7 +140,8 @@ static void test_checkpoint(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_stream),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes),
+                                       cmocka_unit_test(test_stream),
                                        cmocka_unit_test(test_checkpoint)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

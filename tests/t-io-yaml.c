@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* tests/goldens/torch/yaml.json: [[text, what PyYAML makes of it, or null where it refuses], ...] */
+/* tests/goldens/torch/yaml.json: [[text, what PyYAML makes of it, or null where it refuses], ...]
+ */
 static void test_goldens(void **state)
 {
     (void)state;
@@ -29,8 +30,10 @@ static void test_goldens(void **state)
                 fail_msg("%s: was accepted", text);
             assert_int_equal(check_message(text, &e, "y: "), 0);
         } else if (!found || !json_equal(found, want)) {
-            char *dump = json_dumps(found, JSON_ENCODE_ANY), *expected = json_dumps(want, JSON_ENCODE_ANY);
-            fail_msg("%s: read as %s %s (expected %s)", text, dump ? dump : "nothing", e.text, expected);
+            char *dump = json_dumps(found, JSON_ENCODE_ANY),
+                 *expected = json_dumps(want, JSON_ENCODE_ANY);
+            fail_msg("%s: read as %s %s (expected %s)", text, dump ? dump : "nothing", e.text,
+                     expected);
         }
         json_decref(found);
     }
@@ -72,6 +75,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Zip archives as torch.save writes them, and every way in which one can lie about where its records are. */
+/* Zip archives as torch.save writes them, and every way in which one can lie about where its
+ * records are. */
 #include "io/torch/zip.h"
 #include "tests/scratch.h"
 #include "tests/stored_zip.h"
@@ -14,7 +15,15 @@
 
 /* Two records: headers at 0 and 38, directory at 74 with entries at 74 and 123, its end at 172. */
 static const struct stored_record two[] = {{"a/x", "hello", 5}, {"a/y", "bye", 3}};
-enum { SECOND = 38, DIRECTORY = 74, ENTRY = 123, END = 172, WIDE = END, LOCATOR = END + 56, WIDE_END = END + 76 };
+enum {
+    SECOND = 38,
+    DIRECTORY = 74,
+    ENTRY = 123,
+    END = 172,
+    WIDE = END,
+    LOCATOR = END + 56,
+    WIDE_END = END + 76
+};
 
 static void test_records(void **state)
 {
@@ -46,7 +55,8 @@ static void test_records(void **state)
     zip_close(&z);
 }
 
-/* What PyTorch wrote: 64-bit end record, padding that only local headers have, sizes that only the directory has. */
+/* What PyTorch wrote: 64-bit end record, padding that only local headers have, sizes that only the
+ * directory has. */
 static void test_torch(void **state)
 {
     (void)state;
@@ -55,7 +65,8 @@ static void test_torch(void **state)
     struct error e = {""};
     struct zip z;
     assert_int_equal(zip_open_memory(&z, "z", file, size, &e), 0);
-    const struct zip_record *pickle = zip_find(&z, "plain/data.pkl", 14), *version = zip_find(&z, "plain/version", 13);
+    const struct zip_record *pickle = zip_find(&z, "plain/data.pkl", 14),
+                            *version = zip_find(&z, "plain/version", 13);
     assert_non_null(pickle);
     assert_ptr_equal(z.first, pickle);
     assert_int_equal((size_t)(pickle->data - file) % 64, 0);
@@ -96,7 +107,10 @@ static void test_wide_entry(void **state)
         const char *what;
         size_t at;
         unsigned char value;
-    } cases[] = {{"another field", 5, 2}, {"too short", 7, 23}, {"beyond the field", 7, 25}, {"first part too long", 2, 200}};
+    } cases[] = {{"another field", 5, 2},
+                 {"too short", 7, 23},
+                 {"beyond the field", 7, 25},
+                 {"first part too long", 2, 200}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char kept = changed[entry + cases[i].at];
         changed[entry + cases[i].at] = cases[i].value;
@@ -108,7 +122,10 @@ static void test_wide_entry(void **state)
     changed[entry + 17 + 7] = 0x80;
     memset(changed + 18, 0, 8); /* its own header says nothing, as torch.save's do */
     assert_int_equal(zip_open_memory(&z, "z", changed, size, &e), -1);
-    assert_int_equal(check_message("exabytes", &e, "claims 9223372036854775813 bytes, more than lie before the directory"), 0);
+    assert_int_equal(
+        check_message("exabytes", &e,
+                      "claims 9223372036854775813 bytes, more than lie before the directory"),
+        0);
 }
 
 static void test_refused(void **state)
@@ -130,15 +147,21 @@ static void test_refused(void **state)
         {"more records", 0, END + 8, "\3\0\3", 3, "3 records in a directory of 98 bytes"},
         {"directory size", 0, END + 12, "\1", 1, "does not end at its end record"},
         {"directory offset", 0, END + 16, "\x4B", 1, "does not end at its end record"},
-        {"directory offset beyond", 0, END + 16, "\xFF\xFF\xFF\x7F", 4, "does not end at its end record"},
-        {"64-bit directory beyond", 1, WIDE + 48, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8, "disagree"},
+        {"directory offset beyond", 0, END + 16, "\xFF\xFF\xFF\x7F", 4,
+         "does not end at its end record"},
+        {"64-bit directory beyond", 1, WIDE + 48, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8,
+         "disagree"},
         {"64-bit directory elsewhere", 1, WIDE + 48, "\x49", 1, "two end records disagree"},
-        {"64-bit count", 1, WIDE + 32, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 8, "one part of a zip archive"},
-        {"64-bit counts", 1, WIDE + 24, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 16,
+        {"64-bit count", 1, WIDE + 32, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 8,
+         "one part of a zip archive"},
+        {"64-bit counts", 1, WIDE + 24,
+         "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 16,
          "two end records disagree"},
-        {"64-bit counts alone", 1, WIDE + 24, "\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16, "two end records disagree"},
+        {"64-bit counts alone", 1, WIDE + 24, "\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16,
+         "two end records disagree"},
         {"64-bit end moved", 1, LOCATOR + 8, "\1", 1, "64-bit end of its directory"},
-        {"64-bit end beyond", 1, LOCATOR + 8, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8, "64-bit end of its directory"},
+        {"64-bit end beyond", 1, LOCATOR + 8, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8,
+         "64-bit end of its directory"},
         {"64-bit end's size", 1, WIDE + 4, "\x2D", 1, "64-bit end of its directory"},
         {"64-bit end's signature", 1, WIDE, "X", 1, "64-bit end of its directory"},
         {"64-bit disk", 1, WIDE + 16, "\1", 1, "one part of a zip archive"},
@@ -158,10 +181,14 @@ static void test_refused(void **state)
         {"packed here", 0, 8, "\x08", 1, "record a/x is packed or encrypted"},
         {"encrypted here", 0, 6, "\1", 1, "record a/x is packed or encrypted"},
         {"another size here", 0, 18, "\4", 1, "record a/x has 4 bytes by its own header and 5"},
-        {"another full size here", 0, 22, "\6", 1, "record a/x has 6 bytes by its own header and 5"},
-        {"extra beyond here", 0, SECOND + 28, "\xFF\xFF", 2, "record a/y has another name, or none"},
-        {"header beyond", 0, ENTRY + 42, "\xFF\xFF\xFF\x7F", 4, "record a/y begins at byte 2147483647, outside"},
-        {"header in the directory", 0, ENTRY + 42, "\x4A", 1, "record a/y begins at byte 74, outside"},
+        {"another full size here", 0, 22, "\6", 1,
+         "record a/x has 6 bytes by its own header and 5"},
+        {"extra beyond here", 0, SECOND + 28, "\xFF\xFF", 2,
+         "record a/y has another name, or none"},
+        {"header beyond", 0, ENTRY + 42, "\xFF\xFF\xFF\x7F", 4,
+         "record a/y begins at byte 2147483647, outside"},
+        {"header in the directory", 0, ENTRY + 42, "\x4A", 1,
+         "record a/y begins at byte 74, outside"},
         {"header shifted", 0, ENTRY + 42, "\x25", 1, "record a/y has another name, or none"},
         {"the same header", 0, ENTRY + 42, "\0", 1, "another name"},
     };
@@ -192,7 +219,9 @@ static void test_overlap(void **state)
     size = stored_zip(file, two, 2, 0);
     file[SECOND + 18] = file[SECOND + 22] = file[ENTRY + 20] = file[ENTRY + 24] = 4;
     assert_int_equal(zip_open_memory(&z, "z", file, size, &e), -1);
-    assert_int_equal(check_message("into the directory", &e, "record a/y claims 4 bytes, more than lie before the directory"), 0);
+    assert_int_equal(check_message("into the directory", &e,
+                                   "record a/y claims 4 bytes, more than lie before the directory"),
+                     0);
     const struct stored_record twins[] = {{"a/x", "1", 1}, {"a/x", "2", 1}};
     assert_int_equal(zip_open_memory(&z, "z", file, stored_zip(file, twins, 2, 0), &e), -1);
     assert_int_equal(check_message("twins", &e, "two records a/x (a duplicate name)"), 0);
@@ -234,8 +263,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records), cmocka_unit_test(test_torch),   cmocka_unit_test(test_wide_entry),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_overlap), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_records),    cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_wide_entry), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_overlap),    cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* attention_mass of every kernel set against a plain loop in double on the same inputs, at awkward sizes. */
+/* attention_mass of every kernel set against a plain loop in double on the same inputs, at awkward
+ * sizes. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -39,8 +40,9 @@ static const struct mass_case cases[] = {
 };
 
 /* mass [segments, heads, keys] by the definition, in double. */
-static void plain(double *mass, const struct attention_case *c, int counted, const double *q, const double *kv,
-                  const double *bias, const double *multiplier, const double *key_bias, const double *sinks)
+static void plain(double *mass, const struct attention_case *c, int counted, const double *q,
+                  const double *kv, const double *bias, const double *multiplier,
+                  const double *key_bias, const double *sinks)
 {
     size_t size = (size_t)c->head_size, kv_width = (size_t)c->kv_heads * size;
     double p[512];
@@ -48,11 +50,15 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
     for (int s = 0; s < c->segments; s++)
         for (int h = 0; h < c->heads; h++)
             for (int r = c->queries - counted; r < c->queries; r++) {
-                const double *query = q + (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) * size;
+                const double *query =
+                    q +
+                    (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) *
+                        size;
                 int own = c->keys - c->queries + r;
                 double largest = sinks ? sinks[h] : -INFINITY, sum = 0;
                 for (int j = 0; j <= own; j++) {
-                    const double *key = kv + ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width +
+                    const double *key = kv +
+                                        ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width +
                                         (size_t)(h * c->kv_heads / c->heads) * size;
                     size_t table = (size_t)h * (size_t)c->positions;
                     double z = 0;
@@ -67,23 +73,28 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                         z += bias[table + (size_t)(own - j)];
                     if (key_bias)
                         z += key_bias[table + (size_t)(c->positions - c->keys + j)];
-                    p[j] = c->window > 0 && own - j >= c->window && c->positions - c->keys + j >= c->keep ? -INFINITY : z;
+                    p[j] = c->window > 0 && own - j >= c->window &&
+                                   c->positions - c->keys + j >= c->keep
+                               ? -INFINITY
+                               : z;
                     largest = fmax(largest, p[j]);
                 }
                 sum = sinks ? exp(sinks[h] - largest) : 0;
                 for (int j = 0; j <= own; j++)
                     sum += p[j] = largest == -INFINITY ? 0 : exp(p[j] - largest);
                 for (int j = 0; j <= own && sum > 0; j++)
-                    mass[((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->keys + (size_t)(own - j)] += p[j] / sum;
+                    mass[((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->keys +
+                         (size_t)(own - j)] += p[j] / sum;
             }
 }
 
 /* Also puts q and kv back as the set holds them. */
-static double *run(struct kernels *k, const struct mass_case *m, double *q, double *kv, const double *sinks,
-                   const struct attention_shape *shape)
+static double *run(struct kernels *k, const struct mass_case *m, double *q, double *kv,
+                   const double *sinks, const struct attention_shape *shape)
 {
     const struct attention_case *c = &m->a;
-    size_t S = (size_t)c->segments, q_count = S * (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size;
+    size_t S = (size_t)c->segments,
+           q_count = S * (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size;
     size_t kv_count = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size,
            count = S * (size_t)c->heads * (size_t)c->keys;
     struct error e;
@@ -91,13 +102,15 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
     struct weight *sink = sinks_of(k, sinks, c->heads);
-    struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, q_count), *bkv = buffer_of(k, ROLE_ACTIVATION, kv, kv_count);
+    struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, q_count),
+                  *bkv = buffer_of(k, ROLE_ACTIVATION, kv, kv_count);
     struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, q_count),
                   *lse = buffer_new(k, ROLE_STATISTIC, S * (size_t)c->heads * (size_t)c->queries);
     struct buffer *mass = buffer_new(k, ROLE_STATISTIC, count);
     double *out = allocate(count * sizeof *out);
     k->attention(k, bo, lse, bq, bkv, a, sink, c->segments, c->queries, c->keys);
-    k->attention_mass(k, mass, bq, bkv, lse, a, sink, c->segments, c->queries, c->keys, m->counted ? m->counted : c->queries);
+    k->attention_mass(k, mass, bq, bkv, lse, a, sink, c->segments, c->queries, c->keys,
+                      m->counted ? m->counted : c->queries);
     k->read(k, out, mass, 0, count);
     k->read(k, q, bq, 0, q_count);
     k->read(k, kv, bkv, 0, kv_count);
@@ -117,11 +130,15 @@ static void check_case(struct kernels *k, size_t number)
     const struct attention_case *c = &m->a;
     int counted = m->counted ? m->counted : c->queries, threads = omp_get_max_threads();
     size_t count = (size_t)c->segments * (size_t)c->heads * (size_t)c->keys;
-    double *q = random_segments(c->segments, c->first, (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size, 1, c->size);
-    double *kv = random_segments(c->segments, c->first, (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size, 2,
-                                 c->size);
-    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c),
-           *sinks = attention_sinks(c), *want = allocate(count * sizeof *want);
+    double *q = random_segments(c->segments, c->first,
+                                (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size, 1,
+                                c->size);
+    double *kv = random_segments(c->segments, c->first,
+                                 (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size,
+                                 2, c->size);
+    double *bias = attention_bias(c), *multiplier = attention_multiplier(c),
+           *key_bias = attention_key_bias(c), *sinks = attention_sinks(c),
+           *want = allocate(count * sizeof *want);
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
@@ -133,20 +150,22 @@ static void check_case(struct kernels *k, size_t number)
                                     .bias = bias,
                                     .multiplier = multiplier,
                                     .key_bias = key_bias};
-    double *got = run(k, m, q, kv, sinks, &shape), tolerance = strcmp(k->dtype, "f64") == 0                           ? 1e-12
-                                                               : strcmp(k->dtype, "tf32") == 0 || rounds_attention(k) ? 1e-2
-                                                                                                                      : 2e-5;
+    double *got = run(k, m, q, kv, sinks, &shape),
+           tolerance = strcmp(k->dtype, "f64") == 0                           ? 1e-12
+                       : strcmp(k->dtype, "tf32") == 0 || rounds_attention(k) ? 1e-2
+                                                                              : 2e-5;
     plain(want, c, counted, q, kv, bias, multiplier, key_bias, sinks);
     for (size_t i = 0; i < count; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance * (1 + want[i])) || (want[i] == 0 && got[i] != 0))
-            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number,
-                     i / (size_t)c->keys, i % (size_t)c->keys, got[i], want[i]);
+            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name,
+                     k->dtype, number, i / (size_t)c->keys, i % (size_t)c->keys, got[i], want[i]);
     omp_set_num_threads(1);
     double *again = run(k, m, q, kv, sinks, &shape);
     omp_set_num_threads(threads);
     if (compare_exact("one thread", again, got, count))
         fail_msg("%s %s, case %zu: threads change it", k->name, k->dtype, number);
-    free(q), free(kv), free(bias), free(multiplier), free(key_bias), free(sinks), free(want), free(got), free(again);
+    free(q), free(kv), free(bias), free(multiplier), free(key_bias), free(sinks), free(want),
+        free(got), free(again);
 }
 
 static void test_all_sets(void **state)
@@ -157,7 +176,8 @@ static void test_all_sets(void **state)
     for (int i = 0; i < kernel_set_count; i++) {
         struct error e;
         if (!set_usable(&kernel_sets[i])) {
-            print_message("kernel set %s %s cannot run here\n", kernel_sets[i].name, kernel_sets[i].dtype);
+            print_message("kernel set %s %s cannot run here\n", kernel_sets[i].name,
+                          kernel_sets[i].dtype);
             continue;
         }
         struct kernels *k = kernel_sets[i].open(&e);

@@ -1,4 +1,5 @@
-/* The check of a product before a run: every set passes it, and a set that is made wrong does not. */
+/* The check of a product before a run: every set passes it, and a set that is made wrong does not.
+ */
 #include "kernels/ops.h"
 
 #include <stdarg.h>
@@ -9,9 +10,10 @@
 #include <string.h>
 
 /* The entries of the set under test. */
-static void (*right_linear)(struct kernels *, struct buffer *, const struct buffer *, const struct weight *,
-                            const struct weight *, struct rows, int);
-static void (*right_reverse)(struct kernels *, struct buffer *, const struct buffer *, const struct weight *, struct rows, int);
+static void (*right_linear)(struct kernels *, struct buffer *, const struct buffer *,
+                            const struct weight *, const struct weight *, struct rows, int);
+static void (*right_reverse)(struct kernels *, struct buffer *, const struct buffer *,
+                             const struct weight *, struct rows, int);
 
 static void spoil(struct kernels *k, struct buffer *b)
 {
@@ -22,15 +24,16 @@ static void spoil(struct kernels *k, struct buffer *b)
     k->write(k, b, 777, &value, 1);
 }
 
-static void wrong_linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w,
-                         const struct weight *bias, struct rows rows, int accumulate)
+static void wrong_linear(struct kernels *k, struct buffer *y, const struct buffer *x,
+                         const struct weight *w, const struct weight *bias, struct rows rows,
+                         int accumulate)
 {
     right_linear(k, y, x, w, bias, rows, accumulate);
     spoil(k, y);
 }
 
-static void wrong_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows,
-                          int accumulate)
+static void wrong_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                          const struct weight *w, struct rows rows, int accumulate)
 {
     right_reverse(k, dx, dy, w, rows, accumulate);
     spoil(k, dx);
@@ -40,8 +43,8 @@ static void require_wrong(struct kernels *k)
 {
     struct error e = {""};
 
-    if (kernels_check(k, &e) != -1 || strncmp(e.text, k->name, strlen(k->name)) != 0 || !strstr(e.text, ": 1 of ") ||
-        !strstr(e.text, "are wrong"))
+    if (kernels_check(k, &e) != -1 || strncmp(e.text, k->name, strlen(k->name)) != 0 ||
+        !strstr(e.text, ": 1 of ") || !strstr(e.text, "are wrong"))
         fail_msg("%s %s: said \"%s\"", k->name, k->dtype, e.text);
 }
 

@@ -1,6 +1,7 @@
-/* What is particular to the cpu set: its instruction sets, the accuracy of its elementary functions, the exactness of block
- * skipping, weights used where they lie, and the same bytes at sizes of several tiles. That each operation is right at awkward
- * sizes is shown by t-kernels-sets.c. */
+/* What is particular to the cpu set: its instruction sets, the accuracy of its elementary
+ * functions, the exactness of block skipping, weights used where they lie, and the same bytes at
+ * sizes of several tiles. That each operation is right at awkward sizes is shown by
+ * t-kernels-sets.c. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/state.h"
 #include "tests/compare.h"
@@ -18,7 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-static struct kernels *sets[4]; /* one for each instruction set that this machine has; that for bf16 alone in bf16 */
+static struct kernels
+    *sets[4]; /* one for each instruction set that this machine has; that for bf16 alone in bf16 */
 static int set_count;
 static struct kernels *best; /* in f32 */
 
@@ -81,8 +83,8 @@ static double ulp(float got, double want)
     return fabs((double)got - want) / ldexp(1, exponent - 24);
 }
 
-static void check_function(const char *name, void (*function)(float *, const float *, size_t), double (*exact)(double),
-                           float first, float last, double most)
+static void check_function(const char *name, void (*function)(float *, const float *, size_t),
+                           double (*exact)(double), float first, float last, double most)
 {
     enum { POINTS = 100003 }; /* not whole vectors */
     float *x = allocate(POINTS * sizeof *x), *y = allocate(POINTS * sizeof *y);
@@ -93,8 +95,8 @@ static void check_function(const char *name, void (*function)(float *, const flo
     for (int i = 0; i < POINTS; i++) {
         double off = exact(x[i]) == 0 ? fabs((double)y[i]) * 1e45 : ulp(y[i], exact(x[i]));
         if (!(off <= most))
-            fail_msg("%s(%.9g) = %.9g, %.3g ulp from %.17g (expected at most %g)", name, (double)x[i], (double)y[i], off,
-                     exact(x[i]), most);
+            fail_msg("%s(%.9g) = %.9g, %.3g ulp from %.17g (expected at most %g)", name,
+                     (double)x[i], (double)y[i], off, exact(x[i]), most);
         worst = off > worst ? off : worst;
     }
     print_message("%s on [%g, %g]: %.2f ulp\n", name, (double)first, (double)last, worst);
@@ -114,7 +116,8 @@ static void test_functions(void **unused)
         check_function("tanh", v->tanh, tanh, -1, 1, 3);
         check_function("tanh", v->tanh, tanh, -1e-3f, 1e-3f, 3);
         check_function("tanh", v->tanh, tanh, -30, 30, 3);
-        /* the zero that skipping relies on, and what is not a number stays so whatever its payload */
+        /* the zero that skipping relies on, and what is not a number stays so whatever its payload
+         */
         uint32_t payload = 0x7fffffff;
         float in[] = {nextafterf(-87.3f, -100), -88, -1e4f, -3e38f, -INFINITY, NAN, 0}, out[7];
         memcpy(&in[6], &payload, sizeof payload);
@@ -127,7 +130,8 @@ static void test_functions(void **unused)
     }
 }
 
-/* GELU against erfc in double: Phi within 2e-7, relatively 1e-5 in the tail; the slope within 4e-7. */
+/* GELU against erfc in double: Phi within 2e-7, relatively 1e-5 in the tail; the slope within 4e-7.
+ */
 static void test_gelu(void **unused)
 {
     enum { POINTS = 40001 };
@@ -147,19 +151,19 @@ static void test_gelu(void **unused)
                    want_slope = phi + z * exp(-0.5 * z * z) * 0.3989422804014327;
             double off = fabs(y[i] - want), off_slope = fabs(slope[i] - want_slope);
             if (!(off <= 2e-7 * fabs(z) && off <= 1e-5 * fabs(want) && off_slope <= 4e-7))
-                fail_msg("%s: gelu(%.9g) = %.9g, slope %.9g (expected %.17g, %.17g)", v->isa, z, (double)y[i], (double)slope[i],
-                         want, want_slope);
+                fail_msg("%s: gelu(%.9g) = %.9g, slope %.9g (expected %.17g, %.17g)", v->isa, z,
+                         (double)y[i], (double)slope[i], want, want_slope);
             worst = fmax(worst, z ? off / fabs(z) : 0);
             worst_relative = fmax(worst_relative, want ? off / fabs(want) : 0);
             worst_slope = fmax(worst_slope, off_slope);
         }
-        print_message("%s: gelu / x within %.2g (relatively %.2g), slope within %.2g\n", v->isa, worst, worst_relative,
-                      worst_slope);
+        print_message("%s: gelu / x within %.2g (relatively %.2g), slope within %.2g\n", v->isa,
+                      worst, worst_relative, worst_slope);
     }
 }
 
-static void require_same(const char *change, const struct kernels *k, int number, const struct outputs *got,
-                         const struct outputs *want)
+static void require_same(const char *change, const struct kernels *k, int number,
+                         const struct outputs *got, const struct outputs *want)
 {
     for (int a = 0; a < want->count; a++)
         if (compare_exact(want->array[a].name, got->array[a].value, want->array[a].value,
@@ -167,10 +171,11 @@ static void require_same(const char *change, const struct kernels *k, int number
             fail_msg("%s changes bits: %s, case %d", change, k->name, number);
 }
 
-/* Attention with every kind of score, long enough for many blocks; steep biases let most of them be left out. */
+/* Attention with every kind of score, long enough for many blocks; steep biases let most of them be
+ * left out. */
 static const struct attention_case attention_cases[] = {
-    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
-       d_o, keep, sinks */
+    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+       multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
     {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0},
     {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0, 0, 0},
     {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0, 0, 0},
@@ -205,11 +210,14 @@ static double steep_seconds(struct kernels *k, int skip)
     double *bias = allocate(N * sizeof *bias), *values = random_values(2 * N * D, 5, 0x1p-2);
     for (int i = 0; i < N; i++)
         bias[i] = -i;
-    struct attention_shape shape = {.heads = 1, .kv_heads = 1, .head_size = D, .positions = N, .scale = 0.25, .bias = bias};
+    struct attention_shape shape = {
+        .heads = 1, .kv_heads = 1, .head_size = D, .positions = N, .scale = 0.25, .bias = bias};
     struct attention *a = k->attention_create(k, &shape, &e);
     assert_non_null(a);
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, values, N * D), *kv = buffer_of(k, ROLE_ACTIVATION, values, 2 * N * D);
-    struct buffer *o = buffer_new(k, ROLE_ACTIVATION, N * D), *lse = buffer_new(k, ROLE_STATISTIC, N),
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, values, N * D),
+                  *kv = buffer_of(k, ROLE_ACTIVATION, values, 2 * N * D);
+    struct buffer *o = buffer_new(k, ROLE_ACTIVATION, N * D),
+                  *lse = buffer_new(k, ROLE_STATISTIC, N),
                   *dq = buffer_new(k, ROLE_ACTIVATION, N * D);
     struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, 2 * N * D);
     cpu_state(k)->skip = skip;
@@ -238,13 +246,15 @@ static void test_skipping_saves_time(void **unused)
             with = fmin(with, steep_seconds(sets[i], 1));
             without = fmin(without, steep_seconds(sets[i], 0));
         }
-        print_message("%s: %.2f ms with skipping, %.2f ms without\n", sets[i]->name, 1e3 * with, 1e3 * without);
+        print_message("%s: %.2f ms with skipping, %.2f ms without\n", sets[i]->name, 1e3 * with,
+                      1e3 * without);
         assert_true(with < 0.7 * without);
     }
     omp_set_num_threads(2);
 }
 
-/* Products of more rows and columns than a tile has, and attention of many blocks: 1 and 4 threads give the bytes of 2. */
+/* Products of more rows and columns than a tile has, and attention of many blocks: 1 and 4 threads
+ * give the bytes of 2. */
 static void test_threads(void **unused)
 {
     static const struct linear_case linear[] = {{1, 0, 1030, 40, 500, 1, 0},
@@ -277,20 +287,23 @@ struct layout {
     double offset;
 };
 static const struct layout layouts[] = {
-    {"dense", 1, 0, 0, 1, 0, 0, 0},       {"wide rows", 1, 0, 40, 1, 0, 0, 0},         {"columns", 1, 1, 0, 1, 0, 0, 0},
-    {"three parts", 3, 0, 0, 1, 0, 0, 0}, {"six parts apart", 6, 0, 0, 1, 0, 1, 0},    {"parts in columns", 3, 1, 60, 1, 0, 0, 0},
-    {"doubles", 1, 0, 0, 0, 0, 1, 0},     {"columns of doubles", 1, 1, 0, 0, 0, 1, 0}, {"unaligned", 1, 0, 0, 1, 2, 1, 0},
-    {"offset", 2, 0, 0, 1, 0, 1, 1},
+    {"dense", 1, 0, 0, 1, 0, 0, 0},           {"wide rows", 1, 0, 40, 1, 0, 0, 0},
+    {"columns", 1, 1, 0, 1, 0, 0, 0},         {"three parts", 3, 0, 0, 1, 0, 0, 0},
+    {"six parts apart", 6, 0, 0, 1, 0, 1, 0}, {"parts in columns", 3, 1, 60, 1, 0, 0, 0},
+    {"doubles", 1, 0, 0, 0, 0, 1, 0},         {"columns of doubles", 1, 1, 0, 0, 0, 1, 0},
+    {"unaligned", 1, 0, 0, 1, 2, 1, 0},       {"offset", 2, 0, 0, 1, 0, 1, 1},
 };
 
-/* Stores `matrix` as the layout says into memory (alternate parts changed in place when many, so that they do not join) and fills
- * `part`. */
-static void store(struct weight_part part[6], char *memory, const struct layout *l, const double *matrix)
+/* Stores `matrix` as the layout says into memory (alternate parts changed in place when many, so
+ * that they do not join) and fills `part`. */
+static void store(struct weight_part part[6], char *memory, const struct layout *l,
+                  const double *matrix)
 {
     size_t ld = l->ld ? (size_t)l->ld : l->transposed ? ROWS : COLUMNS, size = l->type_f32 ? 4 : 8;
     for (int p = 0, row = 0; p < l->parts; p++) {
         int rows = p == l->parts - 1 ? ROWS - row : ROWS / l->parts;
-        size_t first = (size_t)(l->parts > 3 ? row + 2 * p : row); /* gaps of two rows between many parts */
+        size_t first = (size_t)(l->parts > 3 ? row + 2 * p
+                                             : row); /* gaps of two rows between many parts */
         part[p] = (struct weight_part){.type = l->type_f32 ? ELEMENT_F32 : ELEMENT_F64,
                                        .groups = 1,
                                        .rows = (size_t)rows,
@@ -304,7 +317,9 @@ static void store(struct weight_part part[6], char *memory, const struct layout 
                 double value = matrix[(row + r) * COLUMNS + c] - l->offset;
                 float narrow = (float)value;
                 char *to = memory + l->shift +
-                           ((first + (size_t)r) * part[p].row_stride + (size_t)c * part[p].column_stride) * size;
+                           ((first + (size_t)r) * part[p].row_stride +
+                            (size_t)c * part[p].column_stride) *
+                               size;
                 memcpy(to, l->type_f32 ? (void *)&narrow : (void *)&value, size);
             }
         row += rows;
@@ -314,8 +329,8 @@ static void store(struct weight_part part[6], char *memory, const struct layout 
 static void test_layouts(void **unused)
 {
     struct kernels *k = best;
-    double *matrix = random_values(ROWS * COLUMNS, 1, 0x1p-1), *values = random_values(BATCH * ROWS, 2, 1), want[2][BATCH * ROWS],
-           got[BATCH * ROWS];
+    double *matrix = random_values(ROWS * COLUMNS, 1, 0x1p-1),
+           *values = random_values(BATCH * ROWS, 2, 1), want[2][BATCH * ROWS], got[BATCH * ROWS];
     char *memory = allocate(60 * 60 * sizeof(double));
     (void)unused;
     for (int i = 0; i < ROWS * COLUMNS; i++)
@@ -343,7 +358,8 @@ static void test_layouts(void **unused)
                     k->linear(k, y, x, w, NULL, some, 0);
                 k->read(k, n ? got : want[direction], y, 0, count);
                 if (n && compare_values(l->name, got, want[direction], count, 1e-5, 0))
-                    fail_msg("%s differs from dense: direction %d, rows %d", l->name, direction, rows);
+                    fail_msg("%s differs from dense: direction %d, rows %d", l->name, direction,
+                             rows);
             }
             k->destroy(k, x);
             k->destroy(k, y);

@@ -1,15 +1,18 @@
-/* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those of its tiles; on a GPU, or on
- * the stand-in for one, whichever plug-in there is. tests/t-kernels-sets.c has the rest: the same cases for all sets, other
- * batches and orders of threads.
+/* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those
+ * of its tiles; on a GPU, or on the stand-in for one, whichever plug-in there is.
+ * tests/t-kernels-sets.c has the rest: the same cases for all sets, other batches and orders of
+ * threads.
  *
- * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what the kernels should, together
- * with a bound for each element's rounding error. With u the roundoff of an operand of the first products, p of P and dS as left
- * operands of the second ones, r of results, and e a float's (sums included), all relative: z:  |scale| sum |q k| (2 u + e) + (1
- * + |z|) e =: ez          p of a row: ez + sum p ez o:  sum p (its error + p + u) |v| + r |o|                    dp: sum |do v|
- * (2 u + e)         delta: sum |do| (error of o) ds: |slope p| (errors of p, times |dp - delta|, of dp and delta), and what ez
- * does to the soft-cap's slope dq, dk, dv: sums of (error + (p + u) |ds| or |P|) times |k|, |q|, |do|, and r |result|. bf16 has u
- * = 0 (its operands are exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where others
- * round, so e = 2^-20. */
+ * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what
+ * the kernels should, together with a bound for each element's rounding error. With u the roundoff
+ * of an operand of the first products, p of P and dS as left operands of the second ones, r of
+ * results, and e a float's (sums included), all relative: z:  |scale| sum |q k| (2 u + e) + (1
+ * + |z|) e =: ez          p of a row: ez + sum p ez o:  sum p (its error + p + u) |v| + r |o| dp:
+ * sum |do v| (2 u + e)         delta: sum |do| (error of o) ds: |slope p| (errors of p, times |dp -
+ * delta|, of dp and delta), and what ez does to the soft-cap's slope dq, dk, dv: sums of (error +
+ * (p + u) |ds| or |P|) times |k|, |q|, |do|, and r |result|. bf16 has u = 0 (its operands are
+ * exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where
+ * others round, so e = 2^-20. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -56,7 +59,8 @@ static int close_sets(void **state)
     return 0;
 }
 
-/* A case's inputs and outputs; queries' rows are [heads, head_size], keys' [2, kv_heads, head_size]. */
+/* A case's inputs and outputs; queries' rows are [heads, head_size], keys' [2, kv_heads,
+ * head_size]. */
 struct problem {
     struct attention_case c;
     struct attention_shape shape;
@@ -117,7 +121,8 @@ static struct problem problem_of(const struct attention_case *c)
 
 static void problem_free(struct problem *p)
 {
-    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->sinks), free(p->q), free(p->kv), free(p->d_o);
+    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->sinks), free(p->q), free(p->kv),
+        free(p->d_o);
 }
 
 static size_t output_count(const struct problem *p, int output)
@@ -146,18 +151,21 @@ static struct roundings roundings_of(const struct kernels *k)
     return (struct roundings){0, 0, 0, 0x1p-20};
 }
 
-/* Few queries are computed in float whatever the arithmetic (kernels/cuda/attention_few.cu), so their bounds with the
- * arithmetic's u and p hold too. */
+/* Few queries are computed in float whatever the arithmetic (kernels/cuda/attention_few.cu), so
+ * their bounds with the arithmetic's u and p hold too. */
 struct model_row {
-    double p, slope, error, slope_error; /* of each key: probability, dz / d(scale q.k), absolute error of z, of slope */
+    double p, slope, error, slope_error; /* of each key: probability, dz / d(scale q.k), absolute
+                                            error of z, of slope */
 };
 
 /* Row r of query head h: fills row[keys] and *lse; returns sum p ez. */
-static double model_scores(struct model_row *row, double *lse, const struct problem *p, const struct roundings *u,
-                           const double *q, const double *k, int h, int r)
+static double model_scores(struct model_row *row, double *lse, const struct problem *p,
+                           const struct roundings *u, const double *q, const double *k, int h,
+                           int r)
 {
     const struct attention_case *c = &p->c;
-    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, table = (size_t)h * (size_t)c->positions;
+    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size,
+           table = (size_t)h * (size_t)c->positions;
     int own = c->keys - c->queries + r;
     double largest = p->sinks ? p->sinks[h] : -INFINITY, sum = 0, mean = 0;
     for (int j = 0; j < c->keys; j++) {
@@ -167,14 +175,16 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
             continue;
         double bias = (p->bias ? p->bias[table + (size_t)t] : 0) +
                       (p->key_bias ? p->key_bias[table + (size_t)(c->positions - c->keys + j)] : 0);
-        double multiplier = p->multiplier ? p->multiplier[table + (size_t)t] : 1, product = 0, size = 0, tangent = 0;
+        double multiplier = p->multiplier ? p->multiplier[table + (size_t)t] : 1, product = 0,
+               size = 0, tangent = 0;
         if (bias == -INFINITY)
             continue;
         for (int i = 0; i < c->head_size; i++) {
             product += q[i] * k[(size_t)j * stride + (size_t)i];
             size += fabs(q[i] * k[(size_t)j * stride + (size_t)i]);
         }
-        double z = p->shape.scale * product, error = fabs(p->shape.scale) * size * (2 * u->u + u->e) + fabs(z) * u->e;
+        double z = p->shape.scale * product,
+               error = fabs(p->shape.scale) * size * (2 * u->u + u->e) + fabs(z) * u->e;
         if (c->soft_cap > 0) {
             tangent = tanh(z / c->soft_cap);
             z = c->soft_cap * tangent;
@@ -200,16 +210,17 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
     return mean;
 }
 
-/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk: its kv head's first row, here
- * and in the results. */
-static void model_row(struct results *out, const struct problem *p, const struct roundings *u, struct model_row *row, size_t at,
-                      size_t lse_at, const double *k, size_t k_at, int h, int r)
+/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk:
+ * its kv head's first row, here and in the results. */
+static void model_row(struct results *out, const struct problem *p, const struct roundings *u,
+                      struct model_row *row, size_t at, size_t lse_at, const double *k, size_t k_at,
+                      int h, int r)
 {
     const struct attention_case *c = &p->c;
     size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, values = stride / 2;
     const double *q = p->q + at, *d_o = p->d_o + at;
-    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at, *dq_bound = out->bound[DQ] + at,
-           delta = 0, delta_error = 0;
+    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at,
+           *dq_bound = out->bound[DQ] + at, delta = 0, delta_error = 0;
     double lse, mean = model_scores(row, &lse, p, u, q, k, h, r), scale = fabs(p->shape.scale);
     out->value[LSE][lse_at] = lse;
     out->bound[LSE][lse_at] = isfinite(lse) ? mean + (1 + fabs(lse)) * u->e : 0;
@@ -232,8 +243,10 @@ static void model_row(struct results *out, const struct problem *p, const struct
             dp += d_o[i] * k[(size_t)j * stride + values + (size_t)i];
             size += fabs(d_o[i] * k[(size_t)j * stride + values + (size_t)i]);
         }
-        double slope = fabs(row[j].slope) + row[j].slope_error, ds = row[j].p * (dp - delta) * row[j].slope;
-        double ds_error = row[j].p * (slope * (error * fabs(dp - delta) + size * (2 * u->u + u->e) + delta_error) +
+        double slope = fabs(row[j].slope) + row[j].slope_error,
+               ds = row[j].p * (dp - delta) * row[j].slope;
+        double ds_error = row[j].p * (slope * (error * fabs(dp - delta) + size * (2 * u->u + u->e) +
+                                               delta_error) +
                                       row[j].slope_error * fabs(dp - delta));
         ds_error += (u->p + u->u + u->e) * (fabs(ds) + ds_error);
         for (int i = 0; i < c->head_size; i++) {
@@ -264,9 +277,14 @@ static struct results model(const struct problem *p, const struct roundings *u)
     for (int s = 0; s < c->segments; s++)
         for (int h = 0; h < c->heads; h++)
             for (int r = 0; r < c->queries; r++) {
-                size_t k_at = (size_t)s * (size_t)c->keys * stride + (size_t)(h * c->kv_heads / c->heads) * size;
-                model_row(&out, p, u, row, (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) * size,
-                          ((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->queries + (size_t)r, p->kv + k_at, k_at, h, r);
+                size_t k_at = (size_t)s * (size_t)c->keys * stride +
+                              (size_t)(h * c->kv_heads / c->heads) * size;
+                model_row(
+                    &out, p, u, row,
+                    (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) *
+                        size,
+                    ((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->queries + (size_t)r,
+                    p->kv + k_at, k_at, h, r);
             }
     for (size_t i = 0; i < p->kv_count; i++)
         out.bound[DKV][i] += u->r * fabs(out.value[DKV][i]);
@@ -282,7 +300,8 @@ static struct results run(struct kernels *k, const struct problem *p)
 {
     const struct attention_case *c = &p->c;
     const double *inputs[3] = {p->q, p->kv, p->d_o};
-    const enum buffer_role roles[OUTPUTS] = {ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_ACTIVATION};
+    const enum buffer_role roles[OUTPUTS] = {ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION,
+                                             ROLE_ACTIVATION};
     struct buffer *in[3], *out[OUTPUTS];
     struct results got = {{0}, {0}};
     struct error e;
@@ -300,7 +319,8 @@ static struct results run(struct kernels *k, const struct problem *p)
         out[i] = buffer_of(k, roles[i], got.value[i], count);
     }
     k->attention(k, out[O], out[LSE], in[0], in[1], a, sink, c->segments, c->queries, c->keys);
-    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, sink, c->segments, c->queries, c->keys);
+    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, sink,
+                         c->segments, c->queries, c->keys);
     if (k->synchronize(k, &e))
         fail_msg("%s: %s", k->name, e.text);
     for (int i = 0; i < OUTPUTS; i++) {
@@ -316,15 +336,16 @@ static struct results run(struct kernels *k, const struct problem *p)
 
 static void fail_case(const char *what, const struct kernels *k, const struct attention_case *c)
 {
-    fail_msg(
-        "%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d bias %d multiplier %d key "
-        "bias %d soft-cap %g size %g sinks %g",
-        what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size, c->positions, c->keys, c->queries, c->window,
-        c->keep, c->bias, c->multiplier, c->key_bias, c->soft_cap, c->size, c->sinks);
+    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d "
+             "keep %d bias %d multiplier %d key "
+             "bias %d soft-cap %g size %g sinks %g",
+             what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size,
+             c->positions, c->keys, c->queries, c->window, c->keep, c->bias, c->multiplier,
+             c->key_bias, c->soft_cap, c->size, c->sinks);
 }
 
-/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for one of the others; for time's
- * sake. */
+/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for
+ * one of the others; for time's sake. */
 static int has_turn(int s, int turn)
 {
     return s == set_count - 1 || s == turn % (set_count - 1);
@@ -338,7 +359,8 @@ static void check(const struct problem *p, int turn)
         struct roundings u = roundings_of(sets[s]);
         struct results want = model(p, &u), got = run(sets[s], p);
         for (int i = 0; i < OUTPUTS; i++)
-            if (compare_bounded(output_names[i], got.value[i], want.value[i], want.bound[i], output_count(p, i), 1))
+            if (compare_bounded(output_names[i], got.value[i], want.value[i], want.bound[i],
+                                output_count(p, i), 1))
                 fail_case("differs from the model", sets[s], &p->c);
         results_free(&want);
         results_free(&got);
@@ -354,7 +376,8 @@ static void check_cases(const struct attention_case *cases, int count)
     }
 }
 
-/* Every class of head sizes, aligned to 16 bytes and not, with every form of scores: plain, biased, general. */
+/* Every class of head sizes, aligned to 16 bytes and not, with every form of scores: plain, biased,
+ * general. */
 static void test_head_sizes(void **state)
 {
     static const int sizes[] = {1, 16, 31, 64, 80, 128, 192, 256};
@@ -388,11 +411,12 @@ static void test_head_sizes(void **state)
 static void test_sizes(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep, sinks */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
         {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* the fewest queries that go by tiles */
+        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+         0}, /* the fewest queries that go by tiles */
         {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
@@ -402,7 +426,8 @@ static void test_sizes(void **state)
         {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1, 0, 0},
-        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, /* groups of two heads and of one */
+        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0,
+         0}, /* groups of two heads and of one */
         {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
         /* few queries: several blocks of keys, groups */
         {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
@@ -418,29 +443,35 @@ static void test_sizes(void **state)
 static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep, sinks */
-        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* just one pair of the first tiles is masked */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
+        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+         0}, /* just one pair of the first tiles is masked */
         {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* keys that no query sees */
+        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+         0}, /* keys that no query sees */
         {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0}, /* most tiles left out */
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0,
+         0}, /* most tiles left out */
         {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1, 0, 0},
         {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1, 0, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0}, /* scores in the hundreds */
-        /* first keys beside a window: in a tile of their own, in that of the window, and in several */
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0,
+         0}, /* scores in the hundreds */
+        /* first keys beside a window: in a tile of their own, in that of the window, and in several
+         */
         {1, 0, 2, 1, 64, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
         {1, 0, 2, 2, 64, 130, 130, 130, 33, BIAS_RANDOM, 0, 0, 0, 1, 1, 70, 0},
         {1, 0, 2, 1, 32, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
         {1, 0, 1, 1, 128, 200, 200, 200, 9, BIAS_STEEP, 1, 0, 5, 1, 1, 4, 0},
-        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0}, /* none of them among the keys */
+        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60,
+         0}, /* none of them among the keys */
         {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300, 0}, /* few queries */
         {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4, 0},
         /* sinks, by tiles and for few queries: among the scores, and far above and below them */
@@ -454,7 +485,8 @@ static void test_masks(void **state)
     check_cases(cases, LENGTH(cases));
 }
 
-/* tf32 rounds its operands to the nearest, not towards 0: where one key is seen, o is the rounded value. */
+/* tf32 rounds its operands to the nearest, not towards 0: where one key is seen, o is the rounded
+ * value. */
 static void test_rounding(void **state)
 {
     struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
@@ -463,19 +495,21 @@ static void test_rounding(void **state)
     for (size_t i = 0; i < 64; i++)
         p.kv[64 + i] = 1 + 0x1p-11 + 0x1p-13;
     for (int s = 0; s < set_count; s++) {
-        double want = strcmp(sets[s]->dtype, "f32") ? strcmp(sets[s]->dtype, "tf32") ? 1 : 1 + 0x1p-10 : 1 + 0x1p-11 + 0x1p-13;
+        double want = strcmp(sets[s]->dtype, "f32")
+                          ? strcmp(sets[s]->dtype, "tf32") ? 1 : 1 + 0x1p-10
+                          : 1 + 0x1p-11 + 0x1p-13;
         struct results got = run(sets[s], &p);
         for (size_t i = 0; i < 64; i++)
             if (got.value[O][i] != want)
-                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i,
-                         got.value[O][i], p.kv[64 + i], want);
+                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name,
+                         sets[s]->dtype, i, got.value[O][i], p.kv[64 + i], want);
         results_free(&got);
     }
     problem_free(&p);
 }
 
-/* So it does with the weights of the values: of two keys with scores 0 and ln w, o is the rounded w over 1 + w where the other
- * value is 0. */
+/* So it does with the weights of the values: of two keys with scores 0 and ln w, o is the rounded w
+ * over 1 + w where the other value is 0. */
 static void test_rounding_weights(void **state)
 {
     static const double w = 0.5 * (1 + 0x1p-11 + 0x1p-13), tf32 = 0.5 * (1 + 0x1p-10);
@@ -495,7 +529,8 @@ static void test_rounding_weights(void **state)
             struct results got = run(sets[s], &p);
             for (size_t i = 64; i < 130 * 64; i++)
                 if (i / 64 % 2 != (size_t)odd && !(fabs(got.value[O][i] - want) <= 0x1p-14))
-                    fail_msg("%s %s: o[%zu] = %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i, got.value[O][i], want);
+                    fail_msg("%s %s: o[%zu] = %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype,
+                             i, got.value[O][i], want);
             results_free(&got);
         }
     }
@@ -508,7 +543,8 @@ static void test_scale(void **state)
     static const double scales[] = {-0.125, 0, 1};
     (void)state;
     for (int i = 0; i < LENGTH(scales); i++) {
-        struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0};
+        struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE,
+                                   0, 0, 0, 1, 1,  0,  0};
         struct problem p = problem_of(&c);
         p.shape.scale = scales[i];
         check(&p, i);
@@ -516,20 +552,22 @@ static void test_scale(void **state)
     }
 }
 
-/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias masks: the second is so large
- * there that no tile can be proved to be zero. */
+/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias
+ * masks: the second is so large there that no tile can be proved to be zero. */
 static void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep, sinks */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
         {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
         {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1, 0,
          0}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0, 0}, /* scores in the hundreds, against the bias */
+        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0,
+         0}, /* scores in the hundreds, against the bias */
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0},
         {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0}, /* the tile that a block begins with is left out */
+        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0,
+         0}, /* the tile that a block begins with is left out */
         {1, 0, 2, 1, 96, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0},
     };
     (void)state;
@@ -537,7 +575,9 @@ static void test_skipping(void **state)
         struct problem p = problem_of(&cases[i]);
         for (int j = 0; j < p.c.heads * p.c.positions; j++) {
             int t = j % p.c.positions;
-            p.bias[j] *= p.c.bias == BIAS_GENTLE ? 60 : 1; /* slopes that spare some tiles and not others */
+            p.bias[j] *= p.c.bias == BIAS_GENTLE
+                             ? 60
+                             : 1; /* slopes that spare some tiles and not others */
             if (t % 32 == 31)
                 p.bias[j] = -INFINITY;
         }
@@ -550,7 +590,8 @@ static void test_skipping(void **state)
                     p.multiplier[j] = 1e30;
             all = run(sets[s], &p);
             for (int o = 0; o < OUTPUTS; o++)
-                if (compare_exact(output_names[o], left_out.value[o], all.value[o], output_count(&p, o)))
+                if (compare_exact(output_names[o], left_out.value[o], all.value[o],
+                                  output_count(&p, o)))
                     fail_case("leaving tiles out changes bits", sets[s], &p.c);
             for (int j = 31; j < p.c.heads * p.c.positions; j++)
                 if (j % p.c.positions % 32 == 31)
@@ -562,12 +603,13 @@ static void test_skipping(void **state)
     }
 }
 
-/* Queries that leave the first 128 keys out by far, and beside them one, of each warp in turn that looks for the smallest, which
- * sees all keys alike. The mask is what has tiles looked at. */
+/* Queries that leave the first 128 keys out by far, and beside them one, of each warp in turn that
+ * looks for the smallest, which sees all keys alike. The mask is what has tiles looked at. */
 static void test_flat_queries(void **state)
 {
     enum { ROWS = 260, KEYS = 128, SIZE = 64 };
-    struct attention_case c = {1, 0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case c = {1,           0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0,
+                               BIAS_RANDOM, 0, 0, 0, 1,    1,    0,    0};
     (void)state;
     for (int flat = 0; flat < 8; flat++) {
         struct problem p = problem_of(&c);
@@ -596,8 +638,8 @@ static void test_not_finite(void **state)
             for (int r = 3; r < c.queries; r++) {
                 double x = got.value[O][(size_t)r * 64 + 5]; /* 0 times infinity is NaN */
                 if (isfinite(x))
-                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype, x, r,
-                             value ? "value that is infinite" : "key that is NaN");
+                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype,
+                             x, r, value ? "value that is infinite" : "key that is NaN");
             }
             results_free(&got);
         }
@@ -605,7 +647,8 @@ static void test_not_finite(void **state)
     }
 }
 
-/* Heads of 256 by each open set, forward and in reverse: refused with one error that has both texts. */
+/* Heads of 256 by each open set, forward and in reverse: refused with one error that has both
+ * texts. */
 static void require_refused(const char *begin, const char *end)
 {
     for (int s = 0; s < set_count; s++)
@@ -620,7 +663,8 @@ static void require_refused(const char *begin, const char *end)
                           *dkv = buffer_of(sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
                           *lse = buffer_of(sets[s], ROLE_STATISTIC, p.q, p.lse_count);
             if (reverse)
-                sets[s]->attention_reverse(sets[s], o, dkv, q, q, kv, q, lse, a, NULL, 1, c.queries, c.keys);
+                sets[s]->attention_reverse(sets[s], o, dkv, q, q, kv, q, lse, a, NULL, 1, c.queries,
+                                           c.keys);
             else
                 sets[s]->attention(sets[s], o, lse, q, kv, a, NULL, 1, c.queries, c.keys);
             assert_int_equal(sets[s]->synchronize(sets[s], &e), -1);
@@ -635,8 +679,9 @@ static void require_refused(const char *begin, const char *end)
         }
 }
 
-/* Devices whose blocks have less shared memory (99 KB: compute capability 8.6, 8.9, 12.0; 163 KB: 8.0) have smaller tiles, and
- * where none would fit a call is refused. The stand-in's is what its environment says when a set is opened. */
+/* Devices whose blocks have less shared memory (99 KB: compute capability 8.6, 8.9, 12.0; 163
+ * KB: 8.0) have smaller tiles, and where none would fit a call is refused. The stand-in's is what
+ * its environment says when a set is opened. */
 static void test_shared_memory(void **state)
 {
     static const int sizes[] = {64, 65, 128, 129, 256};
@@ -652,9 +697,23 @@ static void test_shared_memory(void **state)
         assert_int_equal(open_sets(NULL), 0);
         for (int i = 0; i < LENGTH(sizes); i++)
             for (int general = 0; general < 2; general++) {
-                struct attention_case c = {
-                    1,       0,       1 + general,     1, sizes[i], 66, 66, 66, 0, general ? BIAS_STEEP : BIAS_GENTLE,
-                    general, general, general ? 5 : 0, 1, 1,        0,  0};
+                struct attention_case c = {1,
+                                           0,
+                                           1 + general,
+                                           1,
+                                           sizes[i],
+                                           66,
+                                           66,
+                                           66,
+                                           0,
+                                           general ? BIAS_STEEP : BIAS_GENTLE,
+                                           general,
+                                           general,
+                                           general ? 5 : 0,
+                                           1,
+                                           1,
+                                           0,
+                                           0};
                 struct problem p = problem_of(&c);
                 for (int turn = 0; turn < 2; turn++)
                     if (turn == 0 || limit == 0) /* 99 KB: all sets */
@@ -668,7 +727,8 @@ static void test_shared_memory(void **state)
     assert_int_equal(open_sets(NULL), 0);
     require_refused("attention: head size 256 in ", "and this GPU has 49152 (expected");
     close_sets(NULL);
-    unsetenv("REACH_CUDA_HOST_SHARED"); /* what the runtime does not grant, though the device has it */
+    unsetenv(
+        "REACH_CUDA_HOST_SHARED"); /* what the runtime does not grant, though the device has it */
     set_count = 0;
     assert_int_equal(open_sets(NULL), 0);
     setenv("REACH_CUDA_HOST_SHARED", "48", 1);
@@ -683,8 +743,8 @@ static void test_shared_memory(void **state)
 static void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep, sinks */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
         {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
         {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
         {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
@@ -701,14 +761,16 @@ static void test_same_bytes(void **state)
             struct results whole = run(sets[s], &p), part = run(sets[s], &alone);
             for (int o = 0; o < OUTPUTS; o++) {
                 size_t each = output_count(&alone, o);
-                if (compare_exact(output_names[o], part.value[o], whole.value[o] + (size_t)last.first * each, each))
+                if (compare_exact(output_names[o], part.value[o],
+                                  whole.value[o] + (size_t)last.first * each, each))
                     fail_case("a segment alone has other bytes", sets[s], &cases[i]);
             }
             thread_order("97"); /* what the stand-in takes; a GPU has an order of its own */
             struct results again = run(sets[s], &p);
             thread_order(NULL);
             for (int o = 0; o < OUTPUTS; o++)
-                if (compare_exact(output_names[o], again.value[o], whole.value[o], output_count(&p, o)))
+                if (compare_exact(output_names[o], again.value[o], whole.value[o],
+                                  output_count(&p, o)))
                     fail_case("another order of threads gives other bytes", sets[s], &cases[i]);
             results_free(&again);
             results_free(&whole);

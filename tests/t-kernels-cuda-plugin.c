@@ -1,6 +1,6 @@
-/* The plug-in: how it is found, checked and refused; and what only a set on a device has: its memory, uploads of weights, errors
- * that are kept there. Most of it needs the plug-in that REACH_CUDA names; what the stand-in alone can be made to do is left out
- * on a GPU. */
+/* The plug-in: how it is found, checked and refused; and what only a set on a device has: its
+ * memory, uploads of weights, errors that are kept there. Most of it needs the plug-in that
+ * REACH_CUDA names; what the stand-in alone can be made to do is left out on a GPU. */
 #include "kernels/plugin.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
@@ -41,7 +41,8 @@ static void test_refused(void **state)
     const char *slash = strrchr(plugin_path, '/');
     (void)state;
     if (slash) {
-        snprintf(other, sizeof other, "%.*s/cuda-other.so", (int)(slash - plugin_path), plugin_path);
+        snprintf(other, sizeof other, "%.*s/cuda-other.so", (int)(slash - plugin_path),
+                 plugin_path);
         if (access(other, F_OK) != 0)
             other[0] = 0; /* it comes with the stand-in */
     }
@@ -67,8 +68,8 @@ static void test_refused(void **state)
         setenv("REACH_CUDA", plugin_path, 1);
 }
 
-/* A plug-in whose cuBLASLt is missing says what to install and where it looked; one that pip has put into the active environment,
- * or into that of the python3 in PATH, is found. */
+/* A plug-in whose cuBLASLt is missing says what to install and where it looked; one that pip has
+ * put into the active environment, or into that of the python3 in PATH, is found. */
 static void test_needs(void **state)
 {
     char needs[4200], folder[4200], program[4300], path[8400], before[4096] = "";
@@ -80,7 +81,8 @@ static void test_needs(void **state)
         skip();
     snprintf(needs, sizeof needs, "%.*s/cuda-needs.so", (int)(slash - plugin_path), plugin_path);
     char *tests = realpath(needs, NULL); /* what is relative in PATH is not looked at */
-    snprintf(folder, sizeof folder, "%.*s/pip", tests ? (int)(strrchr(tests, '/') - tests) : 0, tests ? tests : "");
+    snprintf(folder, sizeof folder, "%.*s/pip", tests ? (int)(strrchr(tests, '/') - tests) : 0,
+             tests ? tests : "");
     free(tests);
     if (access(needs, F_OK) != 0)
         skip(); /* it comes with the stand-in */
@@ -123,11 +125,13 @@ static void test_versions(void **state)
     char text[5000];
     (void)state;
     plugin_driver_version(text, sizeof text);
-    assert_true(!strncmp(text, "CUDA ", 5) || !strncmp(text, "none (", 6) || !strcmp(text, "of an unknown version"));
+    assert_true(!strncmp(text, "CUDA ", 5) || !strncmp(text, "none (", 6) ||
+                !strcmp(text, "of an unknown version"));
     plugin_versions(text, sizeof text);
     if (!*plugin_path)
         assert_true(!strcmp(text, "none") || strstr(text, "reach-cuda.so"));
-    else if (!strstr(text, plugin_path) || !strstr(text, ": CUDA 1") || !strstr(text, ", cuBLASLt 1"))
+    else if (!strstr(text, plugin_path) || !strstr(text, ": CUDA 1") ||
+             !strstr(text, ", cuBLASLt 1"))
         fail_msg("%s", text);
 }
 
@@ -235,7 +239,9 @@ static void test_memory(void **state)
     require_error("a buffer", e.text, "out of GPU memory");
     assert_null(k->create(k, ROLE_RESIDUAL, SIZE_MAX / 2, &e));
     require_error("a buffer", e.text, "overflow");
-    struct weight_part part = {&e, ELEMENT_F32, 1, most / 2, 1, 0, 1, 1, 0, 0, NULL}; /* never read: there is no room for it */
+    struct weight_part part = {
+        &e, ELEMENT_F32, 1, most / 2, 1,   0,
+        1,  1,           0, 0,        NULL}; /* never read: there is no room for it */
     assert_null(k->weight_load(k, WEIGHT_VECTOR, &part, 1, &e));
     require_error("a weight", e.text, "out of GPU memory");
     struct buffer *a = buffer_new(k, ROLE_RESIDUAL, 1000), *b = buffer_new(k, ROLE_RESIDUAL, 500);
@@ -248,7 +254,8 @@ static void test_memory(void **state)
     k->destroy(k, a);
     k->destroy(k, b);
     assert_true(k->memory_free(k) > before);
-    struct buffer *whole = k->create(k, ROLE_RESIDUAL, (most - (2 << 20)) / 4, &e); /* needs the blocks of other sizes */
+    struct buffer *whole = k->create(k, ROLE_RESIDUAL, (most - (2 << 20)) / 4,
+                                     &e); /* needs the blocks of other sizes */
     if (!whole && is_stand_in())
         fail_msg("%s", e.text);
     k->destroy(k, whole);
@@ -281,18 +288,21 @@ static void test_kept_error(void **state)
     k->close(k);
 }
 
-/* A launch that is refused is told, also where a call behind it fails whose failure is dealt with: here no memory. */
+/* A launch that is refused is told, also where a call behind it fails whose failure is dealt with:
+ * here no memory. */
 static void test_refused_launch(void **state)
 {
     struct error e;
     struct kernels *k = open_cuda("f32");
     struct norm norm = {NORM_RMS, 1e-5, NULL, NULL};
     (void)state;
-    struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *statistics = buffer_new(k, ROLE_STATISTIC, 8);
+    struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8),
+                  *statistics = buffer_new(k, ROLE_STATISTIC, 8);
     for (int fails = 0; fails < 2; fails++) {
         k->norm(k, x, statistics, x, &norm, (struct rows){0, 0}, 8); /* a grid of no blocks */
         if (fails) {
-            assert_null(k->create(k, ROLE_RESIDUAL, k->memory_free(k), &e)); /* four times as many bytes */
+            assert_null(
+                k->create(k, ROLE_RESIDUAL, k->memory_free(k), &e)); /* four times as many bytes */
             require_error("a buffer", e.text, "out of GPU memory");
         }
         e.text[0] = 0;
@@ -305,8 +315,8 @@ static void test_refused_launch(void **state)
     k->close(k);
 }
 
-/* Readings give what was there when they were begun, whatever came later and whichever is ended first; a fault is told by the
- * first reading behind it. */
+/* Readings give what was there when they were begun, whatever came later and whichever is ended
+ * first; a fault is told by the first reading behind it. */
 static void test_readings(void **state)
 {
     enum { COUNT = 3, LETTERS = 9 };
@@ -342,7 +352,8 @@ static void test_readings(void **state)
         int32_t ids[64];
         for (int j = 0; j < 64; j++)
             ids[j] = (i + j) % 3;
-        struct buffer *many = buffer_new(k, ROLE_INDEX, 64), *rows = buffer_new(k, ROLE_RESIDUAL, 64);
+        struct buffer *many = buffer_new(k, ROLE_INDEX, 64),
+                      *rows = buffer_new(k, ROLE_RESIDUAL, 64);
         size_t count = (size_t)(1 + 3 * i);
         double got[64];
         k->write_index(k, many, 0, ids, count);
@@ -372,7 +383,8 @@ static void test_readings(void **state)
 /* Halves: infinities, NaN and denormals survive. */
 static void test_halves(void **state)
 {
-    static const uint16_t bits[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x3c00, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
+    static const uint16_t bits[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400,
+                                    0x3c00, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
     enum { COUNT = sizeof bits / sizeof *bits };
     struct kernels *k = open_cuda("f32");
     struct weight_part part = {bits, ELEMENT_F16, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL};
@@ -396,7 +408,8 @@ static void test_halves(void **state)
     k->close(k);
 }
 
-/* Weights larger than a staging buffer (8 MB), as many rows and as one run, and one freed while it is still on its way. */
+/* Weights larger than a staging buffer (8 MB), as many rows and as one run, and one freed while it
+ * is still on its way. */
 static void test_large_weights(void **state)
 {
     enum { COUNT = 2300000 };
@@ -409,7 +422,8 @@ static void test_large_weights(void **state)
         data[i] = i;
     struct weight_part rows = {data, ELEMENT_F64, 1, 2300, 1000, 0, 1000, 1, 0, 0, NULL},
                        run = {data, ELEMENT_F64, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL};
-    struct weight *w = k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e), *one = k->weight_load(k, WEIGHT_TABLE, &run, 1, &e);
+    struct weight *w = k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e),
+                  *one = k->weight_load(k, WEIGHT_TABLE, &run, 1, &e);
     assert_true(w && one);
     struct buffer *tokens = index_of(k, ids, 3), *x = buffer_new(k, ROLE_RESIDUAL, COUNT);
     k->embed(k, x, tokens, w, NULL, 3, 1, (struct rows){1, 3}, 1000);
@@ -427,7 +441,9 @@ static void test_large_weights(void **state)
     k->weight_free(k, k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e));
     for (int i = 0; i < COUNT; i++)
         data[i] = -1;
-    struct buffer *next = buffer_of(k, ROLE_RESIDUAL, data, COUNT); /* in the same memory, which the upload must not reach now */
+    struct buffer *next =
+        buffer_of(k, ROLE_RESIDUAL, data,
+                  COUNT); /* in the same memory, which the upload must not reach now */
     assert_int_equal(k->synchronize(k, &e), 0);
     for (size_t i = 0; i < COUNT; i += 1000) {
         k->read(k, row, next, i, 1000);
@@ -445,8 +461,8 @@ static void test_large_weights(void **state)
     k->close(k);
 }
 
-/* Weights that come and go while products run, two at a time as `prefetches` says, without synchronize: each product has its own
- * weight's numbers. */
+/* Weights that come and go while products run, two at a time as `prefetches` says, without
+ * synchronize: each product has its own weight's numbers. */
 static void test_prefetch(void **state)
 {
     enum { SIZE = 48, LAYERS = 9 };
@@ -458,7 +474,9 @@ static void test_prefetch(void **state)
     (void)state;
     for (int l = 0; l < LAYERS; l++)
         for (int i = 0; i < SIZE * SIZE; i++)
-            matrix[l][i] = i / SIZE == (i % SIZE + l) % SIZE ? 1 + l : 0; /* a permutation, times 1 + l: exact */
+            matrix[l][i] = i / SIZE == (i % SIZE + l) % SIZE
+                               ? 1 + l
+                               : 0; /* a permutation, times 1 + l: exact */
     memcpy(want, start, sizeof want);
     for (int l = 0; l < LAYERS; l++) {
         double next[SIZE];
@@ -473,7 +491,9 @@ static void test_prefetch(void **state)
     struct weight *w = weight_of(k, WEIGHT_MATRIX, matrix[0], SIZE, SIZE);
     for (int l = 0; l < LAYERS; l++) {
         k->linear(k, x[(l + 1) % 2], x[l % 2], w, NULL, rows, 0);
-        struct weight *next = l + 1 < LAYERS ? weight_of(k, WEIGHT_MATRIX, matrix[l + 1], SIZE, SIZE) : NULL;
+        struct weight *next = l + 1 < LAYERS
+                                  ? weight_of(k, WEIGHT_MATRIX, matrix[l + 1], SIZE, SIZE)
+                                  : NULL;
         k->weight_free(k, w);
         w = next;
     }
@@ -488,15 +508,18 @@ static void test_prefetch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_needs),         cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_wrong_pairs),    cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_kept_error),    cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_halves),         cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_wrong_pairs),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_kept_error),
+        cmocka_unit_test(test_readings),       cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_large_weights),  cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_refused_launch),
     };
     const struct CMUnitTest again[] = {
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_kept_error), cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_kept_error),
+        cmocka_unit_test(test_readings), cmocka_unit_test(test_large_weights),
+        cmocka_unit_test(test_prefetch),
     };
     const char *named = getenv("REACH_CUDA");
     snprintf(plugin_path, sizeof plugin_path, "%s", named ? named : "");

@@ -1,5 +1,5 @@
-/* The reference set against PyTorch's autograd in float64 (tests/goldens/kernels), and against itself: <J dx, dy> = <dx, J^T dy>
- * with J dx by central differences of the forward operation. */
+/* The reference set against PyTorch's autograd in float64 (tests/goldens/kernels), and against
+ * itself: <J dx, dy> = <dx, J^T dy> with J dx by central differences of the forward operation. */
 #include "kernels/reference/reference.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
@@ -98,7 +98,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
         return run_norm_heads(k, &c, bounds);
     }
     if (!strcmp(op, "clip")) {
-        struct clip_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), field(line, "limit")};
+        struct clip_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"),
+                              field(line, "limit")};
         return run_clip(k, &c, bounds);
     }
     if (!strcmp(op, "activation")) {
@@ -199,9 +200,11 @@ static void test_goldens(void **state)
             double *want = read_array(file, &count);
             if (count != n)
                 fail_msg("%s: %zu values in %s, golden has %zu", line, n, got.array[a].name, count);
-            if (compare_bounded(got.array[a].name, got.array[a].value, want, got.array[a].bound, n, 0x1p-53))
+            if (compare_bounded(got.array[a].name, got.array[a].value, want, got.array[a].bound, n,
+                                0x1p-53))
                 fail_msg("f64 differs from PyTorch: %s", line);
-            if (compare_bounded(got.array[a].name, rounded.array[a].value, want, got.array[a].bound, n, 0x1p-24))
+            if (compare_bounded(got.array[a].name, rounded.array[a].value, want, got.array[a].bound,
+                                n, 0x1p-24))
                 fail_msg("f32 differs from PyTorch: %s", line);
             free(want);
         }
@@ -234,7 +237,8 @@ static double inner(const double *a, const double *b, size_t n)
 static void check_map(const struct map *m)
 {
     const double step = 0x1p-17;
-    double *x = random_values(m->in, 31, 0.5), *dx = random_values(m->in, 32, 0.5), *dy = random_values(m->out, 33, 0.5);
+    double *x = random_values(m->in, 31, 0.5), *dx = random_values(m->in, 32, 0.5),
+           *dy = random_values(m->out, 33, 0.5);
     double *moved = allocate(m->in * sizeof(double)), *ahead = allocate(m->out * sizeof(double)),
            *behind = allocate(m->out * sizeof(double));
     double *gradient = allocate(m->in * sizeof(double));
@@ -257,7 +261,8 @@ static void check_map(const struct map *m)
 
 static struct attention *create_attention(const struct attention_case *c)
 {
-    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c);
+    double *bias = attention_bias(c), *multiplier = attention_multiplier(c),
+           *key_bias = attention_key_bias(c);
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
@@ -277,24 +282,29 @@ static struct attention *create_attention(const struct attention_case *c)
     return a;
 }
 
-/* x: q [S, queries, heads head_size], then kv [S, keys, 2, kv_heads head_size]. With dy, writes dq and dkv behind each other;
- * else o. */
-static void attention_both(const struct attention_case *c, double *out, const double *x, const double *dy)
+/* x: q [S, queries, heads head_size], then kv [S, keys, 2, kv_heads head_size]. With dy, writes dq
+ * and dkv behind each other; else o. */
+static void attention_both(const struct attention_case *c, double *out, const double *x,
+                           const double *dy)
 {
     struct kernels *k = whole;
-    size_t S = (size_t)c->segments, size = (size_t)c->head_size, nq = S * (size_t)c->queries * (size_t)c->heads * size;
+    size_t S = (size_t)c->segments, size = (size_t)c->head_size,
+           nq = S * (size_t)c->queries * (size_t)c->heads * size;
     size_t nkv = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
     struct attention *a = create_attention(c);
     double *sinks = attention_sinks(c);
     struct weight *sink = sinks_of(k, sinks, c->heads);
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq), *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv),
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq),
+                  *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv),
                   *o = buffer_new(k, ROLE_ACTIVATION, nq);
-    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size), *dq = buffer_new(k, ROLE_ACTIVATION, nq),
+    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size),
+                  *dq = buffer_new(k, ROLE_ACTIVATION, nq),
                   *dkv = buffer_new(k, ROLE_ACTIVATION, nkv);
     k->attention(k, o, lse, q, kv, a, sink, c->segments, c->queries, c->keys);
     if (dy) {
         struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, dy, nq);
-        k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, sink, c->segments, c->queries, c->keys);
+        k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, sink, c->segments, c->queries,
+                             c->keys);
         k->read(k, out, dq, 0, nq);
         k->read(k, out + nq, dkv, 0, nkv);
         k->destroy(k, d_o);
@@ -322,8 +332,8 @@ static void attention_backward(const struct map *m, double *dx, const double *x,
 static void test_attention_transpose(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep, sinks */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
         {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
         {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0, 0},
         {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0, 0},
@@ -334,11 +344,12 @@ static void test_attention_transpose(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct attention_case *c = &cases[i];
-        size_t size = (size_t)c->segments * (size_t)c->head_size, out = (size_t)(c->queries * c->heads) * size;
+        size_t size = (size_t)c->segments * (size_t)c->head_size,
+               out = (size_t)(c->queries * c->heads) * size;
         char name[40];
         snprintf(name, sizeof name, "attention %zu", i);
-        check_map(
-            &(struct map){name, out + (size_t)(c->keys * 2 * c->kv_heads) * size, out, attention_forward, attention_backward, c});
+        check_map(&(struct map){name, out + (size_t)(c->keys * 2 * c->kv_heads) * size, out,
+                                attention_forward, attention_backward, c});
     }
 }
 
@@ -354,7 +365,8 @@ static void norm_both(const struct map *m, double *out, const double *x, const d
     struct kernels *k = whole;
     size_t n = ROWS * WIDTH;
     double *scale = random_values(WIDTH, 41, 1), *shift = random_values(WIDTH, 42, 1);
-    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, WIDTH, 1), *b = weight_of(k, WEIGHT_VECTOR, shift, WIDTH, 1);
+    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, WIDTH, 1),
+                  *b = weight_of(k, WEIGHT_VECTOR, shift, WIDTH, 1);
     const struct norm_context *given = m->context;
     struct norm norm = {given->kind, given->epsilon, w, b};
     struct rows rows = {1, ROWS};
@@ -390,7 +402,8 @@ static void activation_both(const struct map *m, double *out, const double *x, c
     enum activation kind = *(const enum activation *)m->context;
     size_t n = ROWS * WIDTH;
     struct rows rows = {1, ROWS};
-    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, x, n), *gate = m->in > n ? buffer_of(k, ROLE_ACTIVATION, x + n, n) : NULL;
+    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, x, n),
+                  *gate = m->in > n ? buffer_of(k, ROLE_ACTIVATION, x + n, n) : NULL;
     struct buffer *a = buffer_new(k, ROLE_ACTIVATION, n), *d_up = buffer_new(k, ROLE_ACTIVATION, n),
                   *d_gate = buffer_new(k, ROLE_ACTIVATION, n);
     if (dy) {
@@ -416,13 +429,16 @@ static void activation_forward(const struct map *m, double *y, const double *x)
 static void head_both(const struct map *m, double *out, const double *x, const double *dy)
 {
     struct kernels *k = whole;
-    double *table = random_values(VOCABULARY * WIDTH, 43, 0.5), *shift = random_values(VOCABULARY, 44, 1);
+    double *table = random_values(VOCABULARY * WIDTH, 43, 0.5),
+           *shift = random_values(VOCABULARY, 44, 1);
     struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, WIDTH),
                   *b = weight_of(k, WEIGHT_VECTOR, shift, VOCABULARY, 1);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, WIDTH),
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, WIDTH),
+                  *dx = buffer_new(k, ROLE_ACTIVATION, WIDTH),
                   *logprob = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){11}, 1);
-    k->head(k, dx, logprob, bx, target, w, b, *(const double *)m->context, dy ? dy[0] : 1, 1, WIDTH);
+    k->head(k, dx, logprob, bx, target, w, b, *(const double *)m->context, dy ? dy[0] : 1, 1,
+            WIDTH);
     k->read(k, out, dy ? dx : logprob, 0, dy ? WIDTH : 1);
     k->destroy(k, bx);
     k->destroy(k, dx);
@@ -440,10 +456,14 @@ static void head_forward(const struct map *m, double *y, const double *x)
 
 static void test_transpose(void **state)
 {
-    static const struct norm_context norms[] = {
-        {NORM_LAYER, 1e-2}, {NORM_RMS, 1e-2}, {NORM_RMS_OUTSIDE, 0.3}, {NORM_LENGTH, 1e-2}, {NORM_LENGTH, 9}};
-    static const enum activation activations[] = {ACTIVATION_GELU,         ACTIVATION_GELU_TANH, ACTIVATION_GELU_BLOOM,
-                                                  ACTIVATION_QUICK_GELU,   ACTIVATION_RELU,      ACTIVATION_SILU,
+    static const struct norm_context norms[] = {{NORM_LAYER, 1e-2},
+                                                {NORM_RMS, 1e-2},
+                                                {NORM_RMS_OUTSIDE, 0.3},
+                                                {NORM_LENGTH, 1e-2},
+                                                {NORM_LENGTH, 9}};
+    static const enum activation activations[] = {ACTIVATION_GELU,         ACTIVATION_GELU_TANH,
+                                                  ACTIVATION_GELU_BLOOM,   ACTIVATION_QUICK_GELU,
+                                                  ACTIVATION_RELU,         ACTIVATION_SILU,
                                                   ACTIVATION_RELU_SQUARED, ACTIVATION_CLAMPED};
     static const double caps[] = {0, 1.5};
     size_t n = ROWS * WIDTH;
@@ -459,7 +479,8 @@ static void test_transpose(void **state)
     }
     for (size_t i = 0; i < 16; i++) {
         snprintf(name, sizeof name, "activation %zu%s", i / 2, i % 2 ? " gated" : "");
-        check_map(&(struct map){name, i % 2 ? 2 * n : n, n, activation_forward, activation_both, &activations[i / 2]});
+        check_map(&(struct map){name, i % 2 ? 2 * n : n, n, activation_forward, activation_both,
+                                &activations[i / 2]});
     }
 }
 
@@ -474,12 +495,14 @@ static void test_kept_errors(void **state)
         struct kernels *k = both[i];
         struct error e;
         struct weight *w = weight_of(k, WEIGHT_TABLE, table, 5, 4);
-        struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *bad = index_of(k, (const int32_t[]){4, 5}, 2),
+        struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8),
+                      *bad = index_of(k, (const int32_t[]){4, 5}, 2),
                       *worse = index_of(k, (const int32_t[]){-1, 0}, 2);
         k->embed(k, x, bad, w, NULL, 0, 1, (struct rows){1, 2}, 4);
         k->embed(k, x, worse, w, NULL, 0, 1, (struct rows){1, 2}, 4);
         assert_int_equal(k->synchronize(k, &e), -1);
-        assert_string_equal(e.text, "embedding: token id 5 (expected 0 to 4)"); /* the first of the two */
+        assert_string_equal(e.text,
+                            "embedding: token id 5 (expected 0 to 4)"); /* the first of the two */
         assert_int_equal(k->synchronize(k, &e), 0);
         struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, 2);
         k->head(k, x, logprob, x, bad, w, NULL, 0, 1, 2, 4);

@@ -13,7 +13,8 @@
 static void test_open(void **state)
 {
     static const struct {
-        const char *forced, *dtype, *name, *message; /* name: how k->name begins; message: a part of the error */
+        const char *forced, *dtype, *name,
+            *message; /* name: how k->name begins; message: a part of the error */
     } cases[] = {
         {NULL, "f64", "reference", NULL},
         {"", "f64", "reference", NULL},
@@ -22,7 +23,8 @@ static void test_open(void **state)
         {"cpu", "f32", "cpu", NULL},
         {"cpu", "f64", NULL, "REACH_KERNELS=cpu: no such kernel set for f64"},
         {"abacus", "f32", NULL,
-         "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference "
+         "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: "
+         "reference (f32), reference "
          "(f64), reference (bf16), cpu (f32), cpu (bf16)"},
         {NULL, "f8", NULL, "no kernel set for f8 (there are: reference (f32)"},
     };
@@ -34,7 +36,8 @@ static void test_open(void **state)
         else
             unsetenv("REACH_KERNELS");
         struct kernels *k = kernels_open(cases[i].dtype, &e);
-        if (cases[i].name ? !k || strncmp(k->name, cases[i].name, strlen(cases[i].name)) || strcmp(k->dtype, cases[i].dtype)
+        if (cases[i].name ? !k || strncmp(k->name, cases[i].name, strlen(cases[i].name)) ||
+                                strcmp(k->dtype, cases[i].dtype)
                           : k || !strstr(e.text, cases[i].message))
             fail_msg("case %zu: got %s, message '%s'", i, k ? k->name : "nothing", e.text);
         if (k)
@@ -62,8 +65,10 @@ static void test_best(void **state)
 /* From `create` to its end a table is function pointers, and few may be NULL. */
 static void require_entries(const struct kernels *k)
 {
-    static const size_t optional[] = {offsetof(struct kernels, read_begin), offsetof(struct kernels, read_end),
-                                      offsetof(struct kernels, memory_free), offsetof(struct kernels, product_text)};
+    static const size_t optional[] = {offsetof(struct kernels, read_begin),
+                                      offsetof(struct kernels, read_end),
+                                      offsetof(struct kernels, memory_free),
+                                      offsetof(struct kernels, product_text)};
     for (size_t at = offsetof(struct kernels, create); at < sizeof *k; at += sizeof k->create) {
         void (*entry)(void);
         int may_lack = 0;
@@ -88,7 +93,8 @@ static void test_table_and_buffers(void **state)
             fail_msg("%s: %s", kernel_sets[i].name, e.text);
         require_entries(k);
         for (int role = ROLE_ACTIVATION; role <= ROLE_STATISTIC; role++) {
-            struct buffer *a = k->create(k, (enum buffer_role)role, 5, &e), *b = k->create(k, (enum buffer_role)role, 5, &e);
+            struct buffer *a = k->create(k, (enum buffer_role)role, 5, &e),
+                          *b = k->create(k, (enum buffer_role)role, 5, &e);
             double back[3];
             assert_true(a && b && k->role_size[role] > 0);
             k->write(k, a, 0, (const double[]){1, 2, 3}, 3);
@@ -113,8 +119,14 @@ static void test_table_and_buffers(void **state)
 static void test_attention_refused(void **state)
 {
     static const double table[64] = {0};
-    const struct attention_shape good = {
-        .heads = 4, .kv_heads = 2, .head_size = 8, .positions = 3, .scale = 1, .rotary_size = 4, .cosine = table, .sine = table};
+    const struct attention_shape good = {.heads = 4,
+                                         .kv_heads = 2,
+                                         .head_size = 8,
+                                         .positions = 3,
+                                         .scale = 1,
+                                         .rotary_size = 4,
+                                         .cosine = table,
+                                         .sine = table};
     struct attention_shape bad[12];
     size_t n = 0;
     (void)state;

@@ -1,7 +1,9 @@
-/* Every kernel set that this machine can run, against the f64 reference on the same inputs at awkward sizes; and what must hold
- * bit for bit: thread counts, segments alone or together, aliasing, factors of two on the gradient, and zeros outside a window.
+/* Every kernel set that this machine can run, against the f64 reference on the same inputs at
+ * awkward sizes; and what must hold bit for bit: thread counts, segments alone or together,
+ * aliasing, factors of two on the gradient, and zeros outside a window.
  *
- * Tolerances: kernel_run.c gives for each output a bound on its rounding error in units of roundoff, with the reasons. */
+ * Tolerances: kernel_run.c gives for each output a bound on its rounding error in units of
+ * roundoff, with the reasons. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -73,18 +75,22 @@ static int open_sets(void **state)
     (void)state;
     for (int i = 0; i < kernel_set_count; i++) {
         struct error e;
-        if (plugin && strcmp(kernel_sets[i].name, "cuda") != 0 && strcmp(kernel_sets[i].dtype, "f64") != 0)
+        if (plugin && strcmp(kernel_sets[i].name, "cuda") != 0 &&
+            strcmp(kernel_sets[i].dtype, "f64") != 0)
             continue; /* a run for the plug-in's sets */
         if (!set_usable(&kernel_sets[i])) {
-            print_message("kernel set %s (%s) cannot run here\n", kernel_sets[i].name, kernel_sets[i].dtype);
+            print_message("kernel set %s (%s) cannot run here\n", kernel_sets[i].name,
+                          kernel_sets[i].dtype);
             continue;
         }
         struct kernels *k = set_count < LENGTH(sets) ? kernel_sets[i].open(&e) : NULL;
         if (!k) {
-            print_error("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype, e.text);
+            print_error("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype,
+                        e.text);
             return -1;
         }
-        print_message("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype, k->name);
+        print_message("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype,
+                      k->name);
         sets[set_count++] = k;
         if (!strcmp(kernel_sets[i].name, "reference") && !strcmp(k->dtype, "f64"))
             oracle = k;
@@ -117,9 +123,13 @@ static double roundoff(const struct kernels *k, enum op op)
     if (stores_bf16(k))
         return plain ? ldexp(1, -24) : ldexp(1, -8);
     if (!strcmp(k->dtype, "bf16"))
-        return op == OP_LINEAR || op == OP_RUNS || (op == OP_ATTENTION && rounds_attention(k)) ? ldexp(1, -8) : ldexp(1, -24);
+        return op == OP_LINEAR || op == OP_RUNS || (op == OP_ATTENTION && rounds_attention(k))
+                   ? ldexp(1, -8)
+                   : ldexp(1, -24);
     if (!strcmp(k->dtype, "tf32"))
-        return op == OP_LINEAR || op == OP_RUNS || op == OP_ATTENTION || op == OP_HEAD_ROWS ? ldexp(1, -11) : ldexp(1, -24);
+        return op == OP_LINEAR || op == OP_RUNS || op == OP_ATTENTION || op == OP_HEAD_ROWS
+                   ? ldexp(1, -11)
+                   : ldexp(1, -24);
     assert_string_equal(k->dtype, "f32");
     return ldexp(1, -24);
 }
@@ -157,83 +167,104 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
     const struct rows_case *r = &c->rows;
     const struct head_case *h = &c->head;
     const struct attention_case *a = &c->attention;
-    int at = snprintf(text, 300, "%s %s, segments %d from %d: ", k->name, k->dtype, c->segments, c->first);
+    int at = snprintf(text, 300, "%s %s, segments %d from %d: ", k->name, k->dtype, c->segments,
+                      c->first);
     char *rest = text + at;
     size_t left = 300 - (size_t)at;
     switch (c->op) {
     case OP_LINEAR:
-        snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in, l->out, l->bias, l->accumulate);
+        snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in,
+                 l->out, l->bias, l->accumulate);
         break;
     case OP_NORM:
-        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g epsilon %g vectors %d", n->rows,
-                 n->width, n->kind, n->shift, n->accumulate, n->mean, n->epsilon, n->vectors);
-        break;
-    case OP_HEADS:
-        snprintf(rest, left, "norm_heads rows %d heads %d of %d in %d, kind %d shift %d alias %d", c->heads.rows, c->heads.heads,
-                 c->heads.head_size, c->heads.width, c->heads.kind, c->heads.shift, c->heads.alias);
-        break;
-    case OP_CLIP: snprintf(rest, left, "clip rows %d width %d limit %g", c->clip.rows, c->clip.width, c->clip.limit); break;
-    case OP_ACTIVATION:
-        snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g", v->rows, v->width, v->kind,
-                 v->gated, v->alias, v->size);
-        break;
-    case OP_HEAD:
-        snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g", h->width, h->vocabulary, h->bias,
-                 h->soft_cap, h->seed, h->size);
-        break;
-    case OP_HEAD_ROWS:
-        snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g", c->head_rows.rows,
-                 c->head_rows.width, c->head_rows.vocabulary, c->head_rows.bias, c->head_rows.soft_cap, c->head_rows.size);
-        break;
-    case OP_COPY:
-        snprintf(rest, left, "copy rows %d width %d role %d to %d", c->copy.rows, c->copy.width, c->copy.x, c->copy.y);
-        break;
-    case OP_JOIN: snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width); break;
-    case OP_ROUTE:
-        snprintf(rest, left,
-                 "route rows %d experts %d of %d scoring %d groups %d of %d normalised %d corrected %d ties %d size %g",
-                 c->route.rows, c->route.routing.chosen, c->route.routing.experts, c->route.routing.scoring,
-                 c->route.routing.chosen_groups, c->route.routing.groups, c->route.routing.normalised, c->route.corrected,
-                 c->route.ties, c->route.size);
-        break;
-    case OP_MIX:
-        snprintf(rest, left, "mix rows %d times %d width %d role %d accumulate %d plain %d", c->mix.rows, c->mix.each,
-                 c->mix.width, c->mix.role, c->mix.accumulate, c->mix.plain);
-        break;
-    case OP_RUNS:
-        snprintf(rest, left, "runs in rows %d in %d out %d bias %d accumulate %d one %d", c->runs.rows, c->runs.in, c->runs.out,
-                 c->runs.bias, c->runs.accumulate, c->runs.one);
-        break;
-    case OP_ATTENTION:
         snprintf(
             rest, left,
-            "attention heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d bias %d multiplier %d key bias %d "
-            "soft-cap %g size %g sinks %g",
-            a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->keep, a->bias, a->multiplier,
-            a->key_bias, a->soft_cap, a->size, a->sinks);
+            "norm rows %d width %d kind %d shift %d accumulate %d mean %g epsilon %g vectors %d",
+            n->rows, n->width, n->kind, n->shift, n->accumulate, n->mean, n->epsilon, n->vectors);
+        break;
+    case OP_HEADS:
+        snprintf(rest, left, "norm_heads rows %d heads %d of %d in %d, kind %d shift %d alias %d",
+                 c->heads.rows, c->heads.heads, c->heads.head_size, c->heads.width, c->heads.kind,
+                 c->heads.shift, c->heads.alias);
+        break;
+    case OP_CLIP:
+        snprintf(rest, left, "clip rows %d width %d limit %g", c->clip.rows, c->clip.width,
+                 c->clip.limit);
+        break;
+    case OP_ACTIVATION:
+        snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g",
+                 v->rows, v->width, v->kind, v->gated, v->alias, v->size);
+        break;
+    case OP_HEAD:
+        snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g",
+                 h->width, h->vocabulary, h->bias, h->soft_cap, h->seed, h->size);
+        break;
+    case OP_HEAD_ROWS:
+        snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g",
+                 c->head_rows.rows, c->head_rows.width, c->head_rows.vocabulary, c->head_rows.bias,
+                 c->head_rows.soft_cap, c->head_rows.size);
+        break;
+    case OP_COPY:
+        snprintf(rest, left, "copy rows %d width %d role %d to %d", c->copy.rows, c->copy.width,
+                 c->copy.x, c->copy.y);
+        break;
+    case OP_JOIN:
+        snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind,
+                 c->join.width);
+        break;
+    case OP_ROUTE:
+        snprintf(rest, left,
+                 "route rows %d experts %d of %d scoring %d groups %d of %d normalised %d "
+                 "corrected %d ties %d size %g",
+                 c->route.rows, c->route.routing.chosen, c->route.routing.experts,
+                 c->route.routing.scoring, c->route.routing.chosen_groups, c->route.routing.groups,
+                 c->route.routing.normalised, c->route.corrected, c->route.ties, c->route.size);
+        break;
+    case OP_MIX:
+        snprintf(rest, left, "mix rows %d times %d width %d role %d accumulate %d plain %d",
+                 c->mix.rows, c->mix.each, c->mix.width, c->mix.role, c->mix.accumulate,
+                 c->mix.plain);
+        break;
+    case OP_RUNS:
+        snprintf(rest, left, "runs in rows %d in %d out %d bias %d accumulate %d one %d",
+                 c->runs.rows, c->runs.in, c->runs.out, c->runs.bias, c->runs.accumulate,
+                 c->runs.one);
+        break;
+    case OP_ATTENTION:
+        snprintf(rest, left,
+                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d "
+                 "bias %d multiplier %d key bias %d "
+                 "soft-cap %g size %g sinks %g",
+                 a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window,
+                 a->keep, a->bias, a->multiplier, a->key_bias, a->soft_cap, a->size, a->sinks);
         break;
     default:
-        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d tables in bf16 %d",
-                 c->op, r->rows, r->positions, r->heads, r->head_size, r->rotary_size, r->pairing, r->position_rows,
-                 r->tables_bf16);
+        snprintf(rest, left,
+                 "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d "
+                 "tables in bf16 %d",
+                 c->op, r->rows, r->positions, r->heads, r->head_size, r->rotary_size, r->pairing,
+                 r->position_rows, r->tables_bf16);
     }
 }
 
 /* All outputs of `got` have the bits of segments `from` on of `want`. */
-static void require_same(const char *change, struct kernels *k, const struct any_case *c, const struct outputs *got,
-                         const struct outputs *want, int from)
+static void require_same(const char *change, struct kernels *k, const struct any_case *c,
+                         const struct outputs *got, const struct outputs *want, int from)
 {
     char text[300];
     for (int a = 0; a < want->count; a++)
-        if (compare_exact(want->array[a].name, got->array[a].value, want->array[a].value + (size_t)from * want->array[a].each,
+        if (compare_exact(want->array[a].name, got->array[a].value,
+                          want->array[a].value + (size_t)from * want->array[a].each,
                           (size_t)got->segments * want->array[a].each)) {
             describe(text, k, c);
             fail_msg("%s changes bits: %s", change, text);
         }
 }
 
-/* `whole` ran with 2 threads: all of it with 1 thread, and its last segment alone with 4, give the same bits. */
-static void check_invariance(struct kernels *k, const struct any_case *c, const struct outputs *whole)
+/* `whole` ran with 2 threads: all of it with 1 thread, and its last segment alone with 4, give the
+ * same bits. */
+static void check_invariance(struct kernels *k, const struct any_case *c,
+                             const struct outputs *whole)
 {
     struct any_case last = *c;
     last.segments = 1;
@@ -251,14 +282,16 @@ static void check_invariance(struct kernels *k, const struct any_case *c, const 
     outputs_free(&alone);
 }
 
-/* 0 if an output is as near to the oracle's as its bound says. Where buffers hold bf16 the inputs were rounded when they were
- * written: by that much more an output that is a copy may differ. */
-static int compare_output(struct kernels *k, const struct output *got, const struct output *want, size_t count, enum op op)
+/* 0 if an output is as near to the oracle's as its bound says. Where buffers hold bf16 the inputs
+ * were rounded when they were written: by that much more an output that is a copy may differ. */
+static int compare_output(struct kernels *k, const struct output *got, const struct output *want,
+                          size_t count, enum op op)
 {
     double *bound = allocate(count * sizeof *bound);
     for (size_t i = 0; i < count; i++)
         bound[i] = want->bound[i] + (stores_bf16(k) ? fabs(want->value[i]) : 0);
-    int differs = compare_bounded(want->name, got->value, want->value, bound, count, roundoff(k, op));
+    int differs = compare_bounded(want->name, got->value, want->value, bound, count,
+                                  roundoff(k, op));
     free(bound);
     return differs;
 }
@@ -268,13 +301,14 @@ static void check_case(const struct any_case *c)
     char text[300];
     struct outputs want = run(oracle, c, 1);
     for (int i = 0; i < set_count; i++) {
-        if (sets[i] ==
-            oracle) /* one source with the f32 reference, which is checked below; t-kernels-reference.c checks its numbers */
+        if (sets[i] == oracle) /* one source with the f32 reference, which is checked below;
+                                  t-kernels-reference.c checks its numbers */
             continue;
         struct outputs got = run(sets[i], c, 0);
         assert_int_equal(got.count, want.count);
         for (int a = 0; a < want.count; a++)
-            if (compare_output(sets[i], &got.array[a], &want.array[a], (size_t)want.segments * want.array[a].each, c->op)) {
+            if (compare_output(sets[i], &got.array[a], &want.array[a],
+                               (size_t)want.segments * want.array[a].each, c->op)) {
                 describe(text, sets[i], c);
                 fail_msg("differs from the f64 reference: %s", text);
             }
@@ -288,11 +322,13 @@ static void test_linear(void **state)
 {
     static const struct linear_case cases[] = {
         /* segments, first, rows, in, out, bias, accumulate */
-        {1, 0, 1, 1, 1, 0, 0},     {1, 0, 1, 1, 65, 1, 1},    {1, 0, 2, 65, 1, 1, 0},    {1, 0, 3, 2, 3, 0, 1},
-        {3, 0, 1, 63, 65, 1, 0},   {3, 0, 63, 3, 63, 1, 1},   {2, 0, 65, 65, 2, 0, 1},   {2, 0, 65, 63, 257, 1, 1},
-        {3, 0, 2, 257, 65, 1, 0},  {2, 0, 3, 768, 65, 1, 1},  {1, 0, 257, 65, 65, 0, 0}, {1, 0, 257, 63, 65, 1, 1},
-        {2, 0, 1, 768, 768, 1, 0}, {1, 0, 3, 768, 257, 1, 0}, {1, 0, 65, 257, 65, 0, 1}, {2, 0, 2, 257, 768, 1, 1},
-        {3, 0, 129, 32, 96, 1, 0}, {2, 0, 65, 63, 96, 1, 2},  {1, 0, 3, 64, 65, 0, 2},
+        {1, 0, 1, 1, 1, 0, 0},     {1, 0, 1, 1, 65, 1, 1},    {1, 0, 2, 65, 1, 1, 0},
+        {1, 0, 3, 2, 3, 0, 1},     {3, 0, 1, 63, 65, 1, 0},   {3, 0, 63, 3, 63, 1, 1},
+        {2, 0, 65, 65, 2, 0, 1},   {2, 0, 65, 63, 257, 1, 1}, {3, 0, 2, 257, 65, 1, 0},
+        {2, 0, 3, 768, 65, 1, 1},  {1, 0, 257, 65, 65, 0, 0}, {1, 0, 257, 63, 65, 1, 1},
+        {2, 0, 1, 768, 768, 1, 0}, {1, 0, 3, 768, 257, 1, 0}, {1, 0, 65, 257, 65, 0, 1},
+        {2, 0, 2, 257, 768, 1, 1}, {3, 0, 129, 32, 96, 1, 0}, {2, 0, 65, 63, 96, 1, 2},
+        {1, 0, 3, 64, 65, 0, 2},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -302,8 +338,9 @@ static void test_linear(void **state)
 static void test_norm(void **state)
 {
     static const int sizes[][3] = {/* segments, rows, width */
-                                   {1, 1, 1},   {1, 2, 2},    {2, 1, 3},    {3, 3, 63},  {3, 65, 65},
-                                   {2, 3, 257}, {1, 257, 65}, {2, 63, 768}, {2, 3, 1028}};
+                                   {1, 1, 1},    {1, 2, 2},    {2, 1, 3},
+                                   {3, 3, 63},   {3, 65, 65},  {2, 3, 257},
+                                   {1, 257, 65}, {2, 63, 768}, {2, 3, 1028}};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int variant = 0; variant < 8; variant++) {
@@ -329,7 +366,8 @@ static void test_norm(void **state)
         }
 }
 
-/* A row of zeros: the norms with epsilon beside or in place of the length have a value and a derivative there. */
+/* A row of zeros: the norms with epsilon beside or in place of the length have a value and a
+ * derivative there. */
 static void test_norm_of_zero(void **state)
 {
     enum { WIDTH = 19 };
@@ -343,18 +381,21 @@ static void test_norm_of_zero(void **state)
         for (int j = 0; j < LENGTH(kinds); j++) {
             struct kernels *k = sets[i];
             struct norm norm = {kinds[j], 0.25, NULL, NULL};
-            struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, zero, WIDTH), *by = buffer_new(k, ROLE_ACTIVATION, WIDTH),
+            struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, zero, WIDTH),
+                          *by = buffer_new(k, ROLE_ACTIVATION, WIDTH),
                           *bdx = buffer_new(k, ROLE_RESIDUAL, WIDTH);
-            struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, WIDTH), *statistics = buffer_new(k, ROLE_STATISTIC, 2);
+            struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, WIDTH),
+                          *statistics = buffer_new(k, ROLE_STATISTIC, 2);
             k->norm(k, by, statistics, bx, &norm, (struct rows){1, 1}, WIDTH);
-            k->norm_reverse(k, bdx, NULL, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH, 0);
+            k->norm_reverse(k, bdx, NULL, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH,
+                            0);
             k->read(k, y, by, 0, WIDTH);
             k->read(k, dx, bdx, 0, WIDTH);
             for (int c = 0; c < WIDTH; c++) {
                 double want = factors[j] * (dy[c] - (kinds[j] == NORM_LAYER ? mean : 0));
                 if (y[c] != 0 || !(fabs(dx[c] - want) <= 1e-5 + 16 * roundoff(k, OP_NORM)))
-                    fail_msg("%s %s, norm kind %d of zeros: y %g, dx[%d] %g (expected 0, %g)", k->name, k->dtype, kinds[j], y[c],
-                             c, dx[c], want);
+                    fail_msg("%s %s, norm kind %d of zeros: y %g, dx[%d] %g (expected 0, %g)",
+                             k->name, k->dtype, kinds[j], y[c], c, dx[c], want);
             }
             struct buffer *all[] = {bx, by, bdx, bdy, statistics};
             for (int b = 0; b < LENGTH(all); b++)
@@ -386,7 +427,10 @@ static void test_norm_heads(void **state)
 
 static void test_clip(void **state)
 {
-    static const struct clip_case cases[] = {{1, 0, 1, 1, 0.125}, {3, 0, 3, 65, 1.25}, {2, 0, 65, 31, 0.375}, {1, 0, 257, 17, 6}};
+    static const struct clip_case cases[] = {{1, 0, 1, 1, 0.125},
+                                             {3, 0, 3, 65, 1.25},
+                                             {2, 0, 65, 31, 0.375},
+                                             {1, 0, 257, 17, 6}};
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
         check_case(&(struct any_case){.op = OP_CLIP, .clip = cases[i]});
@@ -396,11 +440,13 @@ static void test_clip(void **state)
 static void test_norm_statistics_only(void **state)
 {
     enum { ROWS = 5, WIDTH = 65 };
-    double *x = random_values(ROWS * WIDTH, 1, 1), *scale = random_values(WIDTH, 2, 1), with[2 * ROWS], without[2 * ROWS];
+    double *x = random_values(ROWS * WIDTH, 1, 1), *scale = random_values(WIDTH, 2, 1),
+           with[2 * ROWS], without[2 * ROWS];
     (void)state;
     for (int i = 0; i < set_count; i++) {
         struct kernels *k = sets[i];
-        struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, ROWS * WIDTH), *y = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
+        struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, ROWS * WIDTH),
+                      *y = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
         struct buffer *statistics = buffer_new(k, ROLE_STATISTIC, 2 * ROWS);
         struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, WIDTH, 1);
         struct norm norm = {NORM_LAYER, 1e-5, w, NULL};
@@ -424,14 +470,17 @@ static void test_activation(void **state)
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int kind = ACTIVATION_GELU; kind <= ACTIVATION_CLAMPED; kind++)
             for (int variant = 0; variant < 4; variant++) {
-                struct activation_case c = {sizes[i][0],           0,           sizes[i][1], sizes[i][2],
-                                            (enum activation)kind, variant & 1, 0,           variant & 2 ? 64 : 1};
+                struct activation_case c = {
+                    sizes[i][0],           0,           sizes[i][1], sizes[i][2],
+                    (enum activation)kind, variant & 1, 0,           variant & 2 ? 64 : 1};
                 struct activation_case alias = c;
                 check_case(&(struct any_case){.op = OP_ACTIVATION, .activation = c});
                 alias.alias = 1;
                 for (int s = 0; s < set_count; s++) {
-                    struct outputs apart = run_activation(sets[s], &c, 0), over = run_activation(sets[s], &alias, 0);
-                    require_same("a = up and d_up = da", sets[s], &(struct any_case){.op = OP_ACTIVATION, .activation = alias},
+                    struct outputs apart = run_activation(sets[s], &c, 0),
+                                   over = run_activation(sets[s], &alias, 0);
+                    require_same("a = up and d_up = da", sets[s],
+                                 &(struct any_case){.op = OP_ACTIVATION, .activation = alias},
                                  &over, &apart, 0);
                     outputs_free(&apart);
                     outputs_free(&over);
@@ -442,7 +491,8 @@ static void test_activation(void **state)
 static void test_rows(void **state)
 {
     static const struct rows_case cases[] = {
-        /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows, tables_bf16 */
+        /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows,
+           tables_bf16 */
         {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0, 0},
         {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1, 0},
         {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1, 0},
@@ -453,7 +503,8 @@ static void test_rows(void **state)
         {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1, 0},
         {2, 0, 5, 9, 3, 16, 8, PAIRING_HALF, 1, 0},
         {1, 0, 3, 5, 2, 16, 8, PAIRING_INTERLEAVED, 0, 0},
-        /* pairs that are no vectors, and vectors of them, of which the second head's would not be aligned */
+        /* pairs that are no vectors, and vectors of them, of which the second head's would not be
+           aligned */
         {1, 0, 2, 3, 3, 12, 12, PAIRING_HALF, 0, 0},
         {1, 0, 2, 3, 3, 8, 6, PAIRING_INTERLEAVED, 0, 0},
         {1, 0, 2, 3, 2, 9, 8, PAIRING_HALF, 0, 0},
@@ -471,49 +522,57 @@ static void test_rows(void **state)
     }
 }
 
-/* Rows one at a time, few, and more than a tile; vocabularies that fill no chunk, one, several, and many. */
+/* Rows one at a time, few, and more than a tile; vocabularies that fill no chunk, one, several, and
+ * many. */
 static void test_head_rows(void **state)
 {
     static const struct head_rows_case cases[] = {
         /* segments, first, rows, width, vocabulary, bias, soft_cap, size */
-        {1, 0, 1, 1, 1, 0, 0, 1},       {3, 0, 1, 19, 33, 1, 0, 1},     {2, 0, 8, 33, 257, 1, 2, 4},
-        {2, 0, 9, 33, 257, 1, 2, 4},    {2, 0, 9, 7, 767, 0, 0, 1},     {1, 0, 63, 65, 769, 1, 0, 8},
-        {3, 0, 17, 16, 50000, 1, 0, 2}, {3, 0, 2, 16, 50000, 1, 30, 2}, {2, 0, 515, 5, 3, 0, 0, 64},
-        {2, 0, 1025, 8, 800, 1, 5, 1},  {1, 0, 1030, 2, 8300, 1, 0, 1},
+        {1, 0, 1, 1, 1, 0, 0, 1},       {3, 0, 1, 19, 33, 1, 0, 1},
+        {2, 0, 8, 33, 257, 1, 2, 4},    {2, 0, 9, 33, 257, 1, 2, 4},
+        {2, 0, 9, 7, 767, 0, 0, 1},     {1, 0, 63, 65, 769, 1, 0, 8},
+        {3, 0, 17, 16, 50000, 1, 0, 2}, {3, 0, 2, 16, 50000, 1, 30, 2},
+        {2, 0, 515, 5, 3, 0, 0, 64},    {2, 0, 1025, 8, 800, 1, 5, 1},
+        {1, 0, 1030, 2, 8300, 1, 0, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
         check_case(&(struct any_case){.op = OP_HEAD_ROWS, .head_rows = cases[i]});
 }
 
-/* One row has the log p of `head`; a logit that is not finite makes its own row NaN; a target that is not a token is told. */
+/* One row has the log p of `head`; a logit that is not finite makes its own row NaN; a target that
+ * is not a token is told. */
 static void test_head_rows_edges(void **state)
 {
     enum { VOCABULARY = 900, WIDTH = 12, ROWS = 20 };
     (void)state;
     for (int s = 0; s < set_count; s++) {
         struct kernels *k = sets[s];
-        double *x = random_values(ROWS * WIDTH, 1, 1), *w = random_values(VOCABULARY * WIDTH, 2, 1), one[ROWS], many[ROWS];
+        double *x = random_values(ROWS * WIDTH, 1, 1), *w = random_values(VOCABULARY * WIDTH, 2, 1),
+               one[ROWS], many[ROWS];
         int32_t target[ROWS];
         struct error e;
         for (int r = 0; r < ROWS; r++)
             target[r] = 899 - 45 * r;
         struct weight *table = weight_of(k, WEIGHT_TABLE, w, VOCABULARY, WIDTH);
-        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
-        struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, ROWS), *targets = index_of(k, target, ROWS);
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH),
+                      *dx = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
+        struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, ROWS),
+                      *targets = index_of(k, target, ROWS);
         k->head(k, dx, logprob, bx, targets, table, NULL, 0, 1, ROWS, WIDTH);
         k->read(k, one, logprob, 0, ROWS);
         k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
         k->read(k, many, logprob, 0, ROWS);
-        if (compare_values(k->name, many, one, ROWS, 64 * roundoff(k, OP_HEAD_ROWS), 16 * roundoff(k, OP_HEAD_ROWS)))
+        if (compare_values(k->name, many, one, ROWS, 64 * roundoff(k, OP_HEAD_ROWS),
+                           16 * roundoff(k, OP_HEAD_ROWS)))
             fail_msg("%s %s: head_rows and head differ", k->name, k->dtype);
         k->write(k, bx, 7 * WIDTH, (double[]){NAN}, 1);
         k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
         k->read(k, one, logprob, 0, ROWS);
         for (int r = 0; r < ROWS; r++)
             if (r == 7 ? !isnan(one[r]) : one[r] != many[r])
-                fail_msg("%s %s: row %d has log p %g beside a row that is NaN, without it %g", k->name, k->dtype, r, one[r],
-                         many[r]);
+                fail_msg("%s %s: row %d has log p %g beside a row that is NaN, without it %g",
+                         k->name, k->dtype, r, one[r], many[r]);
         assert_int_equal(k->synchronize(k, &e), 0);
         k->write_index(k, targets, 3, (int32_t[]){VOCABULARY}, 1);
         k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
@@ -525,7 +584,8 @@ static void test_head_rows_edges(void **state)
     }
 }
 
-/* Tokens whose bias is -inf count for nothing, also where there are so many in front that a set meets no other logit for long. */
+/* Tokens whose bias is -inf count for nothing, also where there are so many in front that a set
+ * meets no other logit for long. */
 static void test_head_left_out(void **state)
 {
     enum { OUT = 8500, VOCABULARY = OUT + 300, WIDTH = 12, ROWS = 20 };
@@ -533,10 +593,12 @@ static void test_head_left_out(void **state)
     for (int s = 0; s < set_count; s++)
         for (int rows = 3; rows <= ROWS; rows += ROWS - 3) {
             struct kernels *k = sets[s];
-            double *x = random_values(ROWS * WIDTH, 1, 1), *w = random_values(VOCABULARY * WIDTH, 2, 1), want[2][ROWS],
-                   got[2][ROWS], *b = random_values(VOCABULARY, 3, 1), unit = roundoff(k, OP_HEAD_ROWS);
+            double *x = random_values(ROWS * WIDTH, 1, 1),
+                   *w = random_values(VOCABULARY * WIDTH, 2, 1), want[2][ROWS], got[2][ROWS],
+                   *b = random_values(VOCABULARY, 3, 1), unit = roundoff(k, OP_HEAD_ROWS);
             size_t n = (size_t)rows;
-            struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, n * WIDTH),
+            struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * WIDTH),
+                          *dx = buffer_new(k, ROLE_ACTIVATION, n * WIDTH),
                           *logprob = buffer_new(k, ROLE_STATISTIC, n);
             for (int all = 0; all < 2; all++) {
                 int32_t target[ROWS];
@@ -545,20 +607,24 @@ static void test_head_left_out(void **state)
                     target[r] = OUT - first + 14 * r;
                 for (int v = 0; v < OUT; v++)
                     b[v] = -INFINITY;
-                struct weight *table = weight_of(k, WEIGHT_TABLE, w + first * WIDTH, (size_t)(VOCABULARY - first), WIDTH),
-                              *bias = weight_of(k, WEIGHT_VECTOR, b + first, (size_t)(VOCABULARY - first), 1);
+                struct weight *table = weight_of(k, WEIGHT_TABLE, w + first * WIDTH,
+                                                 (size_t)(VOCABULARY - first), WIDTH),
+                              *bias = weight_of(k, WEIGHT_VECTOR, b + first,
+                                                (size_t)(VOCABULARY - first), 1);
                 struct buffer *targets = index_of(k, target, n);
                 double(*to)[ROWS] = all ? got : want;
                 k->head(k, dx, logprob, bx, targets, table, bias, 0, 1, rows, WIDTH);
                 k->read(k, to[0], logprob, 0, n);
-                k->head_rows(k, logprob, bx, targets, table, bias, 0, (struct rows){1, rows}, WIDTH);
+                k->head_rows(k, logprob, bx, targets, table, bias, 0, (struct rows){1, rows},
+                             WIDTH);
                 k->read(k, to[1], logprob, 0, n);
                 k->destroy(k, targets), k->weight_free(k, table), k->weight_free(k, bias);
             }
             for (int i = 0; i < 2; i++)
                 if (compare_values(k->name, got[i], want[i], n, 64 * unit, 16 * unit))
-                    fail_msg("%s %s: another log p of %d rows beside tokens that are left out, by %s", k->name, k->dtype, rows,
-                             i ? "head_rows" : "head");
+                    fail_msg(
+                        "%s %s: another log p of %d rows beside tokens that are left out, by %s",
+                        k->name, k->dtype, rows, i ? "head_rows" : "head");
             k->destroy(k, bx), k->destroy(k, dx), k->destroy(k, logprob);
             free(x), free(w), free(b);
         }
@@ -568,9 +634,11 @@ static void test_head_left_out(void **state)
 static void test_head_rows_bf16(void **state)
 {
     enum { VOCABULARY = 33, WIDTH = 24, ROWS = 5 };
-    double *x = random_values(ROWS * WIDTH, 1, 1), *wide = random_values(VOCABULARY * WIDTH, 2, 1), want[ROWS], got[ROWS];
+    double *x = random_values(ROWS * WIDTH, 1, 1), *wide = random_values(VOCABULARY * WIDTH, 2, 1),
+           want[ROWS], got[ROWS];
     uint16_t *halves = upper_halves(wide, VOCABULARY * WIDTH);
-    const struct weight_part part = {halves, ELEMENT_BF16, 1, VOCABULARY, WIDTH, VOCABULARY * WIDTH, WIDTH, 1, 0, 0, NULL};
+    const struct weight_part part = {
+        halves, ELEMENT_BF16, 1, VOCABULARY, WIDTH, VOCABULARY * WIDTH, WIDTH, 1, 0, 0, NULL};
     (void)state;
     for (int i = 0; i < VOCABULARY * WIDTH; i++) {
         uint32_t bits = (uint32_t)halves[i] << 16;
@@ -583,11 +651,13 @@ static void test_head_rows_bf16(void **state)
         struct error e;
         struct weight *tables[] = {weight_of(k, WEIGHT_TABLE, wide, VOCABULARY, WIDTH),
                                    k->weight_load(k, WEIGHT_TABLE, &part, 1, &e)};
-        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH), *logprob = buffer_new(k, ROLE_STATISTIC, ROWS),
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH),
+                      *logprob = buffer_new(k, ROLE_STATISTIC, ROWS),
                       *targets = index_of(k, (const int32_t[]){0, 32, 7, 12, 31}, ROWS);
         assert_non_null(tables[1]);
         for (int t = 0; t < 2; t++) {
-            k->head_rows(k, logprob, bx, targets, tables[t], NULL, 0, (struct rows){1, ROWS}, WIDTH);
+            k->head_rows(k, logprob, bx, targets, tables[t], NULL, 0, (struct rows){1, ROWS},
+                         WIDTH);
             k->read(k, t ? got : want, logprob, 0, ROWS);
         }
         assert_int_equal(k->synchronize(k, &e), 0);
@@ -602,13 +672,15 @@ static void test_head_rows_bf16(void **state)
 /* Between both roles, whose elements may differ in type. */
 static void test_copy(void **state)
 {
-    static const int sizes[][3] = {{1, 1, 1}, {1, 3, 4}, {3, 2, 65}, {2, 65, 256}, {2, 130, 31}}; /* segments, rows, width */
+    static const int sizes[][3] = {
+        {1, 1, 1}, {1, 3, 4}, {3, 2, 65}, {2, 65, 256}, {2, 130, 31}}; /* segments, rows, width */
     static const enum buffer_role roles[] = {ROLE_RESIDUAL, ROLE_ACTIVATION};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int pair = 0; pair < 4; pair++)
             check_case(&(struct any_case){.op = OP_COPY,
-                                          .copy = {sizes[i][0], 0, sizes[i][1], sizes[i][2], roles[pair / 2], roles[pair % 2]}});
+                                          .copy = {sizes[i][0], 0, sizes[i][1], sizes[i][2],
+                                                   roles[pair / 2], roles[pair % 2]}});
 }
 
 static void test_join(void **state)
@@ -621,11 +693,15 @@ static void test_join(void **state)
     for (int i = 0; i < LENGTH(cases); i++) {
         const struct join_case *c = &cases[i];
         struct outputs got = run_join(oracle, c, 0);
-        size_t before = (size_t)(c->before * c->width), behind = (size_t)(c->behind * c->width), S = (size_t)c->segments;
-        double *a = random_segments(c->segments, 0, before, 1, 1), *b = random_segments(c->segments, 0, behind, 2, 1);
+        size_t before = (size_t)(c->before * c->width), behind = (size_t)(c->behind * c->width),
+               S = (size_t)c->segments;
+        double *a = random_segments(c->segments, 0, before, 1, 1),
+               *b = random_segments(c->segments, 0, behind, 2, 1);
         for (size_t s = 0; s < S; s++)
-            if (compare_exact("join, first", got.array[0].value + s * (before + behind), a + s * before, before) ||
-                compare_exact("join, second", got.array[0].value + s * (before + behind) + before, b + s * behind, behind))
+            if (compare_exact("join, first", got.array[0].value + s * (before + behind),
+                              a + s * before, before) ||
+                compare_exact("join, second", got.array[0].value + s * (before + behind) + before,
+                              b + s * behind, behind))
                 fail_msg("case %d, segment %zu", i, s);
         free(a), free(b);
         outputs_free(&got);
@@ -636,8 +712,8 @@ static void test_join(void **state)
 static void test_route(void **state)
 {
     static const struct route_case cases[] = {
-        /* segments, first, rows, {experts, chosen, scoring, groups, chosen groups, normalised, factor, floor}, corrected, ties,
-           size */
+        /* segments, first, rows, {experts, chosen, scoring, groups, chosen groups, normalised,
+           factor, floor}, corrected, ties, size */
         {1, 0, 1, {1, 1, SCORING_SIGMOID, 1, 1, 0, 1, 0, 0}, 0, 0, 1},
         {2, 0, 3, {2, 1, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, 0, 0, 1},
         {3, 0, 65, {8, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, 0, 0, 2},
@@ -660,7 +736,8 @@ static void test_route(void **state)
         check_case(&(struct any_case){.op = OP_ROUTE, .route = cases[i]});
 }
 
-/* The choice against sorting by hand: groups, equal scores, a NaN, logits of -inf; and its weights. */
+/* The choice against sorting by hand: groups, equal scores, a NaN, logits of -inf; and its weights.
+ */
 static void test_route_choice(void **state)
 {
     static const struct {
@@ -669,7 +746,11 @@ static void test_route_choice(void **state)
         int32_t choice[3];
         double weights[3];
     } cases[] = {
-        {{6, 3, SCORING_SOFTMAX, 1, 1, 0, 2, 0, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1, 2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}},
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 0, 2, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {0},
+         {0, 1, 2},
+         {1.0 / 3, 1.0 / 3, 1.0 / 3}},
         {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {1, 3, 2, 3, 0, 3}, {0}, {1, 3}, {0.5, 0.5}},
         {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0},
          {-INFINITY, 3, -INFINITY, -1e4, 0, -1e30},
@@ -677,26 +758,55 @@ static void test_route_choice(void **state)
          {1, 4},
          {0.95257412682243336, 0.04742587317756678}},
         {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {0, NAN, 1, 2, 0, 0}, {0}, {2, 3}, {NAN, NAN}},
-        {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {NAN, NAN, NAN, NAN, NAN, NAN}, {0}, {0, 1, 2}, {NAN, NAN, NAN}},
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0},
+         {NAN, NAN, NAN, NAN, NAN, NAN},
+         {0},
+         {0, 1, 2},
+         {NAN, NAN, NAN}},
         /* by the corrected score, weighted by the other */
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 0, 3, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {0.5, 0.5}},
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {9, 9, 0, 0, 0, -9}, {0, 0, 0, 0, 0, 0.75}, {0, 5}, {1, 0}},
-        {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {1.5, 1.5}},
-        /* the first beside all that are near it, the second beside those near it but the first; with logits below 0 the
-           nearness is relative to each one's own size, and of zeros all are near */
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 0, 3, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {0, 0.25, 0, 0, 0.5, 0},
+         {1, 4},
+         {0.5, 0.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0},
+         {9, 9, 0, 0, 0, -9},
+         {0, 0, 0, 0, 0, 0.75},
+         {0, 5},
+         {1, 0}},
+        {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {0, 0.25, 0, 0, 0.5, 0},
+         {1, 4},
+         {1.5, 1.5}},
+        /* the first beside all that are near it, the second beside those near it but the first;
+           with logits below 0 the nearness is relative to each one's own size, and of zeros all are
+           near */
         {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
          {1, 4, 2, 3, -9, 1.9},
          {0},
          {1, 3},
          {0.66524095577482178, 0.58797571153283523}},
-        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 2, 0, 0.02}, {1, 4, 2, 3, -9, 1.9}, {0}, {1, 3}, {2, 2}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 2, 0, 0.02},
+         {1, 4, 2, 3, -9, 1.9},
+         {0},
+         {1, 3},
+         {2, 2}},
         {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
          {-1, -4, -2, -3, -9, -1.5},
          {0},
          {0, 5},
          {0.50648039105565401, 0.54654938726617963}},
-        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {1.0 / 6, 1.0 / 5}},
-        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5}, {2, 0, 2, 0, 0, NAN}, {0}, {0, 2}, {NAN, NAN}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
+         {0, 0, 0, 0, 0, 0},
+         {0},
+         {0, 1},
+         {1.0 / 6, 1.0 / 5}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
+         {2, 0, 2, 0, 0, NAN},
+         {0},
+         {0, 2},
+         {NAN, NAN}},
         /* groups of two: sums 1.25, 1.5, 1; of the first two the best three */
         {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0, 0},
          {0, 0, 0, 0, 0, 0},
@@ -704,7 +814,11 @@ static void test_route_choice(void **state)
          {0, 1, 2},
          {1, 1, 1}},
         /* groups of three, of which one: sums 1.5, 1.375 */
-        {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 0}, {0.25, 0, 0.25, 0.375, 0, -1}, {0, 2}, {0.5, 0.5}},
+        {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {0.25, 0, 0.25, 0.375, 0, -1},
+         {0, 2},
+         {0.5, 0.5}},
         /* a group of scores without a sum comes last */
         {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0, 0},
          {0, 0, 0, 0, 0, 0},
@@ -723,8 +837,8 @@ static void test_route_choice(void **state)
             int32_t choice[3];
             double weights[3];
             struct error e;
-            struct buffer *z = buffer_of(k, ROLE_RESIDUAL, cases[i].logits, 6), *w = buffer_new(k, ROLE_RESIDUAL, n),
-                          *c = buffer_new(k, ROLE_INDEX, n);
+            struct buffer *z = buffer_of(k, ROLE_RESIDUAL, cases[i].logits, 6),
+                          *w = buffer_new(k, ROLE_RESIDUAL, n), *c = buffer_new(k, ROLE_INDEX, n);
             struct weight *correction = weight_of(k, WEIGHT_VECTOR, cases[i].correction, 6, 1);
             int corrected = g->scoring == SCORING_SIGMOID;
             for (size_t j = 0; j < 6; j++)
@@ -734,10 +848,13 @@ static void test_route_choice(void **state)
             k->read(k, weights, w, 0, n);
             assert_int_equal(k->synchronize(k, &e), 0);
             for (size_t j = 0; j < n; j++)
-                if (choice[j] != cases[i].choice[j] || isnan(weights[j]) != isnan(cases[i].weights[j]) ||
+                if (choice[j] != cases[i].choice[j] ||
+                    isnan(weights[j]) != isnan(cases[i].weights[j]) ||
                     fabs(weights[j] - cases[i].weights[j]) > 1e-6)
-                    fail_msg("%s %s, case %d: choice %zu is %d of weight %.9g (expected %d of %.9g)", k->name, k->dtype, i, j,
-                             choice[j], weights[j], cases[i].choice[j], cases[i].weights[j]);
+                    fail_msg(
+                        "%s %s, case %d: choice %zu is %d of weight %.9g (expected %d of %.9g)",
+                        k->name, k->dtype, i, j, choice[j], weights[j], cases[i].choice[j],
+                        cases[i].weights[j]);
             k->destroy(k, z), k->destroy(k, w), k->destroy(k, c);
             k->weight_free(k, correction);
         }
@@ -747,8 +864,9 @@ static void test_mix(void **state)
 {
     static const struct mix_case cases[] = {
         /* segments, first, rows, each, width, role, accumulate, plain */
-        {1, 0, 1, 1, 1, ROLE_RESIDUAL, 0, 0},    {3, 0, 3, 2, 65, ROLE_ACTIVATION, 1, 0},  {2, 0, 65, 4, 16, ROLE_RESIDUAL, 1, 0},
-        {2, 0, 17, 8, 300, ROLE_RESIDUAL, 0, 0}, {2, 0, 33, 1, 64, ROLE_ACTIVATION, 0, 1},
+        {1, 0, 1, 1, 1, ROLE_RESIDUAL, 0, 0},     {3, 0, 3, 2, 65, ROLE_ACTIVATION, 1, 0},
+        {2, 0, 65, 4, 16, ROLE_RESIDUAL, 1, 0},   {2, 0, 17, 8, 300, ROLE_RESIDUAL, 0, 0},
+        {2, 0, 33, 1, 64, ROLE_ACTIVATION, 0, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -771,10 +889,16 @@ static void test_head(void **state)
 {
     static const struct head_case cases[] = {
         /* segments, first, width, vocabulary, bias, soft_cap, seed, size */
-        {1, 0, 1, 1, 0, 0, 1, 1},         {1, 0, 2, 2, 1, 0, 1, 1},      {3, 0, 3, 65, 1, 0, 1, 1},
-        {2, 0, 63, 257, 0, 30, 1, 4},     {3, 0, 65, 63, 1, 2, -0.5, 1}, {3, 0, 257, 1031, 1, 0, 1, 0.25},
-        {2, 0, 768, 257, 0, 0, 3, 0.125}, {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
-        {2, 0, 5, 12345, 1, 0, 1, 1}, /* sums of the gradient over more of the table than a block has at once */
+        {1, 0, 1, 1, 0, 0, 1, 1},
+        {1, 0, 2, 2, 1, 0, 1, 1},
+        {3, 0, 3, 65, 1, 0, 1, 1},
+        {2, 0, 63, 257, 0, 30, 1, 4},
+        {3, 0, 65, 63, 1, 2, -0.5, 1},
+        {3, 0, 257, 1031, 1, 0, 1, 0.25},
+        {2, 0, 768, 257, 0, 0, 3, 0.125},
+        {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
+        {2, 0, 5, 12345, 1, 0, 1, 1}, /* sums of the gradient over more of the table than a block
+                                         has at once */
         {9, 0, 12, 70, 1, 0, 1, 1}, /* more segments than share a reading of the table */
     };
     (void)state;
@@ -783,10 +907,12 @@ static void test_head(void **state)
         for (int s = 0; s < set_count; s++) { /* linear in the seed */
             struct head_case twice = cases[i];
             twice.seed *= 2;
-            struct outputs once = run_head(sets[s], &cases[i], 0), doubled = run_head(sets[s], &twice, 0);
+            struct outputs once = run_head(sets[s], &cases[i], 0),
+                           doubled = run_head(sets[s], &twice, 0);
             for (size_t j = 0; j < (size_t)once.segments * once.array[0].each; j++)
                 once.array[0].value[j] *= 2;
-            require_same("doubling the seed", sets[s], &(struct any_case){.op = OP_HEAD, .head = twice}, &doubled, &once, 0);
+            require_same("doubling the seed", sets[s],
+                         &(struct any_case){.op = OP_HEAD, .head = twice}, &doubled, &once, 0);
             outputs_free(&once);
             outputs_free(&doubled);
         }
@@ -794,8 +920,8 @@ static void test_head(void **state)
 }
 
 static const struct attention_case attention_cases[] = {
-    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
-       d_o, keep, sinks */
+    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
+       multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
     {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
     {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
     {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
@@ -826,7 +952,8 @@ static const struct attention_case attention_cases[] = {
     {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
     {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100, 0},
     {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
-    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0}, /* none of them among the keys */
+    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60,
+     0}, /* none of them among the keys */
     {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0},
     {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0},
     {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0},
@@ -837,7 +964,8 @@ static const struct attention_case attention_cases[] = {
     {2, 0, 4, 4, 16, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 4, 1, 0, 100},
     {1, 0, 3, 3, 64, 300, 300, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3},
     {2, 0, 4, 2, 16, 70, 70, 7, 9, BIAS_NONE, 0, 0, 0, 1, 1, 0, 90},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1}, /* where a head sees nothing else */
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0,
+     1}, /* where a head sees nothing else */
 };
 
 static void test_attention(void **state)
@@ -856,15 +984,20 @@ static void test_attention_linear(void **state)
         for (int s = 0; s < set_count; s++) {
             struct attention_case twice = attention_cases[i];
             twice.d_o *= 2;
-            struct outputs once = run_attention(sets[s], &attention_cases[i], 0), doubled = run_attention(sets[s], &twice, 0);
+            struct outputs once = run_attention(sets[s], &attention_cases[i], 0),
+                           doubled = run_attention(sets[s], &twice, 0);
             for (int a = 2; a < 4; a++) {
                 size_t n = (size_t)once.segments * once.array[a].each;
                 for (size_t j = 0; j < n; j++)
                     once.array[a].value[j] *= 2;
-                double lost = strcmp(sets[s]->dtype, "f64") ? 1e-36 : 1e-300; /* what the smallest numbers may lose */
-                if (compare_values(once.array[a].name, doubled.array[a].value, once.array[a].value, n, lost, 0)) {
+                double lost = strcmp(sets[s]->dtype, "f64")
+                                  ? 1e-36
+                                  : 1e-300; /* what the smallest numbers may lose */
+                if (compare_values(once.array[a].name, doubled.array[a].value, once.array[a].value,
+                                   n, lost, 0)) {
                     char text[300];
-                    describe(text, sets[s], &(struct any_case){.op = OP_ATTENTION, .attention = twice});
+                    describe(text, sets[s],
+                             &(struct any_case){.op = OP_ATTENTION, .attention = twice});
                     fail_msg("not linear in the output's gradient: %s", text);
                 }
             }
@@ -873,8 +1006,8 @@ static void test_attention_linear(void **state)
         }
 }
 
-/* Keys that no query may see have a gradient of exactly 0, whether a window or -inf masks them; rows without a key give o = 0,
- * lse = -inf, dq = 0. */
+/* Keys that no query may see have a gradient of exactly 0, whether a window or -inf masks them;
+ * rows without a key give o = 0, lse = -inf, dq = 0. */
 static void test_masked_zero(void **state)
 {
     static const struct attention_case cases[] = {
@@ -888,7 +1021,8 @@ static void test_masked_zero(void **state)
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
         const struct attention_case *c = &cases[i];
-        int reach = c->bias == BIAS_CUT ? 5 : c->window, first_seen = c->keys - c->queries - (reach - 1),
+        int reach = c->bias == BIAS_CUT ? 5 : c->window,
+            first_seen = c->keys - c->queries - (reach - 1),
             kept = c->keep - (c->positions - c->keys);
         size_t width = 2 * (size_t)c->kv_heads * (size_t)c->head_size;
         assert_true(first_seen > 0);
@@ -897,25 +1031,29 @@ static void test_masked_zero(void **state)
             for (int segment = 0; segment < c->segments; segment++)
                 for (size_t j = 0; j < (size_t)c->keys * width; j++) {
                     double g = o.array[3].value[(size_t)segment * o.array[3].each + j];
-                    int is_value = j % width >= width / 2; /* a window of 1 leaves nothing for the keys */
+                    int is_value = j % width >=
+                                   width / 2; /* a window of 1 leaves nothing for the keys */
                     /* two gradients of few bits may cancel exactly */
                     int may_cancel = roundoff(sets[s], OP_ATTENTION) > ldexp(1, -24);
                     int is_seen = (int)(j / width) >= first_seen || (int)(j / width) < kept;
                     if (!is_seen ? g != 0 : is_value && g == 0 && !may_cancel)
-                        fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype,
-                                 i, g, j / width, first_seen);
+                        fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)",
+                                 sets[s]->name, sets[s]->dtype, i, g, j / width, first_seen);
                 }
             outputs_free(&o);
         }
     }
-    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED,
+                                    0, 0, 0, 1, 1,  0,  0};
     for (int s = 0; s < set_count; s++) {
         struct outputs o = run_attention(sets[s], &masked, 0);
         for (int r = 0; r < 65; r++)
             for (int d = 0; d < 16; d++)
-                if (o.array[0].value[r * 32 + d] != 0 || o.array[1].value[r] != -INFINITY || o.array[2].value[r * 32 + d] != 0 ||
-                    o.array[3].value[r * 64 + d] != 0 || o.array[3].value[r * 64 + 32 + d] != 0)
-                    fail_msg("%s %s: row %d of the masked head is not empty", sets[s]->name, sets[s]->dtype, r);
+                if (o.array[0].value[r * 32 + d] != 0 || o.array[1].value[r] != -INFINITY ||
+                    o.array[2].value[r * 32 + d] != 0 || o.array[3].value[r * 64 + d] != 0 ||
+                    o.array[3].value[r * 64 + 32 + d] != 0)
+                    fail_msg("%s %s: row %d of the masked head is not empty", sets[s]->name,
+                             sets[s]->dtype, r);
         outputs_free(&o);
     }
 }

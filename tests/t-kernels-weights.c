@@ -1,5 +1,5 @@
-/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the
- * operations that use them. */
+/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked
+ * parts, unaligned files; through the operations that use them. */
 #include "io/scaled.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
@@ -16,14 +16,17 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { FILE_ELEMENTS = 4096 };
 
-/* One stored tensor of each type: small whole numbers and halves that every type holds exactly, different at every place
- * within 97. */
+/* One stored tensor of each type: small whole numbers and halves that every type holds exactly,
+ * different at every place within 97. */
 static void *stored[4];
 
 /* The same with scales: every code is 1, and every element a block. */
 static unsigned char ones[FILE_ELEMENTS];
-static struct scaled described = {
-    .codes = ones, .columns = FILE_ELEMENTS, .block_rows = 1, .block_columns = 1, .blocks_across = FILE_ELEMENTS};
+static struct scaled described = {.codes = ones,
+                                  .columns = FILE_ELEMENTS,
+                                  .block_rows = 1,
+                                  .block_columns = 1,
+                                  .blocks_across = FILE_ELEMENTS};
 
 /* Powers of two, so that products are exact. */
 static double row_factor[70];
@@ -33,7 +36,8 @@ static double stored_value(size_t i)
     return ((double)(i * 29 % 97) - 48) / 2;
 }
 
-/* sign, exponent and fraction of a small value in a 16-bit format with `fraction` bits of fraction and exponent bias `bias`. */
+/* sign, exponent and fraction of a small value in a 16-bit format with `fraction` bits of fraction
+ * and exponent bias `bias`. */
 static uint16_t narrow(double value, int fraction, int bias)
 {
     float f = (float)value;
@@ -62,7 +66,8 @@ static int make_stored(void **state)
             const void *from = type == ELEMENT_F64   ? (const void *)&value
                                : type == ELEMENT_F32 ? (const void *)&single
                                                      : (const void *)&half;
-            memcpy(bytes + i * element_size((enum element)type), from, element_size((enum element)type));
+            memcpy(bytes + i * element_size((enum element)type), from,
+                   element_size((enum element)type));
         }
     }
     return 0;
@@ -98,7 +103,9 @@ static const struct view_case views[] = {
     {"groups without gaps", 1, {{0, 4, 3, 10, 30, 10, 1, 0}}},
     {"offset", 1, {{5, 1, 5, 7, 0, 7, 1, 1}}},
     {"offset and strides", 1, {{5, 2, 3, 7, 50, 1, 3, -0.5}}},
-    {"stacked", 3, {{0, 1, 2, 9, 0, 9, 1, 0}, {100, 1, 3, 9, 0, 9, 1, 0}, {200, 2, 2, 9, 40, 1, 3, 2}}},
+    {"stacked",
+     3,
+     {{0, 1, 2, 9, 0, 9, 1, 0}, {100, 1, 3, 9, 0, 9, 1, 0}, {200, 2, 2, 9, 40, 1, 3, 2}}},
     {"stacked, wide", 2, {{0, 1, 16, 65, 0, 65, 1, 0}, {1500, 1, 17, 65, 0, 65, 1, 0}}},
 };
 
@@ -111,23 +118,28 @@ static int has_sides(const struct view_case *v)
     return 1;
 }
 
-/* Parts of `v` in the file of `type`, `shift` bytes off its place, their rows multiplied or not; and the matrix that they mean.
+/* Parts of `v` in the file of `type`, `shift` bytes off its place, their rows multiplied or not;
+ * and the matrix that they mean.
  */
-static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v,
-                       enum element type, char **copy, size_t shift, int multiplied)
+static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns,
+                       const struct view_case *v, enum element type, char **copy, size_t shift,
+                       int multiplied)
 {
     size_t r = 0;
     *rows = 0;
     *columns = v->part[0].columns;
     *copy = allocate(FILE_ELEMENTS * 8 + 64);
     int scaled = element_is_scaled(type);
-    memcpy(*copy + shift, stored[scaled ? ELEMENT_F32 : type], FILE_ELEMENTS * element_size(scaled ? ELEMENT_F32 : type));
+    memcpy(*copy + shift, stored[scaled ? ELEMENT_F32 : type],
+           FILE_ELEMENTS * element_size(scaled ? ELEMENT_F32 : type));
     described.scales = (const unsigned char *)*copy + shift;
     for (int p = 0; p < v->part_count; p++)
         *rows += v->part[p].groups * v->part[p].rows;
     *matrix = allocate(*rows * *columns * sizeof(double));
     for (int p = 0; p < v->part_count; p++) {
-        parts[p] = (struct weight_part){scaled ? (const void *)&described : *copy + shift + v->part[p].from * element_size(type),
+        parts[p] = (struct weight_part){scaled
+                                            ? (const void *)&described
+                                            : *copy + shift + v->part[p].from * element_size(type),
                                         type,
                                         v->part[p].groups,
                                         v->part[p].rows,
@@ -140,15 +152,17 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
                                         multiplied ? row_factor : NULL};
         for (size_t i = 0; i < v->part[p].groups * v->part[p].rows; i++, r++)
             for (size_t c = 0; c < *columns; c++)
-                (*matrix)[r * *columns + c] = stored_value(v->part[p].from + i / v->part[p].rows * v->part[p].group_stride +
-                                                           i % v->part[p].rows * v->part[p].row_stride +
-                                                           c * v->part[p].column_stride) *
-                                                  (multiplied ? row_factor[i] : 1) +
-                                              v->part[p].offset;
+                (*matrix)[r * *columns + c] =
+                    stored_value(v->part[p].from + i / v->part[p].rows * v->part[p].group_stride +
+                                 i % v->part[p].rows * v->part[p].row_stride +
+                                 c * v->part[p].column_stride) *
+                        (multiplied ? row_factor[i] : 1) +
+                    v->part[p].offset;
     }
 }
 
-static struct weight *load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count)
+static struct weight *load(struct kernels *k, enum weight_use use, const struct weight_part *parts,
+                           int part_count)
 {
     struct error e;
     struct weight *w = k->weight_load(k, use, parts, part_count, &e);
@@ -158,10 +172,13 @@ static struct weight *load(struct kernels *k, enum weight_use use, const struct 
 }
 
 /* What linear gives for the unit vectors is w transposed, and linear_reverse gives w. */
-static int check_matrix(struct kernels *k, const struct weight *w, const double *matrix, size_t rows, size_t columns)
+static int check_matrix(struct kernels *k, const struct weight *w, const double *matrix,
+                        size_t rows, size_t columns)
 {
-    double *unit_in = allocate(columns * columns * sizeof(double)), *unit_out = allocate(rows * rows * sizeof(double));
-    double *got = allocate(rows * columns * sizeof(double)), *turned = allocate(rows * columns * sizeof(double));
+    double *unit_in = allocate(columns * columns * sizeof(double)),
+           *unit_out = allocate(rows * rows * sizeof(double));
+    double *got = allocate(rows * columns * sizeof(double)),
+           *turned = allocate(rows * columns * sizeof(double));
     for (size_t i = 0; i < columns; i++)
         unit_in[i * columns + i] = 1;
     for (size_t i = 0; i < rows; i++)
@@ -187,14 +204,18 @@ static int check_matrix(struct kernels *k, const struct weight *w, const double 
     return wrong;
 }
 
-/* What embed gathers from it as a table of tokens, and as one of positions (which stand for the last rows). */
-static int check_table(struct kernels *k, const struct weight *w, const double *matrix, size_t rows, size_t columns)
+/* What embed gathers from it as a table of tokens, and as one of positions (which stand for the
+ * last rows). */
+static int check_table(struct kernels *k, const struct weight *w, const double *matrix, size_t rows,
+                       size_t columns)
 {
     int32_t *ids = allocate(rows * sizeof *ids);
-    double *got = allocate(rows * columns * sizeof(double)), *twice = allocate(rows * columns * sizeof(double));
+    double *got = allocate(rows * columns * sizeof(double)),
+           *twice = allocate(rows * columns * sizeof(double));
     for (size_t r = 0; r < rows; r++)
         ids[r] = (int32_t)r;
-    struct buffer *tokens = index_of(k, ids, rows), *x = buffer_new(k, ROLE_RESIDUAL, rows * columns);
+    struct buffer *tokens = index_of(k, ids, rows),
+                  *x = buffer_new(k, ROLE_RESIDUAL, rows * columns);
     k->embed(k, x, tokens, w, NULL, 0, 1, (struct rows){1, (int)rows}, (int)columns);
     k->read(k, got, x, 0, rows * columns);
     int wrong = compare_values("embed", got, matrix, rows * columns, 0, 0);
@@ -210,7 +231,8 @@ static int check_table(struct kernels *k, const struct weight *w, const double *
 }
 
 /* As a head: with x = 0 log p = -ln V and dx = w[target] - mean of w. */
-static int check_head(struct kernels *k, const struct weight *w, const double *matrix, size_t rows, size_t columns)
+static int check_head(struct kernels *k, const struct weight *w, const double *matrix, size_t rows,
+                      size_t columns)
 {
     double *zero = allocate(columns * sizeof(double)), *got = allocate(columns * sizeof(double)),
            *want = allocate(columns * sizeof(double));
@@ -219,13 +241,15 @@ static int check_head(struct kernels *k, const struct weight *w, const double *m
             want[c] -= matrix[r * columns + c] / (double)rows;
         want[c] += matrix[(rows - 1) * columns + c];
     }
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, columns), *dx = buffer_new(k, ROLE_ACTIVATION, columns),
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, columns),
+                  *dx = buffer_new(k, ROLE_ACTIVATION, columns),
                   *p = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){(int32_t)rows - 1}, 1);
     k->head(k, dx, p, x, target, w, NULL, 0, 1, 1, (int)columns);
     k->read(k, got, dx, 0, columns);
     /* entries up to 24, sums of up to 70: float sums are good to 1e-5; dx may be bf16 */
-    int wrong = compare_values("head", got, want, columns, 1e-4, strcmp(k->dtype, "bf16") ? 0 : ldexp(1, -8));
+    int wrong = compare_values("head", got, want, columns, 1e-4,
+                               strcmp(k->dtype, "bf16") ? 0 : ldexp(1, -8));
     k->destroy(k, x);
     k->destroy(k, dx);
     k->destroy(k, p);
@@ -234,18 +258,20 @@ static int check_head(struct kernels *k, const struct weight *w, const double *m
     return wrong;
 }
 
-static void check_view(struct kernels *k, const struct view_case *v, enum element type, size_t shift, int multiplied)
+static void check_view(struct kernels *k, const struct view_case *v, enum element type,
+                       size_t shift, int multiplied)
 {
     struct weight_part parts[3];
     double *matrix;
     char *copy;
     size_t rows, columns;
     make_parts(parts, &matrix, &rows, &columns, v, type, &copy, shift, multiplied);
-    struct weight *w = load(k, WEIGHT_MATRIX, parts, v->part_count), *table = load(k, WEIGHT_TABLE, parts, v->part_count);
+    struct weight *w = load(k, WEIGHT_MATRIX, parts, v->part_count),
+                  *table = load(k, WEIGHT_TABLE, parts, v->part_count);
     if (check_matrix(k, w, matrix, rows, columns) || check_table(k, table, matrix, rows, columns) ||
         check_head(k, table, matrix, rows, columns))
-        fail_msg("%s %s: view '%s' of %s, %zu bytes off%s", k->name, k->dtype, v->name, element_name(type), shift,
-                 multiplied ? ", multiplied" : "");
+        fail_msg("%s %s: view '%s' of %s, %zu bytes off%s", k->name, k->dtype, v->name,
+                 element_name(type), shift, multiplied ? ", multiplied" : "");
     k->weight_free(k, w);
     k->weight_free(k, table);
     free(matrix), free(copy);
@@ -255,15 +281,19 @@ static void check_view(struct kernels *k, const struct view_case *v, enum elemen
 static void check_vector(struct kernels *k, enum element type)
 {
     enum { N = 67 };
-    const struct view_case v = {"vector", 2, {{1, 1, 40, 1, 0, 1, 0, 0}, {500, 3, 9, 1, 20, 2, 1, 1}}};
+    const struct view_case v = {"vector",
+                                2,
+                                {{1, 1, 40, 1, 0, 1, 0, 0}, {500, 3, 9, 1, 20, 2, 1, 1}}};
     struct weight_part parts[3];
     double *matrix, *zero = random_values(N, 1, 0), got[N];
     char *copy;
     size_t rows, columns;
     make_parts(parts, &matrix, &rows, &columns, &v, type, &copy, 1, 1);
     assert_int_equal(rows, N);
-    struct weight *w = weight_of(k, WEIGHT_MATRIX, zero, N, 1), *bias = load(k, WEIGHT_VECTOR, parts, v.part_count);
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, 1), *y = buffer_new(k, ROLE_ACTIVATION, N);
+    struct weight *w = weight_of(k, WEIGHT_MATRIX, zero, N, 1),
+                  *bias = load(k, WEIGHT_VECTOR, parts, v.part_count);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, 1),
+                  *y = buffer_new(k, ROLE_ACTIVATION, N);
     k->linear(k, y, x, w, bias, (struct rows){1, 1}, 0);
     k->read(k, got, y, 0, N);
     if (compare_values("bias", got, matrix, N, 0, 0))
@@ -311,10 +341,13 @@ static void test_refused(void **state)
         {"no data", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL}}, 1},
         {"no rows", {{stored[1], ELEMENT_F32, 1, 0, 4, 0, 4, 1, 0, 0, NULL}}, 1},
         {"columns differ",
-         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL}, {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0, NULL}},
+         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL},
+          {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0, NULL}},
          2},
         {"rows overflow", {{stored[1], ELEMENT_F32, SIZE_MAX / 2, 3, 1, 0, 0, 0, 0, 0, NULL}}, 1},
-        {"elements overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0, NULL}}, 1},
+        {"elements overflow",
+         {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0, NULL}},
+         1},
         {"bytes overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 32, 8, 0, 0, 0, 0, 0, NULL}}, 1},
     };
     (void)state;
@@ -324,8 +357,11 @@ static void test_refused(void **state)
         for (int i = 0; k && i < LENGTH(cases); i++)
             for (int use = WEIGHT_MATRIX; use <= WEIGHT_TABLE; use++) {
                 e.text[0] = 0;
-                if (k->weight_load(k, (enum weight_use)use, cases[i].part, cases[i].part_count, &e) || !e.text[0])
-                    fail_msg("%s %s: '%s' is not refused with a message", k->name, k->dtype, cases[i].name);
+                if (k->weight_load(k, (enum weight_use)use, cases[i].part, cases[i].part_count,
+                                   &e) ||
+                    !e.text[0])
+                    fail_msg("%s %s: '%s' is not refused with a message", k->name, k->dtype,
+                             cases[i].name);
             }
         if (k)
             k->close(k);
@@ -334,6 +370,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests_name("weights", tests, make_stored, free_stored);
 }

@@ -1,4 +1,5 @@
-/* Models with adapters against PEFT in float64 (tests/goldens/adapters/make.py), and adapters that a model cannot take. */
+/* Models with adapters against PEFT in float64 (tests/goldens/adapters/make.py), and adapters that
+ * a model cannot take. */
 #include "analyze/curve.h"
 #include "model/engine.h"
 #include "tests/golden.h"
@@ -18,9 +19,11 @@
 
 static const struct {
     const char *name, *base;
-} adapters[] = {{"llama-patterns", "llama-gqa"}, {"llama-whole", "llama-gqa"},           {"llama-table", "llama-gqa"},
-                {"gpt2-conv1d", "gpt2"},         {"llama-added", "llama-gqa"},           {"llama-bin", "llama-gqa"},
-                {"mixtral-router", "mixtral"},   {"gpt-neox-head", "gpt-neox-parallel"}, {"gpt-neox-fused", "gpt-neox-parallel"}};
+} adapters[] = {{"llama-patterns", "llama-gqa"},        {"llama-whole", "llama-gqa"},
+                {"llama-table", "llama-gqa"},           {"gpt2-conv1d", "gpt2"},
+                {"llama-added", "llama-gqa"},           {"llama-bin", "llama-gqa"},
+                {"mixtral-router", "mixtral"},          {"gpt-neox-head", "gpt-neox-parallel"},
+                {"gpt-neox-fused", "gpt-neox-parallel"}};
 enum { ADAPTERS = sizeof adapters / sizeof *adapters };
 
 static struct golden *cases;
@@ -60,7 +63,8 @@ static void compare(const char *name, const char *dtype, enum weights_mode weigh
     snprintf(path, sizeof path, "%s/norm.npy", folder);
     double *norm = golden_read_f64(path, base->segments * n);
     snprintf(path, sizeof path, "%s/logprob.npy", folder);
-    double *logprob = golden_read_f64(path, base->segments), *got = calloc(base->segments * (n + 1), sizeof *got),
+    double *logprob = golden_read_f64(path, base->segments),
+           *got = calloc(base->segments * (n + 1), sizeof *got),
            *got_logprob = got + base->segments * n, *c = calloc(4 * n, sizeof *c);
     struct decoder *d = decoder_open_adapted(base->checkpoint, folder, &e);
     struct kernels *k = d ? kernels_open(dtype, &e) : NULL;
@@ -72,7 +76,8 @@ static void compare(const char *name, const char *dtype, enum weights_mode weigh
         if (engine_measure(g, got + s * n, got_logprob + s, base->ids + s * base->length, 1, &e))
             fail_msg("%s: %s", name, e.text);
         if (!(fabs(got_logprob[s] - logprob[s]) <= bound))
-            fail_msg("%s, %s, segment %zu: log p %.12g (expected %.12g)", name, dtype, s, got_logprob[s], logprob[s]);
+            fail_msg("%s, %s, segment %zu: log p %.12g (expected %.12g)", name, dtype, s,
+                     got_logprob[s], logprob[s]);
         if (!(fabs(logprob[s] - base->logprob[s]) > 0.1))
             fail_msg("%s, segment %zu: the adapter changes nothing", name, s);
         assert_int_equal(curve_share(c, got + s * n, n) || curve_share(c + n, norm + s * n, n), 0);
@@ -80,8 +85,8 @@ static void compare(const char *name, const char *dtype, enum weights_mode weigh
         curve_cumulative(c + 3 * n, c + n, n);
         for (size_t m = 0; m < n; m++)
             if (!(fabs(c[2 * n + m] - c[3 * n + m]) <= bound))
-                fail_msg("%s, %s, segment %zu, position %zu: c %.12g (expected %.12g)", name, dtype, s, m, c[2 * n + m],
-                         c[3 * n + m]);
+                fail_msg("%s, %s, segment %zu, position %zu: c %.12g (expected %.12g)", name, dtype,
+                         s, m, c[2 * n + m], c[3 * n + m]);
     }
     engine_close(g);
     k->close(k);
@@ -123,9 +128,10 @@ static const char *replacing(const char *name, size_t rows, size_t columns)
     mkdir(scratch_path(scratch_folder, "adapter"), 0700);
     scratch_write(scratch_folder, "adapter/adapter_config.json", config, sizeof config - 1);
     snprintf(shape, sizeof shape, columns ? "%zu,%zu" : "%zu", rows, columns);
-    uint64_t size = (uint64_t)snprintf(header, sizeof header,
-                                       "{\"base_model.model.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[0,%zu]}}",
-                                       name, shape, bytes);
+    uint64_t size = (uint64_t)snprintf(
+        header, sizeof header,
+        "{\"base_model.model.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[0,%zu]}}",
+        name, shape, bytes);
     unsigned char *file = calloc(1, 8 + size + bytes);
     assert_non_null(file);
     memcpy(file, &size, 8);
@@ -138,8 +144,10 @@ static const char *replacing(const char *name, size_t rows, size_t columns)
 static void test_refused(void **state)
 {
     (void)state;
-    refused("tests/goldens/gpt2", "tests/goldens/adapters/llama-whole", "lm_head.weight, which|does not have");
-    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt2-conv1d", "transformer.h.0|does not have");
+    refused("tests/goldens/gpt2", "tests/goldens/adapters/llama-whole",
+            "lm_head.weight, which|does not have");
+    refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt2-conv1d",
+            "transformer.h.0|does not have");
     refused("tests/goldens/llama-gqa", "tests/goldens/gpt2", "holds no adapter");
     refused("tests/goldens/gpt2", replacing("transformer.wte.weight", 97, 24),
             "the adapter changes the embedding or the head|ties");
@@ -149,6 +157,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -1,5 +1,6 @@
-/* Inputs of layers that wait for reverse elsewhere than in their buffers: on disk to the same bytes, as few as must; in bf16 to
- * the nearest, with log p untouched and c near what it was, whatever the batch, the weights and the place they wait in. */
+/* Inputs of layers that wait for reverse elsewhere than in their buffers: on disk to the same
+ * bytes, as few as must; in bf16 to the nearest, with log p untouched and c near what it was,
+ * whatever the batch, the weights and the place they wait in. */
 #include "analyze/curve.h"
 #include "model/engine.h"
 #include "model/engine_parts.h"
@@ -51,7 +52,8 @@ static struct decoder *shape_of(size_t i)
     return d;
 }
 
-static struct memory_plan estimate(struct kernels *k, const struct decoder *d, struct engine_request o)
+static struct memory_plan estimate(struct kernels *k, const struct decoder *d,
+                                   struct engine_request o)
 {
     struct memory_plan p;
     struct error e;
@@ -61,10 +63,12 @@ static struct memory_plan estimate(struct kernels *k, const struct decoder *d, s
 }
 
 /* norm [segments, layers, n] and log p behind it, of ids that are made up. The caller frees. */
-static double *measure(struct kernels *k, const struct decoder *d, struct engine_request o, size_t *bytes)
+static double *measure(struct kernels *k, const struct decoder *d, struct engine_request o,
+                       size_t *bytes)
 {
     struct error e;
-    size_t n = (size_t)o.positions, each = (o.gradient.by_layer ? (size_t)d->layers : 1) * n, count = SEGMENTS * (each + 1);
+    size_t n = (size_t)o.positions, each = (o.gradient.by_layer ? (size_t)d->layers : 1) * n,
+           count = SEGMENTS * (each + 1);
     double *out = calloc(count, sizeof *out);
     int32_t *ids = malloc(SEGMENTS * (n + 1) * sizeof *ids);
     struct engine *g = engine_create(k, d, &o, &e);
@@ -74,8 +78,10 @@ static double *measure(struct kernels *k, const struct decoder *d, struct engine
     for (size_t i = 0; i < SEGMENTS * (n + 1); i++)
         ids[i] = (int32_t)(random_at(1, i) % (uint64_t)d->vocabulary);
     for (size_t s = 0; s < SEGMENTS;) {
-        size_t batch = (size_t)engine_plan(g)->batch, now = SEGMENTS - s < batch ? SEGMENTS - s : batch;
-        if (engine_measure(g, out + s * each, out + SEGMENTS * each + s, ids + s * (n + 1), (int)now, &e))
+        size_t batch = (size_t)engine_plan(g)->batch,
+               now = SEGMENTS - s < batch ? SEGMENTS - s : batch;
+        if (engine_measure(g, out + s * each, out + SEGMENTS * each + s, ids + s * (n + 1),
+                           (int)now, &e))
             fail_msg("%s", e.text);
         s += now;
     }
@@ -85,22 +91,27 @@ static double *measure(struct kernels *k, const struct decoder *d, struct engine
     return out;
 }
 
-static void assert_same(const double *want, struct kernels *k, const struct decoder *d, struct engine_request o, const char *what)
+static void assert_same(const double *want, struct kernels *k, const struct decoder *d,
+                        struct engine_request o, const char *what)
 {
     size_t bytes;
     double *got = measure(k, d, o, &bytes);
     if (memcmp(want, got, bytes) != 0)
-        fail_msg("%s: other bytes (%s, keep %d, batch %d, weights %d, %zu bytes of memory)", what, k->name, o.gradient.keep,
-                 o.batch, o.weights, o.memory);
+        fail_msg("%s: other bytes (%s, keep %d, batch %d, weights %d, %zu bytes of memory)", what,
+                 k->name, o.gradient.keep, o.batch, o.weights, o.memory);
     free(got);
 }
 
-/* With a budget that takes them one after the other to disk: the fewest, and the same bytes each time. */
+/* With a budget that takes them one after the other to disk: the fewest, and the same bytes each
+ * time. */
 static void disk(struct kernels *k, enum keep_mode keep, int by_layer, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct decoder *d = shape_of(i);
-        struct engine_request o = {.positions = N, .memory = MUCH, .weights = WEIGHTS_BY_LAYER, .batch = 1};
+        struct engine_request o = {.positions = N,
+                                   .memory = MUCH,
+                                   .weights = WEIGHTS_BY_LAYER,
+                                   .batch = 1};
         size_t bytes;
         int before = 0, seen = 0;
         o.gradient.keep = keep, o.gradient.by_layer = by_layer;
@@ -117,14 +128,16 @@ static void disk(struct kernels *k, enum keep_mode keep, int by_layer, size_t co
             if (engine_estimate(&p, k, d, &o, &e)) {
                 struct engine_request none = o;
                 none.gradient.scratch = NULL;
-                assert_int_equal(check_message("less than what all on disk need", &e, "needs|would fit"), 0);
+                assert_int_equal(check_message("less than what all on disk need", &e,
+                                               "needs|would fit"),
+                                 0);
                 assert_int_equal(engine_estimate(&p, k, d, &none, &e), -1);
                 break;
             }
-            if (!(p.total <= (double)budget && p.batch == 1 && p.stored_layers == 0 && p.disk_layers >= before &&
-                  (p.disk > 0) == (p.disk_layers > 0)))
-                fail_msg("shape %zu: %d layers on disk, %.0f of %zu bytes, %.0f on disk", i, p.disk_layers, p.total, budget,
-                         p.disk);
+            if (!(p.total <= (double)budget && p.batch == 1 && p.stored_layers == 0 &&
+                  p.disk_layers >= before && (p.disk > 0) == (p.disk_layers > 0)))
+                fail_msg("shape %zu: %d layers on disk, %.0f of %zu bytes, %.0f on disk", i,
+                         p.disk_layers, p.total, budget, p.disk);
             if (p.disk_layers) {
                 double rows = 0, size = keep == KEEP_BF16 ? 2 : (double)k->role_size[ROLE_RESIDUAL];
                 struct shape s;
@@ -160,7 +173,8 @@ static void test_disk_bf16(void **state)
     disk(open_set("cpu", "f32"), KEEP_BF16, 0, SHAPES);
 }
 
-/* Another batch, other weights, another set of the same type: what is kept in bf16 does not depend on them. */
+/* Another batch, other weights, another set of the same type: what is kept in bf16 does not depend
+ * on them. */
 static void test_bf16_alone(void **state)
 {
     struct kernels *k = open_set("cpu", "f32");
@@ -178,7 +192,8 @@ static void test_bf16_alone(void **state)
         double *want = measure(k, d, o, &bytes);
         assert_true(p.short_inputs && p.stored_layers == 0 && p.disk == 0);
         if (!shapes[i].window && !(p.total < recomputed.total && p.total < stored.total))
-            fail_msg("shape %zu: %.0f bytes in bf16, %.0f recomputed, %.0f stored", i, p.total, recomputed.total, stored.total);
+            fail_msg("shape %zu: %.0f bytes in bf16, %.0f recomputed, %.0f stored", i, p.total,
+                     recomputed.total, stored.total);
         /* forward is the same, reverse is not */
         assert_memory_equal(plain + SEGMENTS * N, want + SEGMENTS * N, SEGMENTS * sizeof *want);
         assert_true(memcmp(plain, want, SEGMENTS * N * sizeof *want) != 0);
@@ -193,7 +208,8 @@ static void test_bf16_alone(void **state)
     k->close(k);
 }
 
-/* Numbers that bf16 has stay: of a model in bf16 with one layer, whose input is rows of the embedding, all bytes. */
+/* Numbers that bf16 has stay: of a model in bf16 with one layer, whose input is rows of the
+ * embedding, all bytes. */
 static void test_bf16_exact(void **state)
 {
     const struct memory_shape one = {MEMORY_LLAMA, 1, 4, 2, 32, 48, 60, 0, 0};
@@ -212,16 +228,22 @@ static void test_bf16_exact(void **state)
     k->close(k);
 }
 
-/* Put aside and taken back, every number is the nearest one of bf16, ties to even; in f64 by way of f32. */
+/* Put aside and taken back, every number is the nearest one of bf16, ties to even; in f64 by way of
+ * f32. */
 static void rounding(struct kernels *k, const char *folder)
 {
-    static const double corners[] = {0.0,        -0.0,           1.0,        1.00390625,      1.01171875, -1.00390625,
-                                     1e-40,      0x1p-133,       0x1p-134,   0x1.8p-133,      0x1p-149,   65504,
-                                     0x1.fep127, 0x1.fefffep127, 0x1.ffp127, -0x1.fffffep127, INFINITY,   -INFINITY,
-                                     NAN,        3.14159265,     0x1.0101p0, 0x1.00fffep0};
+    static const double corners[] = {0.0,        -0.0,           1.0,        1.00390625,
+                                     1.01171875, -1.00390625,    1e-40,      0x1p-133,
+                                     0x1p-134,   0x1.8p-133,     0x1p-149,   65504,
+                                     0x1.fep127, 0x1.fefffep127, 0x1.ffp127, -0x1.fffffep127,
+                                     INFINITY,   -INFINITY,      NAN,        3.14159265,
+                                     0x1.0101p0, 0x1.00fffep0};
     enum { CORNERS = sizeof corners / sizeof *corners };
     struct decoder *d = shape_of(0);
-    struct engine_request o = {.positions = N, .memory = MUCH, .batch = 1, .weights = WEIGHTS_BY_LAYER};
+    struct engine_request o = {.positions = N,
+                               .memory = MUCH,
+                               .batch = 1,
+                               .weights = WEIGHTS_BY_LAYER};
     struct error e;
     o.gradient.keep = KEEP_BF16;
     o.gradient.scratch = folder;
@@ -232,7 +254,8 @@ static void rounding(struct kernels *k, const char *folder)
         fail_msg("%s", e.text);
     assert_true((g->shape.disk_layers > 0) == (folder != NULL));
     size_t count = (size_t)N * (size_t)d->hidden;
-    double *values = malloc(3 * count * sizeof *values), *back = values + count, *other = values + 2 * count;
+    double *values = malloc(3 * count * sizeof *values), *back = values + count,
+           *other = values + 2 * count;
     assert_non_null(values);
     for (int l = 0; l < d->layers; l += d->layers - 1) {
         for (size_t i = 0; i < count; i++) {
@@ -274,8 +297,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* c against float64 transformers. The figure for bf16 arithmetic holds, which rounds more: of trained models, and of random ones,
- * where a rounding can turn a ReLU on or off, twice that of half of them, with none far off. */
+/* c against float64 transformers. The figure for bf16 arithmetic holds, which rounds more: of
+ * trained models, and of random ones, where a rounding can turn a ReLU on or off, twice that of
+ * half of them, with none far off. */
 static void test_goldens(void **state)
 {
     size_t count, random = 0, refused = 0, n;
@@ -291,7 +315,10 @@ static void test_goldens(void **state)
         if (!d)
             fail_msg("%s", e.text);
         n = c->length - 1;
-        struct engine_request o = {.positions = (int)n, .memory = MUCH, .batch = 1, .gradient.keep = KEEP_BF16};
+        struct engine_request o = {.positions = (int)n,
+                                   .memory = MUCH,
+                                   .batch = 1,
+                                   .gradient.keep = KEEP_BF16};
         struct engine *g = engine_create(k, d, &o, &e);
         double *norm = calloc(5 * n, sizeof *norm), logprob, far = 0;
         assert_non_null(norm);
@@ -306,7 +333,8 @@ static void test_goldens(void **state)
             if (engine_measure(g, norm, &logprob, c->ids + s * (n + 1), 1, &e))
                 fail_msg("%s", e.text);
             if (!(fabs(logprob - c->logprob[s]) <= 1e-5))
-                fail_msg("%s, segment %zu: log p %.12g, expected %.12g", c->name, s, logprob, c->logprob[s]);
+                fail_msg("%s, segment %zu: log p %.12g, expected %.12g", c->name, s, logprob,
+                         c->logprob[s]);
             if (curve_share(norm + n, norm, n) || curve_share(norm + 2 * n, c->norm + s * n, n))
                 fail_msg("%s, segment %zu: norms not usable", c->name, s);
             curve_cumulative(norm + 3 * n, norm + n, n);
@@ -324,7 +352,8 @@ static void test_goldens(void **state)
     qsort(worst, random, sizeof *worst, by_value);
     assert_true(random > 50 && refused > 0);
     if (!(worst[random / 2] <= 1e-2))
-        fail_msg("c differs by %g in the median of %zu random models, expected at most 1e-2", worst[random / 2], random);
+        fail_msg("c differs by %g in the median of %zu random models, expected at most 1e-2",
+                 worst[random / 2], random);
     free(worst);
     goldens_free(cases, count);
     k->close(k);
@@ -336,7 +365,8 @@ static size_t some_free(struct kernels *k)
     return MUCH;
 }
 
-/* Neither on a device, whose memory the plan is of; nor where the folder is none, be it needed or not. */
+/* Neither on a device, whose memory the plan is of; nor where the folder is none, be it needed or
+ * not. */
 static void test_refused(void **state)
 {
     struct kernels *k = open_set("reference", "f32");
@@ -355,7 +385,8 @@ static void test_refused(void **state)
     k->memory_free = NULL;
     o.gradient.scratch = "/nonexistent";
     assert_null(engine_create(k, d, &o, &e));
-    assert_int_equal(check_message("no folder", &e, "/nonexistent|inputs of layers|No such file"), 0);
+    assert_int_equal(check_message("no folder", &e, "/nonexistent|inputs of layers|No such file"),
+                     0);
     memory_decoder_free(d);
     k->close(k);
 }
@@ -365,7 +396,10 @@ static void test_full(void **state)
 {
     struct kernels *k = open_set("reference", "f32");
     struct decoder *d = shape_of(0);
-    struct engine_request o = {.positions = N, .memory = MUCH, .batch = 1, .weights = WEIGHTS_BY_LAYER};
+    struct engine_request o = {.positions = N,
+                               .memory = MUCH,
+                               .batch = 1,
+                               .weights = WEIGHTS_BY_LAYER};
     struct error e;
     (void)state;
     o.gradient.keep = KEEP_RECOMPUTE;
@@ -383,9 +417,10 @@ static void test_full(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_disk),       cmocka_unit_test(test_disk_bf16),
-                                       cmocka_unit_test(test_bf16_alone), cmocka_unit_test(test_bf16_exact),
-                                       cmocka_unit_test(test_rounding),   cmocka_unit_test(test_goldens),
-                                       cmocka_unit_test(test_refused),    cmocka_unit_test(test_full)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_disk),       cmocka_unit_test(test_disk_bf16),
+        cmocka_unit_test(test_bf16_alone), cmocka_unit_test(test_bf16_exact),
+        cmocka_unit_test(test_rounding),   cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_full)};
     return cmocka_run_group_tests_name("aside", tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,5 @@
-/* Attributions, gradients by layer and attention by distance against float64 PyTorch and Captum (tests/goldens/attribution), and
- * what they are reduced with. */
+/* Attributions, gradients by layer and attention by distance against float64 PyTorch and Captum
+ * (tests/goldens/attribution), and what they are reduced with. */
 #include "analyze/attribution.h"
 #include "analyze/curve.h"
 #include "model/mass.h"
@@ -56,14 +56,15 @@ static int open_cases(void **state)
     FILE *table = fopen("tests/goldens/attribution/cases.csv", "r");
     char line[256], path[128], name[64];
     (void)state;
-    omp_set_num_threads(1); /* the models are tiny: starting threads would take longer than they do */
+    omp_set_num_threads(
+        1); /* the models are tiny: starting threads would take longer than they do */
     if (!table || !fgets(line, sizeof line, table))
         return -1;
     while (fgets(line, sizeof line, table)) {
         struct attributed *c = &cases[case_count++];
         assert_true(case_count <= CASES_MAX);
-        assert_int_equal(sscanf(line, "%63[^,],%zu,%zu,%zu,%zu,%lf", name, &c->layers, &c->heads, &c->segments, &c->length,
-                                &c->noise),
+        assert_int_equal(sscanf(line, "%63[^,],%zu,%zu,%zu,%zu,%lf", name, &c->layers, &c->heads,
+                                &c->segments, &c->length, &c->noise),
                          6);
         memcpy(c->name, name, sizeof name);
         c->n = c->length - 1;
@@ -74,7 +75,8 @@ static int open_cases(void **state)
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
         assert_non_null(c->values);
-        assert_int_equal(fread(c->values, sizeof *c->values, c->segments * c->each, f), c->segments * c->each);
+        assert_int_equal(fread(c->values, sizeof *c->values, c->segments * c->each, f),
+                         c->segments * c->each);
         assert_int_equal(fgetc(f), EOF);
         fclose(f);
         c->ids = ids_of(name, c->segments * c->length);
@@ -116,7 +118,8 @@ static struct decoder *open_decoder(const char *path)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d,
+                                  struct engine_request o)
 {
     struct error e;
     o.memory = 1u << 30;
@@ -126,9 +129,10 @@ static struct engine *open_engine(struct kernels *k, const struct decoder *d, st
     return g;
 }
 
-/* Norms [n] against the oracle's: c absolutely, single norms relative to their own size; zeros are exact. */
-static void compare_norms(const struct attributed *c, const char *what, size_t segment, const double *got, const double *want,
-                          double tolerance)
+/* Norms [n] against the oracle's: c absolutely, single norms relative to their own size; zeros are
+ * exact. */
+static void compare_norms(const struct attributed *c, const char *what, size_t segment,
+                          const double *got, const double *want, double tolerance)
 {
     size_t n = c->n;
     double *s = malloc(2 * n * sizeof *s), *expected = s + n;
@@ -137,58 +141,71 @@ static void compare_norms(const struct attributed *c, const char *what, size_t s
         fail_msg("%s, %s, segment %zu: norms not usable", c->name, what, segment);
     for (size_t m = 0; m < n; m++) {
         if ((want[m] == 0) != (got[m] == 0))
-            fail_msg("%s, %s, segment %zu, position %zu: norm %g, expected %g", c->name, what, segment, m, got[m], want[m]);
+            fail_msg("%s, %s, segment %zu, position %zu: norm %g, expected %g", c->name, what,
+                     segment, m, got[m], want[m]);
         if (expected[m] > 1e-6 && !(fabs(got[m] - want[m]) <= 10 * tolerance * want[m]))
-            fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, what, segment, m, got[m], want[m]);
+            fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, what,
+                     segment, m, got[m], want[m]);
     }
     curve_cumulative(s, s, n);
     curve_cumulative(expected, expected, n);
     for (size_t m = 0; m < n; m++)
         if (!(fabs(s[m] - expected[m]) <= tolerance))
-            fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, what, segment, m, s[m], expected[m]);
+            fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, what,
+                     segment, m, s[m], expected[m]);
     free(s);
 }
 
-static void check_layers(struct kernels *k, const struct decoder *d, const struct attributed *c, double tolerance)
+static void check_layers(struct kernels *k, const struct decoder *d, const struct attributed *c,
+                         double tolerance)
 {
     struct error e;
     size_t n = c->n, all = c->segments * c->layers * n;
-    struct engine *plain = open_engine(k, d, (struct engine_request){.positions = (int)n, .batch = 1});
-    struct engine *g =
-        open_engine(k, d, (struct engine_request){.positions = (int)n, .gradient.by_layer = 1, .batch = (int)c->segments});
-    double *norm = malloc((all + n + 2 * c->segments) * sizeof *norm), *first = norm + all, *logprob = first + n;
+    struct engine *plain = open_engine(k, d,
+                                       (struct engine_request){.positions = (int)n, .batch = 1});
+    struct engine *g = open_engine(k, d,
+                                   (struct engine_request){.positions = (int)n,
+                                                           .gradient.by_layer = 1,
+                                                           .batch = (int)c->segments});
+    double *norm = malloc((all + n + 2 * c->segments) * sizeof *norm), *first = norm + all,
+           *logprob = first + n;
     assert_non_null(norm);
     if (engine_measure(g, norm, logprob, c->ids, (int)c->segments, &e))
         fail_msg("%s", e.text);
     for (size_t i = 0; i < c->segments; i++) {
         if (engine_measure(plain, first, &logprob[c->segments], c->ids + i * c->length, 1, &e))
             fail_msg("%s", e.text);
-        assert_memory_equal(first, norm + i * c->layers * n, n * sizeof *norm); /* layer 0 is what it is without the others */
+        assert_memory_equal(first, norm + i * c->layers * n,
+                            n * sizeof *norm); /* layer 0 is what it is without the others */
         assert_true(logprob[i] == logprob[c->segments]);
         for (size_t l = 1; l < c->layers; l++)
-            compare_norms(c, "layer", i, norm + (i * c->layers + l) * n, c->values + i * c->each + (l - 1) * n, tolerance);
+            compare_norms(c, "layer", i, norm + (i * c->layers + l) * n,
+                          c->values + i * c->each + (l - 1) * n, tolerance);
     }
     engine_close(plain);
     engine_close(g);
     free(norm);
 }
 
-static void check_attribution(struct kernels *k, const struct decoder *d, const struct attributed *c, enum attribution kind,
-                              double tolerance)
+static void check_attribution(struct kernels *k, const struct decoder *d,
+                              const struct attributed *c, enum attribution kind, double tolerance)
 {
     static const char *const names[] = {"grad", "inputxgrad", "ig", "smoothgrad"};
     struct error e;
-    size_t n = c->n, at = (c->layers - 1) * n + (kind == ATTRIBUTION_INPUT ? 0 : kind == ATTRIBUTION_INTEGRATED ? n : 2 * n + 2);
+    size_t n = c->n, at = (c->layers - 1) * n + (kind == ATTRIBUTION_INPUT        ? 0
+                                                 : kind == ATTRIBUTION_INTEGRATED ? n
+                                                                                  : 2 * n + 2);
     struct engine *g = open_engine(k, d,
                                    (struct engine_request){.positions = (int)n,
                                                            .gradient.attribution = kind,
                                                            .gradient.noise = c->noise,
                                                            .gradient.noise_seed = SEED,
                                                            .batch = 2});
-    struct engine *plain = open_engine(k, d, (struct engine_request){.positions = (int)n, .batch = 2});
+    struct engine *plain = open_engine(k, d,
+                                       (struct engine_request){.positions = (int)n, .batch = 2});
     struct completeness *sums = calloc(c->segments, sizeof *sums);
-    double *norm = malloc(2 * c->segments * (n + 1) * sizeof *norm), *logprob = norm + c->segments * n,
-           *again = logprob + c->segments;
+    double *norm = malloc(2 * c->segments * (n + 1) * sizeof *norm),
+           *logprob = norm + c->segments * n, *again = logprob + c->segments;
     assert_non_null(norm);
     assert_int_equal(c->segments, 2);
     if (engine_attribute(g, norm, logprob, sums, c->ids, 0, (int)c->segments, &e))
@@ -200,8 +217,8 @@ static void check_attribution(struct kernels *k, const struct decoder *d, const 
             double size = 1 + fabs(values[n]);
             if (!(fabs(sums[i].sum - values[n]) <= 10 * tolerance * size) ||
                 !(fabs(sums[i].baseline - values[n + 1]) <= 10 * tolerance * size))
-                fail_msg("%s, segment %zu: sum %.12g, baseline %.12g, expected %.12g, %.12g", c->name, i, sums[i].sum,
-                         sums[i].baseline, values[n], values[n + 1]);
+                fail_msg("%s, segment %zu: sum %.12g, baseline %.12g, expected %.12g, %.12g",
+                         c->name, i, sums[i].sum, sums[i].baseline, values[n], values[n + 1]);
         }
     }
     if (engine_measure(plain, again, again + c->segments * n, c->ids, (int)c->segments, &e))
@@ -214,18 +231,21 @@ static void check_attribution(struct kernels *k, const struct decoder *d, const 
     free(sums);
 }
 
-static void check_attention(struct kernels *k, const struct decoder *d, const struct attributed *c, double tolerance)
+static void check_attention(struct kernels *k, const struct decoder *d, const struct attributed *c,
+                            double tolerance)
 {
     struct error e;
     size_t n = c->n, each = c->layers * c->heads * n, at = (c->layers - 1) * n + 3 * n + 2;
-    struct engine *g = open_engine(k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_ATTENTION, .batch = 2});
+    struct engine *g = open_engine(
+        k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_ATTENTION, .batch = 2});
     double *mass = malloc(c->segments * each * sizeof *mass);
     assert_non_null(mass);
     if (engine_attention(g, mass, c->ids, (int)c->segments, &e))
         fail_msg("%s", e.text);
     for (size_t i = 0; i < c->segments; i++)
         for (size_t h = 0; h < c->layers * c->heads; h++) {
-            const double *got = mass + i * each + h * n, *want = c->values + i * c->each + at + h * n;
+            const double *got = mass + i * each + h * n,
+                         *want = c->values + i * c->each + at + h * n;
             double total = 0;
             for (size_t t = 0; t < n; t++)
                 total += got[t];
@@ -233,15 +253,18 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
                 fail_msg("%s, segment %zu, head %zu: mass %.12g, expected 1", c->name, i, h, total);
             for (size_t t = 0; t < n; t++)
                 if (!(fabs(got[t] - want[t]) <= tolerance) || (want[t] == 0 && got[t] != 0))
-                    fail_msg("%s, segment %zu, head %zu of all layers, distance %zu: mass %.12g, expected %.12g", c->name, i, h,
-                             t, got[t], want[t]);
+                    fail_msg("%s, segment %zu, head %zu of all layers, distance %zu: mass %.12g, "
+                             "expected %.12g",
+                             c->name, i, h, t, got[t], want[t]);
         }
     engine_close(g);
     free(mass);
 }
 
-/* Integrated gradients of every `every`-th case, smoothed ones of every third but with `quick`: they take 50 passes each. */
-static void check_goldens(const char *set, const char *dtype, double tolerance, size_t every, int quick)
+/* Integrated gradients of every `every`-th case, smoothed ones of every third but with `quick`:
+ * they take 50 passes each. */
+static void check_goldens(const char *set, const char *dtype, double tolerance, size_t every,
+                          int quick)
 {
     struct kernels *k = open_set(set, dtype);
     for (size_t i = 0; i < case_count; i++) {
@@ -252,9 +275,10 @@ static void check_goldens(const char *set, const char *dtype, double tolerance, 
         if (!(fabs(noise - cases[i].noise) <= 1e-14 * noise))
             fail_msg("%s: noise %.17g, expected %.17g", cases[i].name, noise, cases[i].noise);
         check_layers(k, d, &cases[i], tolerance);
-        for (enum attribution kind = ATTRIBUTION_INPUT; kind <= (!quick && i % 3 == 0 ? ATTRIBUTION_SMOOTH
-                                                                 : i % every          ? ATTRIBUTION_INPUT
-                                                                                      : ATTRIBUTION_INTEGRATED);
+        for (enum attribution kind = ATTRIBUTION_INPUT;
+             kind <= (!quick && i % 3 == 0 ? ATTRIBUTION_SMOOTH
+                      : i % every          ? ATTRIBUTION_INPUT
+                                           : ATTRIBUTION_INTEGRATED);
              kind++)
             check_attribution(k, d, &cases[i], kind, tolerance);
         check_attention(k, d, &cases[i], tolerance);
@@ -326,8 +350,8 @@ static void test_threads_and_memory(void **state)
     k->close(k);
 }
 
-/* Integrated gradients sum to log p - log p(baseline) where something is added to the rows, so that the first norm is smooth
- * along the whole way. */
+/* Integrated gradients sum to log p - log p(baseline) where something is added to the rows, so that
+ * the first norm is smooth along the whole way. */
 static void test_completeness(void **state)
 {
     struct kernels *k = open_set("cpu", "f32");
@@ -340,15 +364,17 @@ static void test_completeness(void **state)
             continue;
         double *norm = malloc(cases[i].n * sizeof *norm), logprob;
         struct decoder *d = open_decoder(cases[i].checkpoint);
-        struct engine *g = open_engine(k, d,
-                                       (struct engine_request){.positions = (int)cases[i].n,
-                                                               .gradient.attribution = ATTRIBUTION_INTEGRATED,
-                                                               .batch = 1});
+        struct engine *g =
+            open_engine(k, d,
+                        (struct engine_request){.positions = (int)cases[i].n,
+                                                .gradient.attribution = ATTRIBUTION_INTEGRATED,
+                                                .batch = 1});
         assert_non_null(norm);
         if (engine_attribute(g, norm, &logprob, &sum, cases[i].ids, 0, 1, &e))
             fail_msg("%s", e.text);
         if (!(fabs(sum.sum - (logprob - sum.baseline)) <= 1e-5))
-            fail_msg("sum %.9g, log p %.9g, log p of the baseline %.9g", sum.sum, logprob, sum.baseline);
+            fail_msg("sum %.9g, log p %.9g, log p of the baseline %.9g", sum.sum, logprob,
+                     sum.baseline);
         engine_close(g);
         decoder_close(d);
         free(norm);
@@ -363,13 +389,16 @@ static void test_completeness(void **state)
 static void test_quadrature(void **state)
 {
     (void)state;
-    /* numpy.polynomial.legendre.leggauss(50), from [-1, 1] to [0, 1]: first node, first weight, middle ones */
+    /* numpy.polynomial.legendre.leggauss(50), from [-1, 1] to [0, 1]: first node, first weight,
+     * middle ones */
     double node[50], weight[50];
     gauss_legendre(node, weight, 50);
-    assert_true(fabs(node[0] - 0.00056679778996449) < 1e-16 && fabs(weight[0] - 0.0014543112765776) < 1e-15);
+    assert_true(fabs(node[0] - 0.00056679778996449) < 1e-16 &&
+                fabs(weight[0] - 0.0014543112765776) < 1e-15);
     for (int n = 1; n <= 50; n++) {
         gauss_legendre(node, weight, n);
-        for (int degree = 0; degree < 2 * n; degree++) { /* exact for x^degree, whose integral is 1 / (degree + 1) */
+        for (int degree = 0; degree < 2 * n;
+             degree++) { /* exact for x^degree, whose integral is 1 / (degree + 1) */
             double sum = 0;
             for (int i = 0; i < n; i++)
                 sum += weight[i] * pow(node[i], degree);
@@ -395,8 +424,10 @@ static void test_noise(void **state)
         mean += x / N, square += x * x / N, fourth += x * x * x * x / N, product += x * before / N;
         before = x;
     }
-    assert_true(fabs(mean) < 0.01 && fabs(square - 1) < 0.01 && fabs(fourth - 3) < 0.06 && fabs(product) < 0.01);
-    assert_true(random_normal(3, 0) != random_normal(4, 0) && random_normal(3, 0) == random_normal(3, 0));
+    assert_true(fabs(mean) < 0.01 && fabs(square - 1) < 0.01 && fabs(fourth - 3) < 0.06 &&
+                fabs(product) < 0.01);
+    assert_true(random_normal(3, 0) != random_normal(4, 0) &&
+                random_normal(3, 0) == random_normal(3, 0));
 }
 
 static void test_attention_erf(void **state)
@@ -421,7 +452,8 @@ static void test_attention_erf(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (attention_erf(rows[i].mass, rows[i].n, rows[i].epsilon) != rows[i].expected)
-            fail_msg("row %zu: %zu, expected %zu", i, attention_erf(rows[i].mass, rows[i].n, rows[i].epsilon), rows[i].expected);
+            fail_msg("row %zu: %zu, expected %zu", i,
+                     attention_erf(rows[i].mass, rows[i].n, rows[i].epsilon), rows[i].expected);
 }
 
 static void test_rank_correlation(void **state)

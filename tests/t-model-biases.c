@@ -102,7 +102,11 @@ static void test_tables(void **state)
         const char *text;
         int rows;
         double last; /* of the last row, at distance 3; NaN: refused */
-    } cases[] = {{"-t/h", 3, -1}, {"-2*t", 1, -6}, {"t<2?-t:-inf", 1, -INFINITY}, {"-t/L", 1, -0.75}, {"1/(t-2)", 1, NAN}};
+    } cases[] = {{"-t/h", 3, -1},
+                 {"-2*t", 1, -6},
+                 {"t<2?-t:-inf", 1, -INFINITY},
+                 {"-t/L", 1, -0.75},
+                 {"1/(t-2)", 1, NAN}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -111,7 +115,8 @@ static void test_tables(void **state)
         struct bias_set s = {0};
         double table[3 * 4];
 
-        assert_int_equal(biases_of_formula(&s, formula_parse(cases[i].text, &problem), 3, 64, &e), 0);
+        assert_int_equal(biases_of_formula(&s, formula_parse(cases[i].text, &problem), 3, 64, &e),
+                         0);
         assert_int_equal(bias_rows(&s, &s.biases[0]), cases[i].rows);
         if (isnan(cases[i].last)) {
             assert_int_equal(bias_table(table, &s, &s.biases[0], 4, "name", &e), -1);

@@ -1,5 +1,5 @@
-/* The tables of the engine's buffers and parameters: what an engine creates and loads is what its plan says, to the byte, and all
- * of it is given back. The kernel set counts. */
+/* The tables of the engine's buffers and parameters: what an engine creates and loads is what its
+ * plan says, to the byte, and all of it is given back. The kernel set counts. */
 #include "model/engine.h"
 #include "model/score.h"
 #include "tests/golden.h"
@@ -18,9 +18,11 @@
 enum { LIVE_MOST = 4096 };
 
 static struct kernels *k;
-static struct buffer *(*create_uncounted)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
+static struct buffer *(*create_uncounted)(struct kernels *k, enum buffer_role role, size_t count,
+                                          struct error *e);
 static void (*destroy_uncounted)(struct kernels *k, struct buffer *b);
-static struct weight *(*load_uncounted)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int count,
+static struct weight *(*load_uncounted)(struct kernels *k, enum weight_use use,
+                                        const struct weight_part *parts, int count,
                                         struct error *e);
 static void (*free_uncounted)(struct kernels *k, struct weight *w);
 static double created, loaded;
@@ -29,7 +31,8 @@ static long left_to_create; /* the create after so many fails; -1: none does */
 static struct buffer *live[LIVE_MOST];
 static int live_count;
 
-static struct buffer *create_counted(struct kernels *set, enum buffer_role role, size_t count, struct error *e)
+static struct buffer *create_counted(struct kernels *set, enum buffer_role role, size_t count,
+                                     struct error *e)
 {
     struct buffer *b;
     if (left_to_create == 0) {
@@ -56,8 +59,8 @@ static void destroy_counted(struct kernels *set, struct buffer *b)
     destroy_uncounted(set, b);
 }
 
-static struct weight *load_counted(struct kernels *set, enum weight_use use, const struct weight_part *parts, int count,
-                                   struct error *e)
+static struct weight *load_counted(struct kernels *set, enum weight_use use,
+                                   const struct weight_part *parts, int count, struct error *e)
 {
     loaded += (double)set->weight_bytes(set, use, parts, count);
     weights++;
@@ -82,15 +85,18 @@ static struct memory_plan check(const char *name, const struct decoder *d, struc
         fail_msg("%s: %s", name, e.text);
     plan = *engine_plan(g);
     int buffers = live_count;
-    if (d->position == POSITION_SINUSOIDAL) /* rows that the engine makes, and room for a set's copy */
+    if (d->position ==
+        POSITION_SINUSOIDAL) /* rows that the engine makes, and room for a set's copy */
         loaded += 16.0 * plan.positions * d->hidden;
     if (plan.resident ? loaded != plan.weights : !(loaded <= plan.weights))
         fail_msg("%s: %.0f bytes of weights loaded, %.0f planned", name, loaded, plan.weights);
     engine_close(g);
     assert_int_equal(weights, 0);
     if (created != plan.buffers || live_count || !(plan.buffers <= plan.activations + plan.scratch))
-        fail_msg("%s: request %d of %d inputs, batch %d, %d layers stored: %.0f bytes created, %.0f planned, %d buffers left",
-                 name, o.kind, plan.positions, plan.batch, plan.stored_layers, created, plan.buffers, live_count);
+        fail_msg("%s: request %d of %d inputs, batch %d, %d layers stored: %.0f bytes created, "
+                 "%.0f planned, %d buffers left",
+                 name, o.kind, plan.positions, plan.batch, plan.stored_layers, created,
+                 plan.buffers, live_count);
     left_to_create = buffers / 2;
     assert_null(engine_create(k, d, &o, &e));
     assert_true(live_count == 0 && weights == 0);
@@ -100,7 +106,8 @@ static struct memory_plan check(const char *name, const struct decoder *d, struc
 /* Every request, at n inputs. */
 static void check_requests(const char *name, const struct decoder *d, int n)
 {
-    static const enum keep_mode keeps[] = {KEEP_STORE, KEEP_RECOMPUTE, KEEP_BF16}; /* the last one without experts */
+    static const enum keep_mode keeps[] = {KEEP_STORE, KEEP_RECOMPUTE,
+                                           KEEP_BF16}; /* the last one without experts */
     const size_t ways = sizeof keeps / sizeof *keeps - (decoder_has_experts(d) ? 1 : 0);
     struct error e;
     for (int batch = 1; batch <= 3; batch += 2) {
@@ -118,23 +125,35 @@ static void check_requests(const char *name, const struct decoder *d, int n)
         /* some layers stored: by a budget between all and none of them */
         struct engine_request all = o, none = o;
         struct memory_plan most, least;
-        all.gradient.keep = KEEP_STORE, none.gradient.keep = KEEP_RECOMPUTE, all.memory = none.memory = (size_t)1 << 40;
-        assert_int_equal(engine_estimate(&most, k, d, &all, &e) || engine_estimate(&least, k, d, &none, &e), 0);
+        all.gradient.keep = KEEP_STORE, none.gradient.keep = KEEP_RECOMPUTE,
+        all.memory = none.memory = (size_t)1 << 40;
+        assert_int_equal(engine_estimate(&most, k, d, &all, &e) ||
+                             engine_estimate(&least, k, d, &none, &e),
+                         0);
         if (d->layers > 2) {
-            o.gradient.keep = KEEP_AUTO, o.weights = WEIGHTS_RESIDENT, o.memory = (size_t)(most.total - 1);
+            o.gradient.keep = KEEP_AUTO, o.weights = WEIGHTS_RESIDENT,
+            o.memory = (size_t)(most.total - 1);
             struct memory_plan some = check(name, d, o);
-            if (!(some.stored_layers > 0 && some.stored_layers < d->layers && some.total <= (double)o.memory))
-                fail_msg("%s: %d of %d layers stored, %.0f bytes (expected some, in %zu)", name, some.stored_layers, d->layers,
-                         some.total, o.memory);
+            if (!(some.stored_layers > 0 && some.stored_layers < d->layers &&
+                  some.total <= (double)o.memory))
+                fail_msg("%s: %d of %d layers stored, %.0f bytes (expected some, in %zu)", name,
+                         some.stored_layers, d->layers, some.total, o.memory);
         }
         assert_true(least.buffers <= most.buffers);
         for (int outputs = 1; outputs <= n; outputs += n - 1)
             check(name, d,
-                  (struct engine_request){.kind = REQUEST_SCORE, .positions = n, .batch = batch, .score.outputs = outputs});
-        check(name, d, (struct engine_request){.kind = REQUEST_ATTENTION, .positions = n, .batch = batch});
+                  (struct engine_request){.kind = REQUEST_SCORE,
+                                          .positions = n,
+                                          .batch = batch,
+                                          .score.outputs = outputs});
+        check(name, d,
+              (struct engine_request){.kind = REQUEST_ATTENTION, .positions = n, .batch = batch});
     }
     if (score_carry_check(d, &e) == 0)
-        check(name, d, (struct engine_request){.kind = REQUEST_SCORE, .batch = 1, .score = {.outputs = 4, .carry = 7}});
+        check(name, d,
+              (struct engine_request){.kind = REQUEST_SCORE,
+                                      .batch = 1,
+                                      .score = {.outputs = 4, .carry = 7}});
 }
 
 static void test_families(void **state)
@@ -181,7 +200,8 @@ static int setup(void **state)
     struct error e;
     (void)state;
     for (int i = 0; i < kernel_set_count && !k; i++)
-        if (strcmp(kernel_sets[i].name, "reference") == 0 && strcmp(kernel_sets[i].dtype, "f32") == 0)
+        if (strcmp(kernel_sets[i].name, "reference") == 0 &&
+            strcmp(kernel_sets[i].dtype, "f32") == 0)
             k = kernel_sets[i].open(&e);
     if (!k)
         return -1;
@@ -201,6 +221,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_shapes)};
     return cmocka_run_group_tests_name("buffers", tests, setup, teardown);
 }

@@ -1,5 +1,5 @@
-/* Every key that the library of these formats takes from config.json (tests/goldens/config_keys.csv) is used, harmless or
- * refused; others are named. */
+/* Every key that the library of these formats takes from config.json
+ * (tests/goldens/config_keys.csv) is used, harmless or refused; others are named. */
 #include "model/config_keys.h"
 #include "model/layout.h"
 #include "tests/changed.h"
@@ -23,7 +23,9 @@ static const char *const class_names[] = {[CONFIG_KEY_UNKNOWN] = "unknown",
                                           [CONFIG_KEY_HARMLESS] = "harmless",
                                           [CONFIG_KEY_REFUSED] = "refused"};
 enum { FAMILIES_MOST = 96 };
-#define OF_MINISTRAL3 ", \"llama_4_scaling_beta\": 0.1, \"original_max_position_embeddings\": 16" /* which it needs */
+#define OF_MINISTRAL3 \
+    ", \"llama_4_scaling_beta\": 0.1, \"original_max_position_embeddings\": 16" /* which it needs \
+                                                                                 */
 
 /* The golden cases' decoders: what their readers asked for is what counts as used. */
 static struct decoder **decoders;
@@ -48,19 +50,24 @@ static int is_by_kind(const struct family *family)
     return family->layout && family->layout->rope.by_kind;
 }
 
-/* A case of the family with a rotary scaling, of both kinds of layers where they have settings of their own. */
+/* A case of the family with a rotary scaling, of both kinds of layers where they have settings of
+ * their own. */
 static struct decoder *open_scaled(const struct family *family, const char *scaling)
 {
     struct error e = {""};
     struct decoder *d = NULL;
     const char *key = is_by_kind(family) ? "rope_parameters" : "rope_scaling";
     char both[400];
-    snprintf(both, sizeof both, "{\"full_attention\": %s, \"sliding_attention\": %s}", scaling, scaling);
+    snprintf(both, sizeof both, "{\"full_attention\": %s, \"sliding_attention\": %s}", scaling,
+             scaling);
     for (size_t i = 0; i < case_count && !d; i++) {
-        int rotary = strcmp(decoders[i]->family, family->name) == 0 && config_asked(decoders[i]->config, "rope_scaling");
+        int rotary = strcmp(decoders[i]->family, family->name) == 0 &&
+                     config_asked(decoders[i]->config, "rope_scaling");
         int older = is_by_kind(family) && config_has(decoders[i]->config, "rope_scaling");
-        if (rotary && !older && !decoders[i]->nested && strcmp(cases[i].name, "llama-gqa") != 0 /* in shards */ &&
-            !(d = decoder_open(changed(cases[i].name, key, is_by_kind(family) ? both : scaling), &e)))
+        if (rotary && !older && !decoders[i]->nested &&
+            strcmp(cases[i].name, "llama-gqa") != 0 /* in shards */ &&
+            !(d = decoder_open(changed(cases[i].name, key, is_by_kind(family) ? both : scaling),
+                               &e)))
             fail_msg("%s", e.text);
     }
     return d;
@@ -85,14 +92,16 @@ static const struct family *family_named(const char *name)
 }
 
 /* Used if any case of the family asks for it. */
-static enum config_key class_of(const struct family *family, struct decoder *const scaled[2], const char *key)
+static enum config_key class_of(const struct family *family, struct decoder *const scaled[2],
+                                const char *key)
 {
     enum config_key found = CONFIG_KEY_UNKNOWN;
     char other[96];
     if (scaled[0] && is_by_kind(family) && strncmp(key, "rope_scaling.", 13) == 0) {
         snprintf(other, sizeof other, "rope_parameters.full_attention.%s", key + 13);
         key = other;
-    } else if (scaled[0] && !is_by_kind(family) && strncmp(key, "rope_parameters.", 16) == 0) { /* one object by two names */
+    } else if (scaled[0] && !is_by_kind(family) &&
+               strncmp(key, "rope_parameters.", 16) == 0) { /* one object by two names */
         snprintf(other, sizeof other, "rope_scaling.%s", key + 16);
         key = other;
     }
@@ -108,8 +117,9 @@ static enum config_key class_of(const struct family *family, struct decoder *con
     return found;
 }
 
-/* Keys whose null the library takes although it is not their default, or is not a field of the class. Without a fraction of a
- * head the whole of it is turned, so null is absence of the fraction where its default is 1. */
+/* Keys whose null the library takes although it is not their default, or is not a field of the
+ * class. Without a fraction of a head the whole of it is turned, so null is absence of the fraction
+ * where its default is 1. */
 static int is_other_null(const char *family, const char *key, const char *standard)
 {
     static const char *const sized[] = {"ernie4_5", "internlm3", "iquestcoder", "seed_oss"};
@@ -124,7 +134,8 @@ static int is_other_null(const char *family, const char *key, const char *standa
     for (size_t i = 0; i < LENGTH(keys); i++)
         if (strcmp(keys[i], key) == 0)
             return 1;
-    if (strcmp(family, "exaone") == 0 && strcmp(key, "intermediate_size") == 0) /* of its code before transformers had it */
+    if (strcmp(family, "exaone") == 0 &&
+        strcmp(key, "intermediate_size") == 0) /* of its code before transformers had it */
         return 1;
     for (size_t i = 0; strcmp(key, "head_dim") == 0 && i < LENGTH(sized); i++)
         if (strcmp(sized[i], family) == 0)
@@ -157,19 +168,27 @@ static void test_table(void **state)
         for (int i = 0; i < FAMILIES_MOST && family_at(i); i++)
             if (family_at(i) == family && seen[i]++ == 0) {
                 decoder_close(scaled[0]), decoder_close(scaled[1]);
-                int unscaled = family->layout && (family->layout->rope.only_longrope || family->layout->rope.mscales);
-                scaled[0] = open_scaled(family, unscaled ? "{\"type\": \"default\"}"
-                                                         : "{\"type\": \"yarn\", \"factor\": 2" OF_MINISTRAL3 "}");
-                scaled[1] = unscaled ? NULL
-                                     : open_scaled(family, "{\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
-                                                           "\"high_freq_factor\": 4" OF_MINISTRAL3 "}");
+                int unscaled = family->layout &&
+                               (family->layout->rope.only_longrope || family->layout->rope.mscales);
+                scaled[0] =
+                    open_scaled(family,
+                                unscaled ? "{\"type\": \"default\"}"
+                                         : "{\"type\": \"yarn\", \"factor\": 2" OF_MINISTRAL3 "}");
+                scaled[1] =
+                    unscaled ? NULL
+                             : open_scaled(
+                                   family,
+                                   "{\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+                                   "\"high_freq_factor\": 4" OF_MINISTRAL3 "}");
             }
         enum config_key found = class_of(family, scaled, key);
         if (found == CONFIG_KEY_UNKNOWN || strcmp(class_names[found], class) != 0) {
-            fprintf(stderr, "%s,%s: is %s, the table says %s\n", line, key, class_names[found], class);
+            fprintf(stderr, "%s,%s: is %s, the table says %s\n", line, key, class_names[found],
+                    class);
             wrong++;
         }
-        if (found == CONFIG_KEY_USED && *value && config_key_nullable(family, key) != (strcmp(value, "None") == 0) &&
+        if (found == CONFIG_KEY_USED && *value &&
+            config_key_nullable(family, key) != (strcmp(value, "None") == 0) &&
             !is_other_null(family->name, key, value)) {
             fprintf(stderr, "%s,%s: null is %staken for absence, the default is %s\n", line, key,
                     config_key_nullable(family, key) ? "" : "not ", value);
@@ -221,13 +240,14 @@ static void test_unknown(void **state)
         json_t *name = NULL;
         snprintf(key, sizeof key, "\"%s\"", rows[i].key);
         name = json_loads(key, JSON_DECODE_ANY, NULL);
-        struct decoder *d = decoder_open(changed(rows[i].golden, json_string_value(name), rows[i].value), &e);
+        struct decoder *d =
+            decoder_open(changed(rows[i].golden, json_string_value(name), rows[i].value), &e);
         json_decref(name);
         if (!d)
             fail_msg("%s, %s: %s", rows[i].golden, rows[i].key, e.text);
         if (strcmp(d->not_understood, rows[i].named) != 0)
-            fail_msg("%s, %s = %s: not understood: '%s', expected '%s'", rows[i].golden, rows[i].key, rows[i].value,
-                     d->not_understood, rows[i].named);
+            fail_msg("%s, %s = %s: not understood: '%s', expected '%s'", rows[i].golden,
+                     rows[i].key, rows[i].value, d->not_understood, rows[i].named);
         decoder_close(d);
     }
 }
@@ -257,7 +277,8 @@ static void test_many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_nothing_unknown),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table),
+                                       cmocka_unit_test(test_nothing_unknown),
                                        cmocka_unit_test(test_unknown), cmocka_unit_test(test_many)};
     return cmocka_run_group_tests_name("config keys", tests, open_all, close_all);
 }

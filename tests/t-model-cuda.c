@@ -1,5 +1,6 @@
-/* Whole models on the cuda set, of random weights in memory, so that this also runs where no checkpoint can be read: against the
- * same engine on the reference set in double, and bit by bit against itself in other batches, plans and runs. */
+/* Whole models on the cuda set, of random weights in memory, so that this also runs where no
+ * checkpoint can be read: against the same engine on the reference set in double, and bit by bit
+ * against itself in other batches, plans and runs. */
 #include "analyze/curve.h"
 #include "model/engine.h"
 #include "tests/kernel_run.h"
@@ -24,14 +25,18 @@ static const struct model_case {
     int positions;
 } cases[CASES] = {
     /* kind, layers, heads, kv_heads, hidden, mlp, vocabulary, positions, window */
-    {{MEMORY_GPT2, 2, 2, 0, 64, 96, 131, 80, 0}, 67},   {{MEMORY_NEOX, 2, 3, 0, 96, 192, 97, 0, 0}, 65},
-    {{MEMORY_LLAMA, 2, 4, 2, 128, 176, 200, 0, 0}, 70}, {{MEMORY_LLAMA, 3, 4, 1, 60, 44, 61, 0, 9}, 41},
-    {{MEMORY_ALIBI, 2, 2, 0, 66, 50, 77, 1, 0}, 64},    {{MEMORY_NEOX, 2, 1, 0, 16, 16, 5, 0, 0}, 1},
+    {{MEMORY_GPT2, 2, 2, 0, 64, 96, 131, 80, 0}, 67},
+    {{MEMORY_NEOX, 2, 3, 0, 96, 192, 97, 0, 0}, 65},
+    {{MEMORY_LLAMA, 2, 4, 2, 128, 176, 200, 0, 0}, 70},
+    {{MEMORY_LLAMA, 3, 4, 1, 60, 44, 61, 0, 9}, 41},
+    {{MEMORY_ALIBI, 2, 2, 0, 66, 50, 77, 1, 0}, 64},
+    {{MEMORY_NEOX, 2, 1, 0, 16, 16, 5, 0, 0}, 1},
 };
 
 static const struct {
     const char *dtype;
-    double c; /* the design's figures, for trained models; random ones are rougher: twice that for the rough types */
+    double c; /* the design's figures, for trained models; random ones are rougher: twice that for
+                 the rough types */
 } types[] = {{"f32", 1e-5}, {"tf32", 1e-3}, {"bf16", 1e-2}};
 
 static struct kernels *open_set(const char *name, const char *dtype)
@@ -60,15 +65,17 @@ static struct decoder *open_decoder(const struct model_case *c)
     return d;
 }
 
-/* The stand-in for a GPU is slow: it does a part of the cases, and leaves the type in between to tests of single operations. */
+/* The stand-in for a GPU is slow: it does a part of the cases, and leaves the type in between to
+ * tests of single operations. */
 static int left_out(const struct kernels *k, int i)
 {
     return strstr(k->name, "stand-in") && (i % 2 || !strcmp(k->dtype, "tf32"));
 }
 
-/* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. *plan (may be NULL): the plan that it ran by. */
-static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d, int positions,
-                          struct engine_request o)
+/* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. *plan (may be NULL): the plan
+ * that it ran by. */
+static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d,
+                          int positions, struct engine_request o)
 {
     struct error e;
     size_t n = (size_t)positions;
@@ -93,7 +100,8 @@ static double *measure_by(struct memory_plan *plan, struct kernels *k, const str
     return out;
 }
 
-static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_request o)
+static double *measure(struct kernels *k, const struct decoder *d, int positions,
+                       struct engine_request o)
 {
     o.memory = (size_t)1 << 30;
     return measure_by(NULL, k, d, positions, o);
@@ -127,14 +135,16 @@ static void test_against_reference(void **state)
                 continue;
             struct decoder *d = open_decoder(&cases[i]);
             struct engine_request o = {.weights = WEIGHTS_RESIDENT};
-            double *want = measure(oracle, d, cases[i].positions, o), *got = measure(k, d, cases[i].positions, o);
+            double *want = measure(oracle, d, cases[i].positions, o),
+                   *got = measure(k, d, cases[i].positions, o);
             double difference = curve_difference(got, want, n);
             if (!(difference <= types[t].c))
-                fail_msg("%s %s, case %d: c differs by %g, expected at most %g", k->name, k->dtype, i, difference, types[t].c);
+                fail_msg("%s %s, case %d: c differs by %g, expected at most %g", k->name, k->dtype,
+                         i, difference, types[t].c);
             for (size_t s = 0; s < SEGMENTS; s++)
                 if (!(fabs(got[SEGMENTS * n + s] - want[SEGMENTS * n + s]) <= 10 * types[t].c))
-                    fail_msg("%s %s, case %d, segment %zu: log p %g, expected %g", k->name, k->dtype, i, s, got[SEGMENTS * n + s],
-                             want[SEGMENTS * n + s]);
+                    fail_msg("%s %s, case %d, segment %zu: log p %g, expected %g", k->name,
+                             k->dtype, i, s, got[SEGMENTS * n + s], want[SEGMENTS * n + s]);
             free(want), free(got);
             memory_decoder_free(d);
         }
@@ -150,10 +160,11 @@ static void test_against_reference(void **state)
 /* Stored or recomputed, weights resident or by layer, any batch, another run: the same bytes. */
 static void test_same_bytes(void **state)
 {
-    const struct engine_request ways[] = {{.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3},
-                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
-                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 1},
-                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3}};
+    const struct engine_request ways[] = {
+        {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3},
+        {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
+        {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 1},
+        {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3}};
     int any = 0, early = getenv("REACH_CUDA_HOST_COPIES") != NULL;
     (void)state;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -165,14 +176,16 @@ static void test_same_bytes(void **state)
             struct decoder *d = open_decoder(&cases[i]);
             double *first = measure(k, d, cases[i].positions, ways[0]);
             for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
-                if (w == 2) /* uploads of the stand-in run late but here, where they run as early as may be */
+                if (w == 2) /* uploads of the stand-in run late but here, where they run as early as
+                               may be */
                     setenv("REACH_CUDA_HOST_COPIES", "early", 1);
                 double *again = measure(k, d, cases[i].positions, ways[w]);
                 if (!early)
                     unsetenv("REACH_CUDA_HOST_COPIES");
                 if (memcmp(first, again, count * sizeof *first) != 0)
-                    fail_msg("%s %s, case %d: other bytes with keep %d, weights %d, batch %d", k->name, k->dtype, i,
-                             ways[w].gradient.keep, ways[w].weights, ways[w].batch);
+                    fail_msg("%s %s, case %d: other bytes with keep %d, weights %d, batch %d",
+                             k->name, k->dtype, i, ways[w].gradient.keep, ways[w].weights,
+                             ways[w].batch);
                 free(again);
             }
             free(first);
@@ -193,8 +206,9 @@ static void set_device_memory(size_t bytes)
     setenv("REACH_CUDA_HOST_MEMORY", text, 1);
 }
 
-/* On a device whose memory holds two blocks but not all: weights come and go by layer, within that memory and to the same bytes;
- * on a smaller one the run is refused. The stand-in alone can be made small. */
+/* On a device whose memory holds two blocks but not all: weights come and go by layer, within that
+ * memory and to the same bytes; on a smaller one the run is refused. The stand-in alone can be made
+ * small. */
 static void test_small_device(void **state)
 {
     const struct model_case c = {{MEMORY_GPT2, 8, 2, 0, 64, 2048, 50, 16, 0}, 9};
@@ -252,8 +266,8 @@ static long host_waits(void)
     return count;
 }
 
-/* Two batches at a time: the second begins without a wait, results are those of one batch after the other, and nothing is lost or
- * leaked on the way out. */
+/* Two batches at a time: the second begins without a wait, results are those of one batch after the
+ * other, and nothing is lost or leaked on the way out. */
 static void test_two_at_a_time(void **state)
 {
     enum { BATCHES = 5 };
@@ -280,7 +294,8 @@ static void test_two_at_a_time(void **state)
             if (!g)
                 fail_msg("%s", e.text);
             size_t each = 2 * (by_layer ? layers : 1) * n;
-            double *norm[2] = {calloc(BATCHES * each, sizeof(double)), calloc(BATCHES * each, sizeof(double))},
+            double *norm[2] = {calloc(BATCHES * each, sizeof(double)),
+                               calloc(BATCHES * each, sizeof(double))},
                    logprob[2][2 * BATCHES];
             int32_t ids[BATCHES][2 * 128];
             memset(logprob, 0, sizeof logprob);
@@ -288,8 +303,11 @@ static void test_two_at_a_time(void **state)
             for (int b = 0; b < BATCHES; b++) {
                 int count = b == 3 ? 1 : 2; /* one in between is short */
                 for (size_t i = 0; i < 2 * (n + 1); i++)
-                    ids[b][i] = (int32_t)((i * i * 31 + i * 7919 + 17 * (size_t)b) % (size_t)d->vocabulary);
-                assert_int_equal(engine_measure(g, norm[0] + (size_t)b * each, logprob[0] + 2 * b, ids[b], count, &e), 0);
+                    ids[b][i] = (int32_t)((i * i * 31 + i * 7919 + 17 * (size_t)b) %
+                                          (size_t)d->vocabulary);
+                assert_int_equal(engine_measure(g, norm[0] + (size_t)b * each, logprob[0] + 2 * b,
+                                                ids[b], count, &e),
+                                 0);
             }
             assert_int_equal(engine_ahead(g), 2);
             assert_int_equal(engine_end(g, norm[1], logprob[1], &e), -1); /* none is begun */
@@ -307,10 +325,13 @@ static void test_two_at_a_time(void **state)
             }
             ids[0][5] = d->vocabulary; /* refused, and the one before goes on to its end */
             assert_int_equal(engine_begin(g, ids[0], 2, &e), -1);
-            assert_int_equal(engine_end(g, norm[1] + (BATCHES - 1) * each, logprob[1] + 2 * (BATCHES - 1), &e), 0);
+            assert_int_equal(engine_end(g, norm[1] + (BATCHES - 1) * each,
+                                        logprob[1] + 2 * (BATCHES - 1), &e),
+                             0);
             if (memcmp(norm[0], norm[1], BATCHES * each * sizeof(double)) != 0 ||
                 memcmp(logprob[0], logprob[1], sizeof logprob[0]) != 0)
-                fail_msg("%s %s, by layer %d: other bytes with two batches at a time", k->name, k->dtype, by_layer);
+                fail_msg("%s %s, by layer %d: other bytes with two batches at a time", k->name,
+                         k->dtype, by_layer);
             assert_int_equal(engine_begin(g, ids[1], 2, &e), 0); /* and given up */
             assert_int_equal(engine_begin(g, ids[2], 2, &e), 0);
             engine_close(g);
@@ -325,7 +346,9 @@ static void test_two_at_a_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes),
-                                       cmocka_unit_test(test_small_device), cmocka_unit_test(test_two_at_a_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference),
+                                       cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_small_device),
+                                       cmocka_unit_test(test_two_at_a_time)};
     return cmocka_run_group_tests_name("cuda-model", tests, NULL, NULL);
 }

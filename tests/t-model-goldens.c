@@ -1,4 +1,5 @@
-/* Families and the engine against float64 transformers and PyTorch (tests/goldens), and identities that need no oracle. */
+/* Families and the engine against float64 transformers and PyTorch (tests/goldens), and identities
+ * that need no oracle. */
 #include "analyze/curve.h"
 #include "model/engine.h"
 #include "model/score.h"
@@ -19,9 +20,11 @@
 struct tolerance {
     double c, s, logprob;
 };
-static const struct tolerance tolerance_f32 = {1e-5, 1e-4, 1e-5}, tolerance_f64 = {1e-9, 1e-9, 1e-9};
+static const struct tolerance tolerance_f32 = {1e-5, 1e-4, 1e-5},
+                              tolerance_f64 = {1e-9, 1e-9, 1e-9};
 /* c as designed; single norms and log p feel every rounding */
-static const struct tolerance tolerance_tf32 = {5e-4, 5e-2, 5e-3}, tolerance_bf16 = {5e-3, 2e-1, 2e-2};
+static const struct tolerance tolerance_tf32 = {5e-4, 5e-2, 5e-3},
+                              tolerance_bf16 = {5e-3, 2e-1, 2e-2};
 
 static struct golden *cases;
 static size_t case_count;
@@ -49,7 +52,8 @@ static struct decoder *open_decoder(const char *path)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d,
+                                  struct engine_request o)
 {
     struct error e;
     struct engine *g = engine_create(k, d, &o, &e);
@@ -59,7 +63,8 @@ static struct engine *open_engine(struct kernels *k, const struct decoder *d, st
 }
 
 /* norm [segments, n] and logprob of all segments, `batch` at a time. */
-static void measure(double *norm, double *logprob, struct engine *g, const int32_t *ids, size_t segments, size_t n)
+static void measure(double *norm, double *logprob, struct engine *g, const int32_t *ids,
+                    size_t segments, size_t n)
 {
     struct error e;
     size_t batch = (size_t)engine_plan(g)->batch;
@@ -70,40 +75,45 @@ static void measure(double *norm, double *logprob, struct engine *g, const int32
     }
 }
 
-static void compare_case(const struct golden *c, const double *norm, const double *logprob, const struct tolerance *tol,
-                         const char *set)
+static void compare_case(const struct golden *c, const double *norm, const double *logprob,
+                         const struct tolerance *tol, const char *set)
 {
     size_t n = c->length - 1;
-    double *s = malloc(4 * n * sizeof *s), *s_expected = s + n, *cum = s + 2 * n, *cum_expected = s + 3 * n;
+    double *s = malloc(4 * n * sizeof *s), *s_expected = s + n, *cum = s + 2 * n,
+           *cum_expected = s + 3 * n;
     assert_non_null(s);
     for (size_t i = 0; i < c->segments; i++) {
         const double *expected = c->norm + i * n, *got = norm + i * n;
         if (!(fabs(logprob[i] - c->logprob[i]) <= tol->logprob))
-            fail_msg("%s, %s, segment %zu: log p %.12g, expected %.12g", c->name, set, i, logprob[i], c->logprob[i]);
+            fail_msg("%s, %s, segment %zu: log p %.12g, expected %.12g", c->name, set, i,
+                     logprob[i], c->logprob[i]);
         if (curve_share(s, got, n) || curve_share(s_expected, expected, n))
             fail_msg("%s, %s, segment %zu: norms not usable", c->name, set, i);
         curve_cumulative(cum, s, n);
         curve_cumulative(cum_expected, s_expected, n);
         for (size_t m = 0; m < n; m++) {
             if (expected[m] == 0 && !(got[m] == 0))
-                fail_msg("%s, %s, segment %zu, position %zu: norm %.3g outside the cone, expected exactly 0", c->name, set, i, m,
-                         got[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.3g outside the cone, expected "
+                         "exactly 0",
+                         c->name, set, i, m, got[m]);
             if (!(fabs(cum[m] - cum_expected[m]) <= tol->c))
-                fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, set, i, m, cum[m],
-                         cum_expected[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, set,
+                         i, m, cum[m], cum_expected[m]);
             if (s_expected[m] > 1e-6 && !(fabs(s[m] - s_expected[m]) <= tol->s * s_expected[m]))
-                fail_msg("%s, %s, segment %zu, position %zu: s %.12g, expected %.12g", c->name, set, i, m, s[m], s_expected[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: s %.12g, expected %.12g", c->name, set,
+                         i, m, s[m], s_expected[m]);
             /* raw norms too: c alone would not see a wrong factor */
             if (s_expected[m] > 1e-6 && !(fabs(got[m] - expected[m]) <= 2 * tol->s * expected[m]))
-                fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, set, i, m, got[m],
-                         expected[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name,
+                         set, i, m, got[m], expected[m]);
         }
         const double q[] = {0.5, 0.9, 0.99};
         for (size_t j = 0; j < 3; j++) {
             size_t erf = curve_erf(cum, n, q[j]), low = curve_erf(cum_expected, n, q[j] - tol->c),
                    high = curve_erf(cum_expected, n, q[j] + tol->c);
             if (erf < low || erf > high)
-                fail_msg("%s, %s, segment %zu: ERF(%g) %zu, expected %zu to %zu", c->name, set, i, q[j], erf, low, high);
+                fail_msg("%s, %s, segment %zu: ERF(%g) %zu, expected %zu to %zu", c->name, set, i,
+                         q[j], erf, low, high);
         }
     }
     free(s);
@@ -161,8 +171,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `rough` arithmetic: the design's figure is for trained models, the examples; of the small random ones, where a rounding can
- * turn a ReLU on or off, half must keep to twice that and none be far off. */
+/* `rough` arithmetic: the design's figure is for trained models, the examples; of the small random
+ * ones, where a rounding can turn a ReLU on or off, half must keep to twice that and none be far
+ * off. */
 static void run_goldens(const char *dtype, const char *set, const struct tolerance *tol, int rough)
 {
     struct error e;
@@ -183,12 +194,15 @@ static void run_goldens(const char *dtype, const char *set, const struct toleran
         fail_msg("%s", e.text);
     for (size_t i = 0; i < case_count; i++) {
         const struct golden *c = &cases[i];
-        if (is_slow(k) && (rough ? i % 10 != 0 && strcmp(c->name, "example-window-24") != 0 : !is_first_of_family(i)))
+        if (is_slow(k) && (rough ? i % 10 != 0 && strcmp(c->name, "example-window-24") != 0
+                                 : !is_first_of_family(i)))
             continue;
         size_t n = c->length - 1;
-        double *norm = calloc(c->segments * n, sizeof *norm), *logprob = calloc(c->segments, sizeof *logprob);
+        double *norm = calloc(c->segments * n, sizeof *norm),
+               *logprob = calloc(c->segments, sizeof *logprob);
         struct decoder *d = open_decoder(c->checkpoint);
-        struct engine *g = open_engine(k, d, (struct engine_request){.positions = (int)n, .memory = 1u << 30});
+        struct engine *g =
+            open_engine(k, d, (struct engine_request){.positions = (int)n, .memory = 1u << 30});
         measure(norm, logprob, g, c->ids, c->segments, n);
         if (rough && !is_example(c)) {
             worst[random] = worst_c(c, norm);
@@ -203,8 +217,8 @@ static void run_goldens(const char *dtype, const char *set, const struct toleran
     }
     qsort(worst, random, sizeof *worst, by_value);
     if (random && !(worst[random / 2] <= 2 * tol->c))
-        fail_msg("%s %s: c differs by %g in the median of %zu random models, expected at most %g", set, dtype, worst[random / 2],
-                 random, 2 * tol->c);
+        fail_msg("%s %s: c differs by %g in the median of %zu random models, expected at most %g",
+                 set, dtype, worst[random / 2], random, 2 * tol->c);
     free(worst);
     k->close(k);
 }
@@ -277,17 +291,20 @@ static int32_t *enough_ids(const struct golden *c)
     assert_non_null(ids);
     for (size_t s = 0; s < TOGETHER; s++)
         for (size_t m = 0; m < length; m++)
-            ids[s * length + m] = s < c->segments ? c->ids[s * length + m] : ids[(s - c->segments) * length + length - 1 - m];
+            ids[s * length + m] = s < c->segments
+                                      ? c->ids[s * length + m]
+                                      : ids[(s - c->segments) * length + length - 1 - m];
     return ids;
 }
 
 /* Store or recompute, resident or by layer, one segment at a time or several: the same bytes. */
 static void same_bytes(struct kernels *k)
 {
-    const struct engine_request ways[] = {{.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 1},
-                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_RESIDENT, .batch = 1},
-                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
-                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 3}};
+    const struct engine_request ways[] = {
+        {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 1},
+        {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_RESIDENT, .batch = 1},
+        {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
+        {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 3}};
     for (size_t i = 0; i < case_count; i++) {
         const struct golden *c = &cases[i];
         if (is_slow(k) && i % 40 != 0)
@@ -307,7 +324,8 @@ static void same_bytes(struct kernels *k)
                 first = got;
             else {
                 if (memcmp(first, got, count * sizeof *got) != 0)
-                    fail_msg("%s: other bytes with keep %d, weights %d, batch %d", c->name, o.gradient.keep, o.weights, o.batch);
+                    fail_msg("%s: other bytes with keep %d, weights %d, batch %d", c->name,
+                             o.gradient.keep, o.weights, o.batch);
                 free(got);
             }
         }
@@ -338,11 +356,13 @@ static void test_same_bytes_cuda(void **state)
         }
 }
 
-/* ||g_m|| from central differences of log p along every coordinate of the token's row, for tokens that occur once. */
+/* ||g_m|| from central differences of log p along every coordinate of the token's row, for tokens
+ * that occur once. */
 static void test_finite_differences(void **state)
 {
     (void)state;
-    static const char *const names[] = {"own-gated", "own-biases-partial"}; /* untied heads: the table is the input side alone */
+    static const char *const names[] = {
+        "own-gated", "own-biases-partial"}; /* untied heads: the table is the input side alone */
     struct kernels *k = open_set("f64");
     for (size_t j = 0; j < 2; j++) {
         const struct golden *c = NULL;
@@ -353,10 +373,14 @@ static void test_finite_differences(void **state)
         struct decoder *d = open_decoder(c->checkpoint);
         assert_false(d->tied);
         size_t n = c->length - 1, width = (size_t)d->hidden, checked = 0;
-        double *table = malloc((size_t)d->vocabulary * width * sizeof *table), *norm = calloc(n, sizeof *norm), p;
-        element_widen_f64(table, d->embedding.data, d->embedding.type, (size_t)d->vocabulary * width);
+        double *table = malloc((size_t)d->vocabulary * width * sizeof *table),
+               *norm = calloc(n, sizeof *norm), p;
+        element_widen_f64(table, d->embedding.data, d->embedding.type,
+                          (size_t)d->vocabulary * width);
         d->embedding.data = table, d->embedding.type = ELEMENT_F64;
-        struct engine_request o = {.positions = (int)n, .weights = WEIGHTS_RESIDENT, .memory = 1u << 30};
+        struct engine_request o = {.positions = (int)n,
+                                   .weights = WEIGHTS_RESIDENT,
+                                   .memory = 1u << 30};
         struct engine *g = open_engine(k, d, o);
         measure(norm, &p, g, c->ids, 1, n);
         engine_close(g);
@@ -384,7 +408,8 @@ static void test_finite_differences(void **state)
                 sum += slope * slope;
             }
             if (!(fabs(sqrt(sum) - norm[m]) <= 1e-6 * norm[m] + 1e-9))
-                fail_msg("%s, position %zu: central differences give %.10g, reverse mode %.10g", c->name, m, sqrt(sum), norm[m]);
+                fail_msg("%s, position %zu: central differences give %.10g, reverse mode %.10g",
+                         c->name, m, sqrt(sum), norm[m]);
             checked++;
         }
         assert_true(checked >= 2);
@@ -407,21 +432,25 @@ static void test_seed(void **state)
             size_t n = c->length - 1;
             double *one = calloc(2 * n, sizeof *one), *two = one + n, p, q;
             struct decoder *d = open_decoder(c->checkpoint);
-            struct engine *g =
-                open_engine(k, d, (struct engine_request){.positions = (int)n, .weights = WEIGHTS_RESIDENT, .memory = 1u << 30});
+            struct engine *g = open_engine(k, d,
+                                           (struct engine_request){.positions = (int)n,
+                                                                   .weights = WEIGHTS_RESIDENT,
+                                                                   .memory = 1u << 30});
             measure(one, &p, g, c->ids, 1, n);
             engine_close(g);
             g = open_engine(k, d,
-                            (struct engine_request){
-                                .positions = (int)n, .weights = WEIGHTS_RESIDENT, .gradient.seed = -4, .memory = 1u << 30});
+                            (struct engine_request){.positions = (int)n,
+                                                    .weights = WEIGHTS_RESIDENT,
+                                                    .gradient.seed = -4,
+                                                    .memory = 1u << 30});
             measure(two, &q, g, c->ids, 1, n);
             engine_close(g);
             if (!(p == q))
                 fail_msg("%s: log p depends on the seed: %.17g and %.17g", c->name, p, q);
             for (size_t m = 0; m < n; m++)
                 if (!(two[m] == 4 * one[m]))
-                    fail_msg("%s, %s, position %zu: seed -4 gives %.17g, 4 x seed 1 is %.17g", c->name, dtypes[j], m, two[m],
-                             4 * one[m]);
+                    fail_msg("%s, %s, position %zu: seed -4 gives %.17g, 4 x seed 1 is %.17g",
+                             c->name, dtypes[j], m, two[m], 4 * one[m]);
             decoder_close(d);
             free(one);
         }
@@ -480,7 +509,8 @@ static void test_forward_alone(void **state)
         if (engine_score(g, logprob, c->ids, 1, &e))
             fail_msg("%s", e.text);
         if (!(fabs(logprob[1] - c->logprob[0]) <= 1e-9))
-            fail_msg("%s: log p %.12g forward alone, expected %.12g", c->name, logprob[1], c->logprob[0]);
+            fail_msg("%s: log p %.12g forward alone, expected %.12g", c->name, logprob[1],
+                     c->logprob[0]);
         engine_close(g);
         decoder_close(d);
     }
@@ -499,7 +529,8 @@ static void test_cone(void **state)
     decoder_close(d);
 }
 
-/* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not. */
+/* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not.
+ */
 static void test_bos(void **state)
 {
     (void)state;
@@ -518,8 +549,9 @@ static void test_paths(void **state)
     static const char *const paths[] = {"tests/goldens/own-window", "tests/goldens/own-window//",
                                         "tests/goldens/own-window/model.safetensors",
                                         "tests/goldens/llama-gqa/model.safetensors.index.json"};
-    static const char *const bad[] = {"tests/goldens/own-window/config.json", "tests/goldens/own-window/tokens.npy",
-                                      "tests/goldens/none", ""};
+    static const char *const bad[] = {"tests/goldens/own-window/config.json",
+                                      "tests/goldens/own-window/tokens.npy", "tests/goldens/none",
+                                      ""};
     struct error e;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         decoder_close(open_decoder(paths[i]));

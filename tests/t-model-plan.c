@@ -1,4 +1,5 @@
-/* The memory plan's choice of a batch: the largest that fits, and then as even as the segments allow. */
+/* The memory plan's choice of a batch: the largest that fits, and then as even as the segments
+ * allow. */
 #include "model/engine.h"
 #include "tests/memory_decoder.h"
 
@@ -33,12 +34,14 @@ static void test_largest(void **state)
     (void)state;
     assert_int_equal(estimate((struct engine_request){.memory = (size_t)1 << 40}).batch, WANTED);
     for (int batch = 1; batch <= WANTED; batch++) {
-        double total = estimate((struct engine_request){.batch = batch, .memory = (size_t)1 << 40}).total;
+        double total =
+            estimate((struct engine_request){.batch = batch, .memory = (size_t)1 << 40}).total;
         for (int less = 0; less <= (batch > 1); less++) {
-            struct memory_plan p = estimate((struct engine_request){.memory = (size_t)total + 1 - 2 * (size_t)less});
+            struct memory_plan p = estimate(
+                (struct engine_request){.memory = (size_t)total + 1 - 2 * (size_t)less});
             if (p.batch != batch - less || p.stored_layers != p.layers || !(p.total <= p.budget))
-                fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes", batch - less, p.batch,
-                         p.stored_layers, p.layers, p.total, p.budget);
+                fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes",
+                         batch - less, p.batch, p.stored_layers, p.layers, p.total, p.budget);
         }
     }
 }
@@ -55,15 +58,19 @@ static void test_even(void **state)
                  {WANTED, 33, 17}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double total = estimate((struct engine_request){.batch = cases[i].most, .memory = (size_t)1 << 40}).total;
-        struct memory_plan p = estimate((struct engine_request){.segments = cases[i].segments, .memory = (size_t)total + 1});
+        double total = estimate((struct engine_request){.batch = cases[i].most,
+                                                        .memory = (size_t)1 << 40})
+                           .total;
+        struct memory_plan p = estimate(
+            (struct engine_request){.segments = cases[i].segments, .memory = (size_t)total + 1});
         if (p.batch != cases[i].want || p.stored_layers != p.layers || !(p.total <= p.budget))
-            fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments, cases[i].most, p.batch,
-                     cases[i].want);
+            fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments,
+                     cases[i].most, p.batch, cases[i].want);
     }
 }
 
-/* Weights that the set widens stay in memory as long as a quarter of the largest batch fits beside them. */
+/* Weights that the set widens stay in memory as long as a quarter of the largest batch fits beside
+ * them. */
 static void test_resident(void **state)
 {
     const struct memory_shape shape = {MEMORY_LLAMA, 8, 2, 2, 32, 96, 131, 0, 0};
@@ -80,8 +87,10 @@ static void test_resident(void **state)
         assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
         o.batch = 0, o.weights = WEIGHTS_AUTO, o.memory = (size_t)p.total + 1;
         assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
-        if (4 * batch >= WANTED ? !p.resident || p.batch != batch : p.batch < batch || p.stored_layers != p.layers)
-            fail_msg("room for %d beside the weights: %d at once, resident %d", batch, p.batch, p.resident);
+        if (4 * batch >= WANTED ? !p.resident || p.batch != batch
+                                : p.batch < batch || p.stored_layers != p.layers)
+            fail_msg("room for %d beside the weights: %d at once, resident %d", batch, p.batch,
+                     p.resident);
     }
     memory_decoder_free(narrow);
 }
@@ -90,11 +99,15 @@ static void test_resident(void **state)
 static void test_named(void **state)
 {
     (void)state;
-    assert_int_equal(estimate((struct engine_request){.batch = 8, .segments = 10, .memory = (size_t)1 << 40}).batch, 8);
+    assert_int_equal(
+        estimate((struct engine_request){.batch = 8, .segments = 10, .memory = (size_t)1 << 40})
+            .batch,
+        8);
 }
 
-/* A set of tiles: enough of them for five and a half turns of its workers. GPT-2-small's shape has 12 heads of 16 tiles at 2048
- * tokens, and 96 tiles in its narrowest product; 132 workers want 1452 and 726. */
+/* A set of tiles: enough of them for five and a half turns of its workers. GPT-2-small's shape has
+ * 12 heads of 16 tiles at 2048 tokens, and 96 tiles in its narrowest product; 132 workers want 1452
+ * and 726. */
 static void test_tiles(void **state)
 {
     static const struct {
@@ -120,14 +133,16 @@ static void test_tiles(void **state)
         assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
         k->tile = 0, k->workers = workers;
         if (p.batch != cases[i].want)
-            fail_msg("%d heads, hidden %d, %d positions, %d workers: %d segments (expected %d)", cases[i].heads, cases[i].hidden,
-                     cases[i].positions, cases[i].workers, p.batch, cases[i].want);
+            fail_msg("%d heads, hidden %d, %d positions, %d workers: %d segments (expected %d)",
+                     cases[i].heads, cases[i].hidden, cases[i].positions, cases[i].workers, p.batch,
+                     cases[i].want);
         memory_decoder_free(one);
     }
 }
 
-/* Operations of attention in one segment, counted pair by pair: two products of a pair forward, five in reverse. A pair whose
- * bias is 87 below that at distance 0 gives 0 in float, even of equal scores. */
+/* Operations of attention in one segment, counted pair by pair: two products of a pair forward,
+ * five in reverse. A pair whose bias is 87 below that at distance 0 gives 0 in float, even of equal
+ * scores. */
 static double count_attention(const struct decoder *of, int n)
 {
     double pairs = 0;
@@ -135,10 +150,17 @@ static double count_attention(const struct decoder *of, int n)
         for (int h = 1; h <= of->heads; h++)
             for (int t = 0; t < n; t++) {
                 const struct score *s = &of->blocks[l].score;
-                struct formula_point at = {.t = t, .h = h, .heads = of->heads, .head_size = of->head_size, .length = n + 1};
-                int queries = n, last = s->window ? (of->layers - 1 - l) * (s->window - 1) + 1 : l + 1 < of->layers ? n : 1;
+                struct formula_point at = {.t = t,
+                                           .h = h,
+                                           .heads = of->heads,
+                                           .head_size = of->head_size,
+                                           .length = n + 1};
+                int queries = n, last = s->window ? (of->layers - 1 - l) * (s->window - 1) + 1
+                                        : l + 1 < of->layers ? n
+                                                             : 1;
                 queries = last < queries ? last : queries;
-                if ((s->window && t >= s->window) || (s->bias && formula_evaluate(s->bias, &at) < -87))
+                if ((s->window && t >= s->window) ||
+                    (s->bias && formula_evaluate(s->bias, &at) < -87))
                     continue;
                 pairs += n - t < queries ? n - t : queries;
             }
@@ -165,9 +187,10 @@ static void test_work(void **state)
             assert_non_null(one);
             assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
             double want = count_attention(one, n);
-            if (!(fabs(p.attention_flops - want) <= cases[i].off * want && p.attention_flops < p.flops))
-                fail_msg("case %zu, %d positions: %g of %g operations in attention (expected %g)", i, n, p.attention_flops,
-                         p.flops, want);
+            if (!(fabs(p.attention_flops - want) <= cases[i].off * want &&
+                  p.attention_flops < p.flops))
+                fail_msg("case %zu, %d positions: %g of %g operations in attention (expected %g)",
+                         i, n, p.attention_flops, p.flops, want);
             memory_decoder_free(one);
         }
 }
@@ -184,8 +207,10 @@ static void test_rates(void **state)
         struct engine_rates rates;
         if (engine_rates(&rates, k, one, n, &e))
             fail_msg("%d positions: %s", n, e.text);
-        if (!(rates.products > 0 && rates.attention > 0 && isfinite(rates.products) && isfinite(rates.attention)))
-            fail_msg("%d positions: %g and %g operations a second", n, rates.products, rates.attention);
+        if (!(rates.products > 0 && rates.attention > 0 && isfinite(rates.products) &&
+              isfinite(rates.attention)))
+            fail_msg("%d positions: %g and %g operations a second", n, rates.products,
+                     rates.attention);
     }
     memory_decoder_free(one);
 }
@@ -197,7 +222,8 @@ static int setup(void **state)
     (void)state;
     d = memory_decoder(&shape, &e);
     for (int i = 0; i < kernel_set_count && !k; i++)
-        if (strcmp(kernel_sets[i].name, "reference") == 0 && strcmp(kernel_sets[i].dtype, "f32") == 0)
+        if (strcmp(kernel_sets[i].name, "reference") == 0 &&
+            strcmp(kernel_sets[i].dtype, "f32") == 0)
             k = kernel_sets[i].open(&e);
     if (k)
         k->workers = 16;
@@ -214,9 +240,12 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest),  cmocka_unit_test(test_even),
-                                       cmocka_unit_test(test_resident), cmocka_unit_test(test_named),
-                                       cmocka_unit_test(test_tiles),    cmocka_unit_test(test_work),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest),
+                                       cmocka_unit_test(test_even),
+                                       cmocka_unit_test(test_resident),
+                                       cmocka_unit_test(test_named),
+                                       cmocka_unit_test(test_tiles),
+                                       cmocka_unit_test(test_work),
                                        cmocka_unit_test(test_rates)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

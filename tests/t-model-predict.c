@@ -1,5 +1,5 @@
-/* Log p of a whole vocabulary, and gradients of the difference of two, in every set of kernels: against the goldens' log p, and
- * identities that need no oracle. */
+/* Log p of a whole vocabulary, and gradients of the difference of two, in every set of kernels:
+ * against the goldens' log p, and identities that need no oracle. */
 #include "model/engine.h"
 #include "tests/golden.h"
 
@@ -20,7 +20,8 @@ static size_t case_count;
 static int open_cases(void **state)
 {
     (void)state;
-    omp_set_num_threads(1); /* the models are tiny: starting threads would take longer than they do */
+    omp_set_num_threads(
+        1); /* the models are tiny: starting threads would take longer than they do */
     cases = goldens_open(&case_count);
     return case_count ? 0 : -1;
 }
@@ -32,8 +33,8 @@ static int close_cases(void **state)
     return 0;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, size_t n, int contrast, int32_t against,
-                                  enum weights_mode weights)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, size_t n,
+                                  int contrast, int32_t against, enum weights_mode weights)
 {
     struct engine_request o = {.positions = (int)n,
                                .memory = 1u << 30,
@@ -56,13 +57,15 @@ static void measure(double *norm, double *logprob, struct engine *g, const int32
         fail_msg("%s", e.text);
 }
 
-/* Forward alone, behind a target that is not looked at, and again behind a pass in reverse. How near each set comes to the
- * goldens is t-model-goldens.c's to say. */
-static void check_prediction(struct kernels *k, const struct decoder *d, const struct golden *c, double tolerance)
+/* Forward alone, behind a target that is not looked at, and again behind a pass in reverse. How
+ * near each set comes to the goldens is t-model-goldens.c's to say. */
+static void check_prediction(struct kernels *k, const struct decoder *d, const struct golden *c,
+                             double tolerance)
 {
     size_t n = c->length - 1, count = (size_t)d->vocabulary;
     struct engine *g = open_engine(k, d, n, 0, 0, WEIGHTS_BY_LAYER);
-    double *first = calloc(2 * count + n, sizeof *first), *again = first + count, *norm = again + count, own, sum = 0;
+    double *first = calloc(2 * count + n, sizeof *first), *again = first + count,
+           *norm = again + count, own, sum = 0;
     int32_t *ids = malloc(c->length * sizeof *ids);
     struct error e;
 
@@ -76,25 +79,29 @@ static void check_prediction(struct kernels *k, const struct decoder *d, const s
     assert_memory_equal(first, again, count * sizeof *first);
     for (size_t t = 0; t < count; t++)
         sum += exp(first[t]);
-    if (!(fabs(first[c->ids[n]] - c->logprob[0]) <= 10 * tolerance) || !(fabs(first[c->ids[n]] - own) <= tolerance) ||
-        !(fabs(sum - 1) <= 1e-12))
-        fail_msg("%s, %s: log p %.17g, the engine's %.17g, expected %.17g; all p make %.17g", c->name, k->name, first[c->ids[n]],
-                 own, c->logprob[0], sum);
+    if (!(fabs(first[c->ids[n]] - c->logprob[0]) <= 10 * tolerance) ||
+        !(fabs(first[c->ids[n]] - own) <= tolerance) || !(fabs(sum - 1) <= 1e-12))
+        fail_msg("%s, %s: log p %.17g, the engine's %.17g, expected %.17g; all p make %.17g",
+                 c->name, k->name, first[c->ids[n]], own, c->logprob[0], sum);
     engine_close(g);
     free(first);
     free(ids);
 }
 
-/* The gradient of a difference turns its sign, and nothing else, when the two are exchanged, and is no longer than both. */
-static void check_contrast(struct kernels *k, const struct decoder *d, const struct golden *c, double tolerance)
+/* The gradient of a difference turns its sign, and nothing else, when the two are exchanged, and is
+ * no longer than both. */
+static void check_contrast(struct kernels *k, const struct decoder *d, const struct golden *c,
+                           double tolerance)
 {
     size_t n = c->length - 1;
-    int32_t target = c->ids[n], other = target ? target - 1 : 1, *ids = malloc(c->length * sizeof *ids);
+    int32_t target = c->ids[n], other = target ? target - 1 : 1,
+            *ids = malloc(c->length * sizeof *ids);
     double *norm = calloc(4 * n, sizeof *norm), logprob[4];
 
     memcpy(ids, c->ids, c->length * sizeof *ids);
     for (size_t i = 0; i < 4; i++) { /* target - other, other - target, target, other */
-        struct engine *g = open_engine(k, d, n, i < 2, i ? target : other, i ? WEIGHTS_RESIDENT : WEIGHTS_BY_LAYER);
+        struct engine *g = open_engine(k, d, n, i < 2, i ? target : other,
+                                       i ? WEIGHTS_RESIDENT : WEIGHTS_BY_LAYER);
 
         ids[n] = i % 2 ? other : target;
         measure(norm + i * n, &logprob[i], g, ids);
@@ -104,9 +111,11 @@ static void check_contrast(struct kernels *k, const struct decoder *d, const str
     for (size_t m = 0; m < n; m++) {
         double both = norm[m], a = norm[2 * n + m], b = norm[3 * n + m];
 
-        if (both != norm[n + m] || !(both <= (a + b) * (1 + tolerance)) || !(both >= fabs(a - b) - (a + b) * tolerance))
-            fail_msg("%s, %s, position %zu: norm %.17g, exchanged %.17g, of the two %.17g and %.17g", c->name, k->name, m, both,
-                     norm[n + m], a, b);
+        if (both != norm[n + m] || !(both <= (a + b) * (1 + tolerance)) ||
+            !(both >= fabs(a - b) - (a + b) * tolerance))
+            fail_msg(
+                "%s, %s, position %zu: norm %.17g, exchanged %.17g, of the two %.17g and %.17g",
+                c->name, k->name, m, both, norm[n + m], a, b);
     }
     free(norm);
     free(ids);
@@ -156,7 +165,8 @@ static void test_refused(void **state)
     struct error e;
     struct kernels *k = kernels_open("f32", &e);
     struct decoder *d = decoder_open("tests/goldens/own-alibi", &e);
-    struct engine_request o = {.positions = 5, .gradient = {.contrast = 1, .against = d->vocabulary}};
+    struct engine_request o = {.positions = 5,
+                               .gradient = {.contrast = 1, .against = d->vocabulary}};
 
     (void)state;
     assert_null(engine_create(k, d, &o, &e));
@@ -167,7 +177,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_f64), cmocka_unit_test(test_f32),
+                                       cmocka_unit_test(test_refused)};
 
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -1,6 +1,6 @@
-/* Gradients near the ends of a float's range: every kernel set gives the norms that the reference set gives in double, or says
- * that it cannot, of models whose embeddings, final norm or head are scaled far up or down, and of chains of norms that leave the
- * range between two layers. */
+/* Gradients near the ends of a float's range: every kernel set gives the norms that the reference
+ * set gives in double, or says that it cannot, of models whose embeddings, final norm or head are
+ * scaled far up or down, and of chains of norms that leave the range between two layers. */
 #include "analyze/curve.h"
 #include "model/attribution.h"
 #include "model/engine.h"
@@ -36,8 +36,10 @@ static struct decoder *open_decoder(const char *name)
         if (strcmp(goldens[i].name, name) == 0) {
             size_t length = goldens[i].length;
             for (size_t s = 0; s < SEGMENTS; s++)
-                for (size_t m = 0; m <= N; m++) /* segments of goldens are short: one after the other */
-                    ids[s * (N + 1) + m] = goldens[i].ids[(s * 7 + m) % (goldens[i].segments * length)];
+                for (size_t m = 0; m <= N;
+                     m++) /* segments of goldens are short: one after the other */
+                    ids[s * (N + 1) + m] =
+                        goldens[i].ids[(s * 7 + m) % (goldens[i].segments * length)];
             if (!(d = decoder_open(goldens[i].checkpoint, &e)))
                 fail_msg("%s", e.text);
         }
@@ -78,10 +80,14 @@ static void scale_model(struct decoder *d, enum what what, double factor)
     }
 }
 
-static void measure(double *norm, double *logprob, struct kernels *k, const struct decoder *d, enum attribution kind, int batch)
+static void measure(double *norm, double *logprob, struct kernels *k, const struct decoder *d,
+                    enum attribution kind, int batch)
 {
     struct error e;
-    struct engine_request o = {.positions = N, .batch = batch, .memory = 1u << 30, .gradient.attribution = kind};
+    struct engine_request o = {.positions = N,
+                               .batch = batch,
+                               .memory = 1u << 30,
+                               .gradient.attribution = kind};
     struct completeness sums[SEGMENTS];
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)
@@ -89,8 +95,9 @@ static void measure(double *norm, double *logprob, struct kernels *k, const stru
     for (int s = 0; s < SEGMENTS; s += batch) {
         double *to = norm + s * N;
         const int32_t *from = ids + s * (N + 1);
-        if (kind == ATTRIBUTION_GRAD ? engine_measure(g, to, logprob + s, from, batch, &e)
-                                     : engine_attribute(g, to, logprob + s, sums, from, (size_t)s, batch, &e))
+        if (kind == ATTRIBUTION_GRAD
+                ? engine_measure(g, to, logprob + s, from, batch, &e)
+                : engine_attribute(g, to, logprob + s, sums, from, (size_t)s, batch, &e))
             fail_msg("%s", e.text);
     }
     engine_close(g);
@@ -114,13 +121,14 @@ static int compare(const char *name, const struct kernels *k, const double *got,
             continue;
         }
         if (!usable)
-            fail_msg("%s, %s %s, segment %d: usable, and in double it is not", name, k->name, k->dtype, s);
+            fail_msg("%s, %s %s, segment %d: usable, and in double it is not", name, k->name,
+                     k->dtype, s);
         curve_cumulative(c, c, N);
         curve_cumulative(expected, expected, N);
         for (int m = 0; m < N; m++)
             if (!(fabs(c[m] - expected[m]) <= tolerance_of(k->dtype)))
-                fail_msg("%s, %s %s, segment %d, position %d: c %.9g, expected %.9g", name, k->name, k->dtype, s, m, c[m],
-                         expected[m]);
+                fail_msg("%s, %s %s, segment %d, position %d: c %.9g, expected %.9g", name, k->name,
+                         k->dtype, s, m, c[m], expected[m]);
     }
     return refused;
 }
@@ -129,13 +137,16 @@ static int compare(const char *name, const struct kernels *k, const double *got,
 enum refusal { NO_SET, FLOAT_SUMS, ALL_SETS };
 
 /* Every usable set against the reference in double, in batches of both sizes. */
-static void check(const char *name, const struct decoder *d, enum attribution kind, enum refusal refusal, int cuda)
+static void check(const char *name, const struct decoder *d, enum attribution kind,
+                  enum refusal refusal, int cuda)
 {
     struct error e;
-    double want[SEGMENTS * N], got[SEGMENTS * N], one[SEGMENTS * N], logprob[SEGMENTS], logprob_one[SEGMENTS];
+    double want[SEGMENTS * N], got[SEGMENTS * N], one[SEGMENTS * N], logprob[SEGMENTS],
+        logprob_one[SEGMENTS];
     for (int pass = 0; pass < 2; pass++)
         for (int j = 0; j < kernel_set_count; j++) {
-            int is_double = strcmp(kernel_sets[j].dtype, "f64") == 0, is_cuda = strcmp(kernel_sets[j].name, "cuda") == 0;
+            int is_double = strcmp(kernel_sets[j].dtype, "f64") == 0,
+                is_cuda = strcmp(kernel_sets[j].name, "cuda") == 0;
             if (is_double == pass || (is_cuda && !cuda) || !kernel_sets[j].usable())
                 continue;
             struct kernels *k = kernel_sets[j].open(&e);
@@ -144,14 +155,17 @@ static void check(const char *name, const struct decoder *d, enum attribution ki
             measure(is_double ? want : got, logprob, k, d, kind, SEGMENTS);
             if (!is_double) {
                 int refused = compare(name, k, got, want),
-                    expected = refusal == ALL_SETS || (refusal == FLOAT_SUMS && is_cuda) ? SEGMENTS : 0;
+                    expected = refusal == ALL_SETS || (refusal == FLOAT_SUMS && is_cuda) ? SEGMENTS
+                                                                                         : 0;
                 if (refused != expected)
-                    fail_msg("%s, %s %s: %d segments are refused (expected %d)", name, k->name, k->dtype, refused, expected);
+                    fail_msg("%s, %s %s: %d segments are refused (expected %d)", name, k->name,
+                             k->dtype, refused, expected);
                 measure(one, logprob_one, k, d, kind, 1);
                 for (int i = 0; i < SEGMENTS * N; i++)
                     assert_true(one[i] == got[i] || (isnan(one[i]) && isnan(got[i])));
                 for (int s = 0; s < SEGMENTS; s++)
-                    assert_true(logprob_one[s] == logprob[s] || (isnan(logprob_one[s]) && isnan(logprob[s])));
+                    assert_true(logprob_one[s] == logprob[s] ||
+                                (isnan(logprob_one[s]) && isnan(logprob[s])));
             }
             k->close(k);
         }
@@ -171,7 +185,8 @@ static const struct {
     {"example-alibi", FINAL_NORM, 1e30, ATTRIBUTION_GRAD, NO_SET, 0},
     {"example-window-24", EMBEDDINGS, 1e-20, ATTRIBUTION_GRAD, NO_SET, 0},
     {"example-window-24", EMBEDDINGS, 1e-36, ATTRIBUTION_GRAD, NO_SET, 1},
-    {"example-window-24", EMBEDDINGS, 1e30, ATTRIBUTION_GRAD, FLOAT_SUMS, 1}, /* of squares, in norms */
+    {"example-window-24", EMBEDDINGS, 1e30, ATTRIBUTION_GRAD, FLOAT_SUMS,
+     1}, /* of squares, in norms */
     {"example-window-24", HEAD, 1e-38, ATTRIBUTION_GRAD, NO_SET, 0},
     {"example-window-24", HEAD, 1e30, ATTRIBUTION_GRAD, NO_SET, 0},
     {"example-window-24", FINAL_NORM, 1e-30, ATTRIBUTION_GRAD, NO_SET, 0},
@@ -179,7 +194,8 @@ static const struct {
     {"bloom-6-heads", FINAL_NORM, 1e-38, ATTRIBUTION_GRAD, NO_SET, 1},
     {"opt-350m", HEAD, 1e-38, ATTRIBUTION_GRAD, NO_SET, 1},
     {"opt-350m", POST_NORMS, 1e-9, ATTRIBUTION_GRAD, NO_SET, 1},
-    {"opt-350m", POST_NORMS, 1e-25, ATTRIBUTION_GRAD, ALL_SETS, 1}, /* no one seed holds both ends */
+    {"opt-350m", POST_NORMS, 1e-25, ATTRIBUTION_GRAD, ALL_SETS,
+     1}, /* no one seed holds both ends */
     {"example-window-24", FINAL_NORM, 1e-38, ATTRIBUTION_INPUT, NO_SET, 0},
     {"bloom-6-heads", HEAD, 1e-36, ATTRIBUTION_INTEGRATED, NO_SET, 0},
     {"bloom-6-heads", HEAD, 1e-38, ATTRIBUTION_SMOOTH, NO_SET, 0},
@@ -192,7 +208,8 @@ static void test_scaled(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[128];
         struct decoder *d = open_decoder(cases[i].model);
-        snprintf(name, sizeof name, "%s, %s times %g", cases[i].model, whats[cases[i].what], cases[i].factor);
+        snprintf(name, sizeof name, "%s, %s times %g", cases[i].model, whats[cases[i].what],
+                 cases[i].factor);
         scale_model(d, cases[i].what, cases[i].factor);
         check(name, d, cases[i].kind, cases[i].refusal, cases[i].cuda);
         decoder_close(d);
@@ -202,6 +219,7 @@ static void test_scaled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scaled)};
-    omp_set_num_threads(1); /* the models are tiny: starting threads would take longer than they do */
+    omp_set_num_threads(
+        1); /* the models are tiny: starting threads would take longer than they do */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

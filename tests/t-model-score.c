@@ -1,5 +1,6 @@
-/* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every family against its golden log p,
- * and what must not matter: batch, weights by layer, pieces of a stream. */
+/* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every
+ * family against its golden log p, and what must not matter: batch, weights by layer, pieces of a
+ * stream. */
 #include "analyze/perplexity.h"
 #include "io/formats/csv.h"
 #include "io/tokens/tokens.h"
@@ -42,7 +43,8 @@ static struct kernels *open_set(const char *name, const char *dtype)
 {
     struct error e = {"there is none"};
     for (int i = 0; i < kernel_set_count; i++)
-        if (!strcmp(kernel_sets[i].name, name) && !strcmp(kernel_sets[i].dtype, dtype) && kernel_sets[i].usable()) {
+        if (!strcmp(kernel_sets[i].name, name) && !strcmp(kernel_sets[i].dtype, dtype) &&
+            kernel_sets[i].usable()) {
             struct kernels *k = kernel_sets[i].open(&e);
             if (k)
                 return k;
@@ -61,7 +63,8 @@ static struct decoder *open_decoder(const char *path, int window)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d,
+                                  struct engine_request o)
 {
     struct error e;
     o.memory = 1u << 30;
@@ -71,19 +74,22 @@ static struct engine *open_engine(struct kernels *k, const struct decoder *d, st
     return g;
 }
 
-/* Scores windows [first, end) of the stream at their places of logprob; all have the same inputs, and `outputs` targets or fewer.
+/* Scores windows [first, end) of the stream at their places of logprob; all have the same inputs,
+ * and `outputs` targets or fewer.
  */
-static void score_windows(double *logprob, struct kernels *k, const struct decoder *d, size_t first, size_t end, size_t context,
-                          size_t stride, size_t outputs)
+static void score_windows(double *logprob, struct kernels *k, const struct decoder *d, size_t first,
+                          size_t end, size_t context, size_t stride, size_t outputs)
 {
     enum { BATCH = 3 };
     int32_t ids[BATCH * (TOKENS + 1)];
     double got[BATCH * TOKENS];
     struct error e;
     size_t inputs = window_at(first, TOKENS, context, stride).inputs;
-    struct engine *g = open_engine(
-        k, d,
-        (struct engine_request){.positions = (int)inputs, .kind = REQUEST_SCORE, .score.outputs = (int)outputs, .batch = BATCH});
+    struct engine *g = open_engine(k, d,
+                                   (struct engine_request){.positions = (int)inputs,
+                                                           .kind = REQUEST_SCORE,
+                                                           .score.outputs = (int)outputs,
+                                                           .batch = BATCH});
     for (size_t i = first; i < end; i += BATCH) {
         size_t count = end - i < BATCH ? end - i : BATCH;
         for (size_t b = 0; b < count; b++) {
@@ -95,7 +101,8 @@ static void score_windows(double *logprob, struct kernels *k, const struct decod
             fail_msg("%s", e.text);
         for (size_t b = 0; b < count; b++) {
             struct window w = window_at(i + b, TOKENS, context, stride);
-            memcpy(logprob + w.first + w.inputs - w.scored, got + (b + 1) * outputs - w.scored, w.scored * sizeof *got);
+            memcpy(logprob + w.first + w.inputs - w.scored, got + (b + 1) * outputs - w.scored,
+                   w.scored * sizeof *got);
         }
     }
     engine_close(g);
@@ -108,11 +115,14 @@ static void score_cached(double *logprob, struct kernels *k, const struct decode
     int carry = TOKENS - 2 < piece ? 1 : (TOKENS - 2) / piece * piece;
     struct engine *g =
         open_engine(k, d,
-                    (struct engine_request){.kind = REQUEST_SCORE, .batch = 1, .score = {.outputs = piece, .carry = carry}});
+                    (struct engine_request){.kind = REQUEST_SCORE,
+                                            .batch = 1,
+                                            .score = {.outputs = piece, .carry = carry}});
     for (int pass = 0; pass < 2; pass++) {
         engine_score_restart(g);
         for (int i = 0; i < TOKENS - 1; i += piece)
-            if (engine_score_next(g, logprob + i, stream + i, TOKENS - 1 - i < piece ? TOKENS - 1 - i : piece, &e))
+            if (engine_score_next(g, logprob + i, stream + i,
+                                  TOKENS - 1 - i < piece ? TOKENS - 1 - i : piece, &e))
                 fail_msg("%s", e.text);
     }
     engine_close(g);
@@ -122,22 +132,28 @@ static void score_last(double *logprob, struct kernels *k, const struct decoder 
 {
     int32_t ids[SEGMENTS * (LONGEST + 1)];
     struct error e;
-    struct engine *g = open_engine(
-        k, d, (struct engine_request){.positions = (int)context, .kind = REQUEST_SCORE, .score.outputs = 1, .batch = SEGMENTS});
+    struct engine *g = open_engine(k, d,
+                                   (struct engine_request){.positions = (int)context,
+                                                           .kind = REQUEST_SCORE,
+                                                           .score.outputs = 1,
+                                                           .batch = SEGMENTS});
     for (size_t i = 0; i < SEGMENTS; i++)
-        memcpy(ids + i * (context + 1), stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context,
+        memcpy(ids + i * (context + 1),
+               stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context,
                (context + 1) * sizeof *ids);
     if (engine_score(g, logprob, ids, SEGMENTS, &e))
         fail_msg("%s", e.text);
     engine_close(g);
 }
 
-static void check(const char *where, const double *got, const double *want, size_t count, double tolerance)
+static void check(const char *where, const double *got, const double *want, size_t count,
+                  double tolerance)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         if (!(fabs(got[i] - want[i]) <= tolerance))
-            fail_msg("%s, target %zu of %zu: log p %.12g, expected %.12g", where, i + 1, count, got[i], want[i]);
+            fail_msg("%s, target %zu of %zu: log p %.12g, expected %.12g", where, i + 1, count,
+                     got[i], want[i]);
         sum += got[i] - want[i];
     }
     if (!(fabs(sum) <= tolerance * (double)count))
@@ -159,11 +175,12 @@ static void run_protocols(const char *set, const char *dtype, double tolerance, 
     double *want = golden_read_f64("tests/goldens/ppl/logprob.npy", values), got[TOKENS];
     for (size_t i = 0; i < t.rows; i += every) {
         char **row = t.cell + i * t.columns, where[300];
-        size_t context = strtoul(row[2], NULL, 10), stride = strtoul(row[3], NULL, 10), count = strtoul(row[6], NULL, 10);
+        size_t context = strtoul(row[2], NULL, 10), stride = strtoul(row[3], NULL, 10),
+               count = strtoul(row[6], NULL, 10);
         struct decoder *d = open_decoder(row[0], *row[4] ? atoi(row[4]) : -1);
         const double *expected = want + strtoul(row[5], NULL, 10);
-        snprintf(where, sizeof where, "%s %s: %s %s context %zu stride %s window %s", k->name, dtype, row[0], row[1], context,
-                 row[3], row[4]);
+        snprintf(where, sizeof where, "%s %s: %s %s context %zu stride %s window %s", k->name,
+                 dtype, row[0], row[1], context, row[3], row[4]);
         for (size_t j = 0; j < TOKENS; j++)
             got[j] = NAN;
         if (!strcmp(row[1], "last")) {
@@ -177,10 +194,12 @@ static void run_protocols(const char *set, const char *dtype, double tolerance, 
                 check(where, got, expected, count, tolerance);
             }
         } else {
-            size_t windows = window_count(TOKENS, context, stride), whole = stride ? 1 : (TOKENS - 1) / context;
+            size_t windows = window_count(TOKENS, context, stride),
+                   whole = stride ? 1 : (TOKENS - 1) / context;
             score_windows(got, k, d, 0, whole, context, stride, context);
             if (windows > whole)
-                score_windows(got, k, d, whole, windows, context, stride, stride ? stride : (TOKENS - 1) % context);
+                score_windows(got, k, d, whole, windows, context, stride,
+                              stride ? stride : (TOKENS - 1) % context);
         }
         check(where, got, expected, count, tolerance);
         decoder_close(d);
@@ -217,8 +236,8 @@ static void test_protocols_cuda_f32(void **state)
     run_protocols("cuda", "f32", tolerance_f32, 5);
 }
 
-/* Every golden case: the last of n outputs has its log p; with other batches and weights by layer the bytes are the same; each
- * other output is the last of a shorter segment's. */
+/* Every golden case: the last of n outputs has its log p; with other batches and weights by layer
+ * the bytes are the same; each other output is the last of a shorter segment's. */
 static void test_families(void **state)
 {
     (void)state;
@@ -232,7 +251,8 @@ static void test_families(void **state)
         if (n > 100) /* trained models on long segments: nothing that the small ones do not show */
             continue;
         struct decoder *d = open_decoder(c->checkpoint, -1);
-        double *all = calloc(c->segments * n, sizeof *all), *other = calloc(c->segments * n, sizeof *other);
+        double *all = calloc(c->segments * n, sizeof *all),
+               *other = calloc(c->segments * n, sizeof *other);
         struct engine *g = open_engine(k, d,
                                        (struct engine_request){.positions = (int)n,
                                                                .kind = REQUEST_SCORE,
@@ -244,7 +264,8 @@ static void test_families(void **state)
         engine_close(g);
         for (size_t s = 0; s < c->segments; s++)
             if (!(fabs(all[s * n + n - 1] - c->logprob[s]) <= tolerance_f32))
-                fail_msg("%s, segment %zu: log p %.9g, expected %.9g", c->name, s, all[s * n + n - 1], c->logprob[s]);
+                fail_msg("%s, segment %zu: log p %.9g, expected %.9g", c->name, s,
+                         all[s * n + n - 1], c->logprob[s]);
 
         g = open_engine(k, d,
                         (struct engine_request){.positions = (int)n,
@@ -260,26 +281,33 @@ static void test_families(void **state)
             fail_msg("%s: other bytes one segment at a time, with weights by layer", c->name);
 
         /* fewer outputs: only their rows are computed */
-        g = open_engine(
-            k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_SCORE, .score.outputs = (int)few, .batch = 1});
+        g = open_engine(k, d,
+                        (struct engine_request){.positions = (int)n,
+                                                .kind = REQUEST_SCORE,
+                                                .score.outputs = (int)few,
+                                                .batch = 1});
         if (engine_score(g, other, c->ids, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
         for (size_t j = 0; j < few; j++)
             if (!(fabs(other[j] - all[n - few + j]) <= tolerance_f32))
-                fail_msg("%s, output %zu of %zu: log p %.9g, with all outputs %.9g", c->name, j + 1, few, other[j],
-                         all[n - few + j]);
+                fail_msg("%s, output %zu of %zu: log p %.9g, with all outputs %.9g", c->name, j + 1,
+                         few, other[j], all[n - few + j]);
 
         /* a shorter segment */
-        g = open_engine(
-            k, d, (struct engine_request){.positions = (int)few, .kind = REQUEST_SCORE, .score.outputs = (int)few, .batch = 1});
+        g = open_engine(k, d,
+                        (struct engine_request){.positions = (int)few,
+                                                .kind = REQUEST_SCORE,
+                                                .score.outputs = (int)few,
+                                                .batch = 1});
         if (engine_score(g, other, c->ids, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
-        for (size_t j = 0; j < few && !decoder_depends_on_length(d); j++) /* dynamic scaling depends on the length */
+        for (size_t j = 0; j < few && !decoder_depends_on_length(d);
+             j++) /* dynamic scaling depends on the length */
             if (!(fabs(other[j] - all[j]) <= tolerance_f32))
-                fail_msg("%s, first %zu inputs, output %zu: log p %.9g, in the whole segment %.9g", c->name, few, j + 1, other[j],
-                         all[j]);
+                fail_msg("%s, first %zu inputs, output %zu: log p %.9g, in the whole segment %.9g",
+                         c->name, few, j + 1, other[j], all[j]);
         decoder_close(d);
         free(all), free(other);
     }
@@ -287,10 +315,12 @@ static void test_families(void **state)
     k->close(k);
 }
 
-/* A stream in pieces is one long pass, to rounding; also where layers have windows of different sizes. */
+/* A stream in pieces is one long pass, to rounding; also where layers have windows of different
+ * sizes. */
 static void test_pieces(void **state)
 {
-    static const char *const models[] = {"tests/goldens/own-window-list", "tests/goldens/own-rotary-half",
+    static const char *const models[] = {"tests/goldens/own-window-list",
+                                         "tests/goldens/own-rotary-half",
                                          "tests/goldens/own-sinusoidal"};
     static const int windows[] = {-1, 4, 9}, pieces[] = {1, 2, 9, 51};
     (void)state;
@@ -300,9 +330,11 @@ static void test_pieces(void **state)
         double whole[TOKENS], got[TOKENS];
         struct error e;
         /* the long pass needs no carrying */
-        struct engine *g = open_engine(
-            k, d,
-            (struct engine_request){.positions = TOKENS - 1, .kind = REQUEST_SCORE, .score.outputs = TOKENS - 1, .batch = 1});
+        struct engine *g = open_engine(k, d,
+                                       (struct engine_request){.positions = TOKENS - 1,
+                                                               .kind = REQUEST_SCORE,
+                                                               .score.outputs = TOKENS - 1,
+                                                               .batch = 1});
         if (engine_score(g, whole, stream, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -355,8 +387,11 @@ static void test_bad_calls(void **state)
     (void)state;
     struct kernels *k = open_set("cpu", "f32");
     struct decoder *d = open_decoder("tests/goldens/own-window", -1);
-    struct engine *g =
-        open_engine(k, d, (struct engine_request){.positions = 4, .kind = REQUEST_SCORE, .score.outputs = 2, .batch = 1});
+    struct engine *g = open_engine(k, d,
+                                   (struct engine_request){.positions = 4,
+                                                           .kind = REQUEST_SCORE,
+                                                           .score.outputs = 2,
+                                                           .batch = 1});
     double got[8];
     struct error e;
     assert_int_equal(engine_score(g, got, stream, 2, &e), -1);
@@ -370,8 +405,12 @@ static void test_bad_calls(void **state)
     assert_int_equal(engine_score_next(g, got, stream, 2, &e), -1);
     assert_string_equal(e.text, "the engine was made for segments, not for a stream");
     engine_close(g);
-    g = open_engine(
-        k, d, (struct engine_request){.positions = 9, .kind = REQUEST_SCORE, .score.outputs = 2, .score.carry = 50, .batch = 1});
+    g = open_engine(k, d,
+                    (struct engine_request){.positions = 9,
+                                            .kind = REQUEST_SCORE,
+                                            .score.outputs = 2,
+                                            .score.carry = 50,
+                                            .batch = 1});
     assert_int_equal(engine_score_next(g, got, stream, 3, &e), -1);
     assert_non_null(strstr(e.text, "planned for 2"));
     assert_int_equal(engine_score_next(g, got, stream, 2, &e), 0);
@@ -382,7 +421,8 @@ static void test_bad_calls(void **state)
     k->close(k);
 }
 
-/* Too little memory is refused before anything is made; a run forward alone needs less than one with a gradient. */
+/* Too little memory is refused before anything is made; a run forward alone needs less than one
+ * with a gradient. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -390,14 +430,18 @@ static void test_memory(void **state)
     struct decoder *d = open_decoder("tests/goldens/own-gated", -1);
     struct memory_plan forward, both;
     struct engine_request o = {.positions = 2048, .batch = 2, .memory = (size_t)1 << 32};
-    struct engine_request little = {.positions = 40000, .kind = REQUEST_SCORE, .score.outputs = 40000, .memory = 16 << 20};
+    struct engine_request little = {.positions = 40000,
+                                    .kind = REQUEST_SCORE,
+                                    .score.outputs = 40000,
+                                    .memory = 16 << 20};
     struct error e;
     assert_int_equal(engine_estimate(&both, k, d, &o, &e), 0);
     o.kind = REQUEST_SCORE, o.score.outputs = 1;
     assert_int_equal(engine_estimate(&forward, k, d, &o, &e), 0);
-    if (!(forward.total < both.total && forward.flops < 0.5 * both.flops && forward.forward && !both.forward))
-        fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total, forward.flops, both.total,
-                 both.flops);
+    if (!(forward.total < both.total && forward.flops < 0.5 * both.flops && forward.forward &&
+          !both.forward))
+        fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total,
+                 forward.flops, both.total, both.flops);
     assert_int_equal(engine_estimate(&forward, k, d, &little, &e), -1);
     if (!strstr(e.text, "40000 inputs need") || !strstr(e.text, "would fit"))
         fail_msg("told \"%s\"", e.text);

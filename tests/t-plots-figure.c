@@ -41,7 +41,13 @@ static struct figure_curve make_curve(double *c, size_t n, double rate, const ch
         c[m] /= sum;
     for (size_t m = 0; m < n && c[m] > 0.99; m++)
         erf = n - m;
-    return (struct figure_curve){.label = label, .c = c, .c_lo = c, .c_hi = c, .positions = n, .train_length = 32, .erf = erf};
+    return (struct figure_curve){.label = label,
+                                 .c = c,
+                                 .c_lo = c,
+                                 .c_hi = c,
+                                 .positions = n,
+                                 .train_length = 32,
+                                 .erf = erf};
 }
 
 static int file_size(const char *folder, const char *name)
@@ -61,7 +67,8 @@ static int have_gnuplot(void)
 static void formats_are_checked(void **state)
 {
     static const char *const good[] = {"png", "svg", "pdf", "png,svg", "pdf,png,svg"};
-    static const char *const bad[] = {"", "gif", "png,", ",png", "png,,svg", "png svg", "PNG", "pngpngpng", "png,svgx"};
+    static const char *const bad[] = {"",        "gif", "png,",      ",png",    "png,,svg",
+                                      "png svg", "PNG", "pngpngpng", "png,svgx"};
     struct error e;
 
     (void)state;
@@ -73,12 +80,14 @@ static void formats_are_checked(void **state)
             fail_msg("\"%s\" is taken", bad[i]);
 }
 
-/* The script holds every curve, each with its label, and draws all pictures that were asked for; older ones go. */
+/* The script holds every curve, each with its label, and draws all pictures that were asked for;
+ * older ones go. */
 static void all_formats_are_drawn(void **state)
 {
     char *folder = *state, path[4200], *script;
     double c[2][POSITIONS];
-    struct figure_curve curves[] = {make_curve(c[0], POSITIONS, 0.5, "steep"), make_curve(c[1], POSITIONS, 0.05, "flat")};
+    struct figure_curve curves[] = {make_curve(c[0], POSITIONS, 0.5, "steep"),
+                                    make_curve(c[1], POSITIONS, 0.05, "flat")};
     const char *const comments[] = {"made by a test", NULL};
     struct error e = {""};
     int rc;
@@ -98,7 +107,8 @@ static void all_formats_are_drawn(void **state)
     assert_non_null(strstr(script, "\nlabel2 = 'flat'\n"));
     assert_non_null(strstr(script, "ls 1 title t(label1).\"   ERF \".\"10\""));
     assert_non_null(strstr(script, "ls 2 title t(label2).\"   ERF \".\"89\""));
-    assert_true(strstr(script, "label2 = ") < strstr(script, "$curve1")); /* what may be edited stands above the data */
+    assert_true(strstr(script, "label2 = ") <
+                strstr(script, "$curve1")); /* what may be edited stands above the data */
     assert_non_null(strstr(script, "L_{tr} = 32"));
     assert_null(strstr(script, folder)); /* it can be moved */
     free(script);
@@ -106,7 +116,8 @@ static void all_formats_are_drawn(void **state)
     assert_true(file_size(folder, "erf.svg") > 1000);
     assert_true(file_size(folder, "erf.pdf") > 1000);
 
-    assert_int_equal(figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("svg"), &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("svg"), &e),
+                     0);
     assert_int_equal(file_size(folder, "erf.png"), -1);
     assert_true(file_size(folder, "erf.svg") > 1000);
 }
@@ -122,8 +133,9 @@ static void script_stands_alone(void **state)
     if (!have_gnuplot())
         skip();
     assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
-    snprintf(command, sizeof command, "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp", folder,
-             folder, folder, folder);
+    snprintf(command, sizeof command,
+             "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp",
+             folder, folder, folder, folder);
     assert_int_equal(system(command), 0);
     assert_true(file_size(folder, "moved/erf.png") > 10000);
 }
@@ -140,29 +152,30 @@ static int draw_ladder(const char *folder, const char *name, struct error *e)
 /* Nothing in a name or a comment is run, or ends the string or line it stands in. */
 static void names_are_only_names(void **state)
 {
-    static const char *const names[] = {"it's",
-                                        "it''s",
-                                        "'",
-                                        "''",
-                                        "'''''",
-                                        "'a'",
-                                        "''50%d %s",
-                                        "b''",
-                                        "\xff\xc3(",
-                                        "\xef\xbf\xbe",
-                                        "\xed\xa0\x80",
-                                        "`touch ran`",
-                                        "a\"b",
-                                        "back\\",
-                                        "@x",
-                                        "$curve1",
-                                        "line\nbreak",
-                                        "_a^b {/Symbol a}",
-                                        "#",
-                                        "EOD",
-                                        "%s%n",
-                                        "\xce\xb1\xce\xb2 and a very long name that cannot be shown whole in the key",
-                                        ""};
+    static const char *const names[] = {
+        "it's",
+        "it''s",
+        "'",
+        "''",
+        "'''''",
+        "'a'",
+        "''50%d %s",
+        "b''",
+        "\xff\xc3(",
+        "\xef\xbf\xbe",
+        "\xed\xa0\x80",
+        "`touch ran`",
+        "a\"b",
+        "back\\",
+        "@x",
+        "$curve1",
+        "line\nbreak",
+        "_a^b {/Symbol a}",
+        "#",
+        "EOD",
+        "%s%n",
+        "\xce\xb1\xce\xb2 and a very long name that cannot be shown whole in the key",
+        ""};
     char *folder = *state;
     struct error e = {""};
 
@@ -171,7 +184,8 @@ static void names_are_only_names(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         double c[POSITIONS];
         struct figure_curve curve = make_curve(c, POSITIONS, 0.1, names[i]);
-        const char *const comments[] = {names[i], "`touch ran`", "! touch ran", "ends with \\", "system('touch ran')", NULL};
+        const char *const comments[] = {names[i],       "`touch ran`",         "! touch ran",
+                                        "ends with \\", "system('touch ran')", NULL};
         int rc = figure_erf(folder, "erf", &curve, 1, thresholds, 3, comments, AS("svg"), &e);
 
         if (rc != 0)
@@ -184,12 +198,13 @@ static void names_are_only_names(void **state)
     }
 }
 
-/* Curves that are short, long, many, of several lengths, without intervals, saturated, exactly 0 or 1: all draw. */
+/* Curves that are short, long, many, of several lengths, without intervals, saturated, exactly 0 or
+ * 1: all draw. */
 static void awkward_curves(void **state)
 {
     char *folder = *state;
-    double *long_curve = malloc(20000 * sizeof *long_curve), one[] = {1}, three[] = {1, 0.2, 0.1}, steps[POSITIONS],
-           short_curve[POSITIONS];
+    double *long_curve = malloc(20000 * sizeof *long_curve), one[] = {1}, three[] = {1, 0.2, 0.1},
+           steps[POSITIONS], short_curve[POSITIONS];
     struct figure_curve curves[26];
     struct error e = {""};
     int rc;
@@ -201,11 +216,14 @@ static void awkward_curves(void **state)
     }
     for (size_t m = 0; m < POSITIONS; m++)
         steps[m] = m < POSITIONS - 5 ? 1 : 0;
-    curves[0] = (struct figure_curve){.label = "one", .c = one, .positions = 1, .erf = 1, .saturated = 1};
+    curves[0] =
+        (struct figure_curve){.label = "one", .c = one, .positions = 1, .erf = 1, .saturated = 1};
     assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
-    curves[0] = (struct figure_curve){.label = "three", .c = three, .positions = 3, .erf = 3, .saturated = 1, .train_length = 3};
+    curves[0] = (struct figure_curve){
+        .label = "three", .c = three, .positions = 3, .erf = 3, .saturated = 1, .train_length = 3};
     assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
-    curves[1] = (struct figure_curve){.label = "steps", .c = steps, .positions = POSITIONS, .erf = 6, .train_length = 1000};
+    curves[1] = (struct figure_curve){
+        .label = "steps", .c = steps, .positions = POSITIONS, .erf = 6, .train_length = 1000};
     curves[2] = make_curve(long_curve, 20000, 1e-3, "long");
     for (size_t i = 3; i < 26; i++) {
         curves[i] = make_curve(short_curve, POSITIONS, 0.2, "many");
@@ -221,7 +239,8 @@ static void awkward_curves(void **state)
 
 static void failures_of_gnuplot_are_told(void **state)
 {
-    char *folder = *state, path[4200], *saved = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    char *folder = *state, path[4200],
+         *saved = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
     double c[POSITIONS];
     struct figure_curve curve = make_curve(c, POSITIONS, 0.1, "one");
     struct error e = {""};
@@ -229,7 +248,8 @@ static void failures_of_gnuplot_are_told(void **state)
 
     assert_non_null(saved);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), FIGURE_NO_GNUPLOT);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e),
+                     FIGURE_NO_GNUPLOT);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "gnuplot: not found"));
     assert_true(file_size(folder, "erf.gp") > 1000);
@@ -252,7 +272,8 @@ static void failures_of_gnuplot_are_told(void **state)
 /* gnuplot ends well on a full disk. */
 static void cut_off_pictures_are_dropped(void **state)
 {
-    char *folder = *state, path[4200], *saved = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    char *folder = *state, path[4200],
+         *saved = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
     double c[POSITIONS];
     struct figure_curve curve = make_curve(c, POSITIONS, 0.1, "one");
     struct error e = {""};
@@ -269,8 +290,10 @@ static void cut_off_pictures_are_dropped(void **state)
     chmod(path, 0700);
     snprintf(path, sizeof path, "%s/bin:%s", folder, saved);
     setenv("PATH", path, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), FIGURE_NOT_DRAWN);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), FIGURE_NOT_DRAWN);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e),
+                     FIGURE_NOT_DRAWN);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e),
+                     FIGURE_NOT_DRAWN);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "unfinished"));
     assert_int_equal(file_size(folder, "erf.png"), -1);
@@ -282,9 +305,10 @@ static void cut_off_pictures_are_dropped(void **state)
 /* A name that either kind of gnuplot's strings would change is drawn as it is. */
 static void names_are_shown_as_they_are(void **state)
 {
-    static const char *const names[][2] = {{"''5%d it''s 100% \\n {^a}_b \xff", "''5%d it''s 100% \\n {^a}_b \xef\xbf\xbd"},
-                                           /* what turns or hides other text, and the one text that may not stand in SVG */
-                                           {"\xe2\x80\xae]\xc2\x9b]]>", "\xef\xbf\xbd]\xef\xbf\xbd]]&#x3e;"}};
+    static const char *const names[][2] = {
+        {"''5%d it''s 100% \\n {^a}_b \xff", "''5%d it''s 100% \\n {^a}_b \xef\xbf\xbd"},
+        /* what turns or hides other text, and the one text that may not stand in SVG */
+        {"\xe2\x80\xae]\xc2\x9b]]>", "\xef\xbf\xbd]\xef\xbf\xbd]]&#x3e;"}};
     char *folder = *state;
     struct error e = {""};
 
@@ -297,7 +321,8 @@ static void names_are_shown_as_they_are(void **state)
         char *picture;
 
         assert_int_equal(i % 2 ? draw_ladder(folder, name[0], &e)
-                               : figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e),
+                               : figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL,
+                                            AS("svg"), &e),
                          0);
         picture = slurp(scratch_path(folder, i % 2 ? "ladder.svg" : "erf.svg"), NULL);
         if (!picture || !strstr(picture, name[1]))
@@ -309,9 +334,12 @@ static void names_are_shown_as_they_are(void **state)
 /* What a user has set for gnuplot changes nothing. */
 static void settings_of_gnuplot_do_not_count(void **state)
 {
-    static const char *const settings[][2] = {
-        {"GNUTERM", "nonsense"}, {"GNUTERM", "dumb"},      {"GNUPLOT_LIB", "/nonexistent"}, {"GNUPLOT_PS_DIR", "/nonexistent"},
-        {"DISPLAY", ":99"},      {"LC_ALL", "de_DE.UTF-8"}};
+    static const char *const settings[][2] = {{"GNUTERM", "nonsense"},
+                                              {"GNUTERM", "dumb"},
+                                              {"GNUPLOT_LIB", "/nonexistent"},
+                                              {"GNUPLOT_PS_DIR", "/nonexistent"},
+                                              {"DISPLAY", ":99"},
+                                              {"LC_ALL", "de_DE.UTF-8"}};
     char *folder = *state, *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL, *plain, *other;
     static const char startup[] = "set terminal dumb\nsystem('touch ran')\n";
     double c[POSITIONS];
@@ -366,11 +394,15 @@ static void nothing_is_drawn_through_a_link(void **state)
     assert_int_equal(mkfifo(scratch_path(folder, ".erf.svg.part"), 0666), 0);
     assert_int_equal(symlink("precious", scratch_path(folder, "erf.pdf")), 0);
     alarm(100);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png,svg,pdf"), &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png,svg,pdf"),
+                                &e),
+                     0);
     alarm(0);
     assert_int_equal(file_size(folder, "precious"), 4);
     assert_true(file_size(folder, "erf.pdf") > 1000);
-    assert_int_equal(scratch_count(folder), 7); /* these three pictures, the script, the file, and two names that nobody uses */
+    assert_int_equal(
+        scratch_count(folder),
+        7); /* these three pictures, the script, the file, and two names that nobody uses */
     unlink(scratch_path(folder, "erf.png"));
     assert_int_equal(mkdir(scratch_path(folder, "erf.png"), 0777), 0);
     assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);

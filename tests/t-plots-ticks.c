@@ -1,4 +1,5 @@
-/* plots/ticks.c: labels keep clear of each other, and there are enough of them; plots/script.c: colours can be seen. */
+/* plots/ticks.c: labels keep clear of each other, and there are enough of them; plots/script.c:
+ * colours can be seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,22 +49,35 @@ static struct found ticks_of(const struct axis *a, double last)
 /* Units from the axis's low end. */
 static double place(const struct axis *a, double value)
 {
-    return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low) : (value - a->low) / (a->high - a->low));
+    return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low)
+                                     : (value - a->low) / (a->high - a->low));
 }
 
 /* Braces are not seen, and powers are smaller. */
 static double seen_width(const char *label)
 {
-    return strchr(label, '^') ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 5) : text_width(label);
+    return strchr(label, '^')
+               ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 5)
+               : text_width(label);
 }
 
-/* Ends that no run has, but a table may: without numbers between them there are no ticks, and no search for ever. */
+/* Ends that no run has, but a table may: without numbers between them there are no ticks, and no
+ * search for ever. */
 static void odd_axes_have_no_ticks(void **state)
 {
-    static const double ends[][2] = {
-        {1, INFINITY},         {-INFINITY, INFINITY}, {1, NAN},    {NAN, 1},      {2, 2}, {0, 0},
-        {0, 5e-324},           {1e17, 1e17 + 32},     {1e-320, 1}, {0, INFINITY}, {3, 2}, {-1e308, 1e308},
-        {1e-310, 1.00001e-310}};
+    static const double ends[][2] = {{1, INFINITY},
+                                     {-INFINITY, INFINITY},
+                                     {1, NAN},
+                                     {NAN, 1},
+                                     {2, 2},
+                                     {0, 0},
+                                     {0, 5e-324},
+                                     {1e17, 1e17 + 32},
+                                     {1e-320, 1},
+                                     {0, INFINITY},
+                                     {3, 2},
+                                     {-1e308, 1e308},
+                                     {1e-310, 1.00001e-310}};
     (void)state;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         for (int k = 0; k < 4; k++) {
@@ -80,7 +94,8 @@ static void labels_keep_clear(void **state)
     (void)state;
     srand(11);
     for (int i = 0; i < 4000; i++) {
-        double low = i % 3 ? 1 : exp(rand() % 1000 / 100.0 - 3), high = low * (1.05 + exp(rand() % 1700 / 100.0 - 2));
+        double low = i % 3 ? 1 : exp(rand() % 1000 / 100.0 - 3),
+               high = low * (1.05 + exp(rand() % 1700 / 100.0 - 2));
         struct axis a = {i % 2 ? 'x' : 'y', low, high, 70 + rand() % 900, rand() % 2, 0};
         double last = rand() % 2 ? floor(high) : 0;
         struct found f = ticks_of(&a, last);
@@ -90,11 +105,16 @@ static void labels_keep_clear(void **state)
             fail_msg("%g to %g in %g units has %d ticks", low, high, a.size, f.count);
         for (int k = 0; k < f.count; k++) {
             double apart = k ? place(&a, f.at[k]) - place(&a, f.at[k - 1]) : 0;
-            double needed = !k ? 0 : a.name == 'y' ? 20 : (seen_width(f.label[k]) + seen_width(f.label[k - 1])) / 2;
+            double needed = !k ? 0
+                            : a.name == 'y'
+                                ? 20
+                                : (seen_width(f.label[k]) + seen_width(f.label[k - 1])) / 2;
 
             has_last |= fabs(f.at[k] - last) <= 1e-6 * last;
-            if (f.at[k] < low * (1 - 1e-6) || f.at[k] > high * (1 + 1e-6) || apart < needed || strcmp(f.label[k], "-0") == 0)
-                fail_msg("%g to %g in %g units: tick \"%s\" at %g", low, high, a.size, f.label[k], f.at[k]);
+            if (f.at[k] < low * (1 - 1e-6) || f.at[k] > high * (1 + 1e-6) || apart < needed ||
+                strcmp(f.label[k], "-0") == 0)
+                fail_msg("%g to %g in %g units: tick \"%s\" at %g", low, high, a.size, f.label[k],
+                         f.at[k]);
         }
         if (!has_last)
             fail_msg("%g to %g in %g units: no tick at %g", low, high, a.size, last);
@@ -138,7 +158,10 @@ static void lines_can_be_told_apart(void **state)
             char *colour = strchr(p, '#');
 
             assert_true(colour && colour < p + length);
-            if (1.05 / (luminance((char[]){'#', colour[1], colour[2], colour[3], colour[4], colour[5], colour[6], 0}) + 0.05) < 3)
+            if (1.05 / (luminance((char[]){'#', colour[1], colour[2], colour[3], colour[4],
+                                           colour[5], colour[6], 0}) +
+                        0.05) <
+                3)
                 fail_msg("%.7s is too light", colour);
             seen[count] = strndup(p, length);
             for (int i = 0; i < count; i++)

@@ -45,9 +45,10 @@ static void test_signals(void **state)
             if (child == 0)
                 half_written(cases[i].install, numbers[k], cases[i].count);
             assert_int_equal(waitpid(child, &status, 0), child);
-            if (!WIFEXITED(status) || WEXITSTATUS(status) != cases[i].status || scratch_count(scratch_folder))
-                fail_msg("case %zu, signal %d: status %#x, %d files left", i, numbers[k], (unsigned)status,
-                         scratch_count(scratch_folder));
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != cases[i].status ||
+                scratch_count(scratch_folder))
+                fail_msg("case %zu, signal %d: status %#x, %d files left", i, numbers[k],
+                         (unsigned)status, scratch_count(scratch_folder));
         }
 }
 
@@ -63,7 +64,8 @@ static void look(int number)
     atomic_fetch_add(&handled, 1);
 }
 
-/* Neither the thread that asked nor one that it starts runs a handler; the program gets every signal. */
+/* Neither the thread that asked nor one that it starts runs a handler; the program gets every
+ * signal. */
 static void *send(void *nothing)
 {
     (void)nothing;
@@ -98,7 +100,8 @@ static void test_apart(void **state)
     assert_int_equal(status, 0);
 }
 
-/* What the program does about a signal stays as it is: without a handler it ends, with the first stops, with the second ends. */
+/* What the program does about a signal stays as it is: without a handler it ends, with the first
+ * stops, with the second ends. */
 static void test_apart_ends(void **state)
 {
     (void)state;

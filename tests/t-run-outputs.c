@@ -1,5 +1,5 @@
-/* The documents and the package in python/ say of every CSV file what its table of columns says. `t-run-outputs --write` writes
- * them so. */
+/* The documents and the package in python/ say of every CSV file what its table of columns says.
+ * `t-run-outputs --write` writes them so. */
 #include "run/outputs/outputs.h"
 #include "tests/written.h"
 
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {[CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
+static const char *const kinds[] = {
+    [CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
 
 /* doc/outputs.md: all that the tables say. */
 static void write_tables(FILE *f, const void *unused)
@@ -20,27 +21,31 @@ static void write_tables(FILE *f, const void *unused)
     for (size_t i = 0; i < output_count; i++) {
         const struct csv_layout *l = outputs[i];
 
-        fprintf(f, "\n## %s\n\nBy %s. A row stands for %s.\n\n| column | kind | unit | meaning |\n|---|---|---|---|\n", l->file,
-                l->origin, l->row);
+        fprintf(f,
+                "\n## %s\n\nBy %s. A row stands for %s.\n\n| column | kind | unit | meaning "
+                "|\n|---|---|---|---|\n",
+                l->file, l->origin, l->row);
         for (size_t k = 0; k < l->count; k++) {
             const struct csv_column *c = &l->columns[k];
 
-            fprintf(f, "| `%s` | %s%s | %s | %s |\n", c->name, kinds[c->kind], c->may_be_empty ? " or empty" : "", c->unit,
-                    c->meaning);
+            fprintf(f, "| `%s` | %s%s | %s | %s |\n", c->name, kinds[c->kind],
+                    c->may_be_empty ? " or empty" : "", c->unit, c->meaning);
         }
     }
     fputs("\n", f);
 }
 
 /* The names of all columns, with `between` and what `kind_of` says of each. */
-static char *names_of(const struct csv_layout *l, const char *between, const char *(*kind_of)(const struct csv_column *))
+static char *names_of(const struct csv_layout *l, const char *between,
+                      const char *(*kind_of)(const struct csv_column *))
 {
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
 
     for (size_t k = 0; k < l->count; k++)
-        fprintf(f, "%s%s%s", k ? between : "", l->columns[k].name, kind_of ? kind_of(&l->columns[k]) : "");
+        fprintf(f, "%s%s%s", k ? between : "", l->columns[k].name,
+                kind_of ? kind_of(&l->columns[k]) : "");
     fclose(f);
     return text;
 }
@@ -48,7 +53,10 @@ static char *names_of(const struct csv_layout *l, const char *between, const cha
 /* python/reach_results/tables.py: names and kinds. */
 static const char *python_kind(const struct csv_column *c)
 {
-    return c->kind == CSV_TEXT ? "" : c->kind == CSV_WHOLE ? (c->may_be_empty ? ":w?" : ":w") : c->may_be_empty ? ":r?" : ":r";
+    return c->kind == CSV_TEXT    ? ""
+           : c->kind == CSV_WHOLE ? (c->may_be_empty ? ":w?" : ":w")
+           : c->may_be_empty      ? ":r?"
+                                  : ":r";
 }
 
 static void write_python(FILE *f, const void *unused)
@@ -61,7 +69,8 @@ static void write_python(FILE *f, const void *unused)
         char *names = names_of(l, " ", python_kind), key[32];
         int is_file = strstr(l->file, ".csv") != NULL, begins;
 
-        snprintf(key, sizeof key, "%.*s", is_file ? (int)strcspn(l->file, ".") : 9, is_file ? l->file : "per-token");
+        snprintf(key, sizeof key, "%.*s", is_file ? (int)strcspn(l->file, ".") : 9,
+                 is_file ? l->file : "per-token");
         begins = fprintf(f, "    \"%s\": ", key);
         if ((size_t)begins + strlen(names) + 3 <= WIDTH) {
             fprintf(f, "\"%s\",\n", names);
@@ -98,26 +107,32 @@ static size_t all_parts(struct written out[PARTS_MAX])
     static const struct {
         const char *page, *file;
     } manuals[] = {
-        {"doc/reach.1", "curve.csv"},      {"doc/reach.1", "summary.csv"},         {"doc/reach.1", "attention.csv"},
-        {"doc/reach.1", "validation.csv"}, {"doc/reach-ppl.1", "ppl.csv"},         {"doc/reach-ppl.1", "gain.csv"},
-        {"doc/reach-trf.1", "trf.csv"},    {"doc/reach-trf.1", "rotary.csv"},      {"doc/reach-fit.1", "fit.csv"},
-        {"doc/reach-bias.1", "bias.csv"},  {"doc/reach-explain.1", "explain.csv"}, {"doc/reach-ppl.1", "FILE of --per-token"},
+        {"doc/reach.1", "curve.csv"},           {"doc/reach.1", "summary.csv"},
+        {"doc/reach.1", "attention.csv"},       {"doc/reach.1", "validation.csv"},
+        {"doc/reach-ppl.1", "ppl.csv"},         {"doc/reach-ppl.1", "gain.csv"},
+        {"doc/reach-trf.1", "trf.csv"},         {"doc/reach-trf.1", "rotary.csv"},
+        {"doc/reach-fit.1", "fit.csv"},         {"doc/reach-bias.1", "bias.csv"},
+        {"doc/reach-explain.1", "explain.csv"}, {"doc/reach-ppl.1", "FILE of --per-token"},
     };
     static char marks[PARTS_MAX][64];
     size_t count = 0;
 
-    out[count++] = (struct written){"doc/outputs.md", "<!-- columns -->\n", "<!-- end of columns -->\n", write_tables, NULL};
-    out[count++] = (struct written){"python/reach_results/tables.py", "COLUMNS = {  # by make outputs\n", "}\n", write_python,
-                                    NULL};
+    out[count++] = (struct written){"doc/outputs.md", "<!-- columns -->\n",
+                                    "<!-- end of columns -->\n", write_tables, NULL};
+    out[count++] = (struct written){"python/reach_results/tables.py",
+                                    "COLUMNS = {  # by make outputs\n", "}\n", write_python, NULL};
     for (size_t i = 0; i < output_count; i++) {
         size_t k = 0;
 
-        while (k < sizeof manuals / sizeof *manuals && strcmp(manuals[k].file, outputs[i]->file) != 0)
+        while (k < sizeof manuals / sizeof *manuals &&
+               strcmp(manuals[k].file, outputs[i]->file) != 0)
             k++;
         if (k == sizeof manuals / sizeof *manuals)
             fail_msg("%s: no manual page has its columns", outputs[i]->file);
-        snprintf(marks[i], sizeof marks[i], ".\\\" columns of %s, by make outputs\n", outputs[i]->file);
-        out[count++] = (struct written){manuals[k].page, marks[i], ".\\\" end of columns\n", write_manual, outputs[i]};
+        snprintf(marks[i], sizeof marks[i], ".\\\" columns of %s, by make outputs\n",
+                 outputs[i]->file);
+        out[count++] = (struct written){manuals[k].page, marks[i], ".\\\" end of columns\n",
+                                        write_manual, outputs[i]};
     }
     return count;
 }
@@ -130,7 +145,8 @@ static void test_pages(void **state)
     written_check(parts, all_parts(parts));
 }
 
-/* 1 if the line of units names the column, or its quantity for a bound or quantile of it: erf for erf_lo. */
+/* 1 if the line of units names the column, or its quantity for a bound or quantile of it: erf for
+ * erf_lo. */
 static int is_named(const char *units, const char *name)
 {
     char quantity[64];
@@ -139,7 +155,8 @@ static int is_named(const char *units, const char *name)
     return strstr(units, name) || strstr(units, quantity);
 }
 
-/* Every column has a name of its own and says what it is; the line of units names all that have one. */
+/* Every column has a name of its own and says what it is; the line of units names all that have
+ * one. */
 static void test_columns(void **state)
 {
     (void)state;
@@ -154,14 +171,16 @@ static void test_columns(void **state)
             if (!*c->meaning || strchr(c->meaning, '|') || strchr(c->meaning, '\n'))
                 fail_msg("%s: column %s: says \"%s\"", l->file, c->name, c->meaning);
             if (*c->unit && !is_named(l->units, c->name))
-                fail_msg("%s: column %s has the unit %s, and its line of units does not name it", l->file, c->name, c->unit);
+                fail_msg("%s: column %s has the unit %s, and its line of units does not name it",
+                         l->file, c->name, c->unit);
         }
     }
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages), cmocka_unit_test(test_columns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),
+                                       cmocka_unit_test(test_columns)};
     struct written parts[PARTS_MAX];
 
     if (written_wanted(argc, argv))

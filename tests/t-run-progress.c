@@ -22,8 +22,8 @@ static struct progress after_ten(size_t total, size_t at_start)
 static void expect_left(const struct progress *p, double want)
 {
     if (!(fabs(progress_left(p) - want) < 1e-9 * (1 + want)))
-        fail_msg("%zu of %zu units, %g of %g: %g s left (expected %g)", p->done, p->total, p->cost.done, p->cost.total,
-                 progress_left(p), want);
+        fail_msg("%zu of %zu units, %g of %g: %g s left (expected %g)", p->done, p->total,
+                 p->cost.done, p->cost.total, progress_left(p), want);
 }
 
 static void units_that_cost_the_same(void **state)
@@ -38,7 +38,8 @@ static void units_that_cost_the_same(void **state)
     expect_left(&p, 0);
 }
 
-/* Four short segments and then four that cost ten times as much, of which two short ones came from a journal. */
+/* Four short segments and then four that cost ten times as much, of which two short ones came from
+ * a journal. */
 static void units_that_do_not(void **state)
 {
     struct progress p = after_ten(8, 2);
@@ -60,7 +61,8 @@ static void units_that_do_not(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(units_that_cost_the_same), cmocka_unit_test(units_that_do_not)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(units_that_cost_the_same),
+                                       cmocka_unit_test(units_that_do_not)};
 
     return cmocka_run_group_tests_name("run/progress", tests, NULL, NULL);
 }

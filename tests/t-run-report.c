@@ -78,14 +78,17 @@ static void test_refused(void **state)
 
     (void)state;
     assert_int_equal(report_open(&r, scratch_path(scratch_folder, "nothing"), &e), -1);
-    assert_int_equal(check_message("absent", &e, "nothing: No such file|expected a folder of results, an erf.h5 or a CSV"), 0);
+    assert_int_equal(
+        check_message("absent", &e,
+                      "nothing: No such file|expected a folder of results, an erf.h5 or a CSV"),
+        0);
     assert_int_equal(report_open(&r, put("broken.csv", "a,b\n1\n"), &e), -1);
     assert_int_equal(check_message("broken", &e, "broken.csv: line 2 has 1 fields"), 0);
 
     /* beside an unfinished run nobody can tell what results are of; tables of other verbs are */
     const char *part = put("erf.part", "");
-    const char *const names[] = {"h.csv", "i.csv", "j.h5", "k.csv"}, *const texts[] = {"distance,c\n", "threshold,erf\n", "x",
-                                                                                       "protocol,nll\n"};
+    const char *const names[] = {"h.csv", "i.csv", "j.h5", "k.csv"},
+                      *const texts[] = {"distance,c\n", "threshold,erf\n", "x", "protocol,nll\n"};
     for (int i = 0; i < 4; i++) {
         int refused = report_open(&r, put(names[i], texts[i]), &e) != 0;
 
@@ -108,9 +111,13 @@ static void test_cells(void **state)
     int column[2];
 
     (void)state;
-    assert_int_equal(report_open(&r, put("cells.csv", "t,n\na,3\nb,\nc,-1\nd,x\ne,nan\nf,inf\n"), &e), 0);
+    assert_int_equal(report_open(&r, put("cells.csv", "t,n\na,3\nb,\nc,-1\nd,x\ne,nan\nf,inf\n"),
+                                 &e),
+                     0);
     assert_int_equal(report_columns(&r, more, 2, "this and that", column, &e), -1);
-    assert_int_equal(check_message("absent", &e, "cells.csv: has no column absent (expected this and that)"), 0);
+    assert_int_equal(check_message("absent", &e,
+                                   "cells.csv: has no column absent (expected this and that)"),
+                     0);
     assert_int_equal(report_columns(&r, names, 2, "this and that", column, &e), 0);
     assert_string_equal(report_cell(&r, 1, column[1]), "b");
     assert_string_equal(report_cell(&r, 1, -1), "");
@@ -120,7 +127,9 @@ static void test_cells(void **state)
     assert_true(value == 7);
     for (size_t row = 2; row < 6; row++) {
         assert_int_equal(report_number(&r, row, column[0], 0, 7, &value, &e), -1);
-        assert_int_equal(check_message("number", &e, "cells.csv: row|as n (expected a number of at least 0)"), 0);
+        assert_int_equal(check_message("number", &e,
+                                       "cells.csv: row|as n (expected a number of at least 0)"),
+                         0);
     }
     report_close(&r);
 }

@@ -32,15 +32,18 @@ static void test_values(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double got[3] = {0, cases[i].got, 0}, want[3] = {0, cases[i].want, 0};
-        int result = compare_values("expected complaint", got, want, 3, cases[i].absolute, cases[i].relative);
+        int result = compare_values("expected complaint", got, want, 3, cases[i].absolute,
+                                    cases[i].relative);
         if (result != cases[i].result)
-            fail_msg("case %zu: got %g, want %g: %d (expected %d)", i, cases[i].got, cases[i].want, result, cases[i].result);
+            fail_msg("case %zu: got %g, want %g: %d (expected %d)", i, cases[i].got, cases[i].want,
+                     result, cases[i].result);
     }
 }
 
 static void test_bounded_and_exact(void **state)
 {
-    const double want[2] = {1, 2}, near[2] = {1, 2.5}, bound[2] = {0, 1}, zero[1] = {0.0}, minus[1] = {-0.0}, nan[1] = {NAN};
+    const double want[2] = {1, 2}, near[2] = {1, 2.5}, bound[2] = {0, 1}, zero[1] = {0.0},
+                 minus[1] = {-0.0}, nan[1] = {NAN};
     (void)state;
     assert_int_equal(compare_bounded("bounded", near, want, bound, 2, 0.5), 0);
     assert_int_equal(compare_bounded("expected complaint", near, want, bound, 2, 0.4), -1);
@@ -52,6 +55,7 @@ static void test_bounded_and_exact(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_bounded_and_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_bounded_and_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The fuzz targets of tests/fuzz on valid inputs, which they must take, and on kept cases (tests/fuzz/cases/TARGET): inputs that
- * once went wrong.
+/* The fuzz targets of tests/fuzz on valid inputs, which they must take, and on kept cases
+ * (tests/fuzz/cases/TARGET): inputs that once went wrong.
  *
  *   t-tests-fuzz-cases TARGET FILE...     runs a target on these files
  *   t-tests-fuzz-cases --seeds FOLDER     writes the valid inputs as FOLDER/TARGET/NAME */
@@ -32,15 +32,16 @@ static int run_file(const struct target *t, const char *path, size_t *size)
     unsigned char *data = scratch_read(path, size), *exact = malloc(*size ? *size : 1);
     if (!exact)
         abort();
-    memcpy(exact, data, *size); /* no byte behind it, so that AddressSanitizer sees reads beyond the end */
+    memcpy(exact, data,
+           *size); /* no byte behind it, so that AddressSanitizer sees reads beyond the end */
     free(data);
     int accepted = t->run(exact, *size);
     free(exact);
     return accepted;
 }
 
-/* Runs a target on every file of FOLDER/TARGET and returns how many there are; with `check` those not named refused-* must be
- * accepted. */
+/* Runs a target on every file of FOLDER/TARGET and returns how many there are; with `check` those
+ * not named refused-* must be accepted. */
 static size_t run_folder(const struct target *t, const char *folder, int check)
 {
     char pattern[8192];
@@ -54,7 +55,8 @@ static size_t run_folder(const struct target *t, const char *folder, int check)
         if (!check)
             continue;
         if (!accepted != !!strstr(found.gl_pathv[i], "/refused-") || size > t->bytes)
-            fail_msg("%s: %s of %zu bytes is %s", t->name, found.gl_pathv[i], size, accepted ? "accepted" : "refused");
+            fail_msg("%s: %s of %zu bytes is %s", t->name, found.gl_pathv[i], size,
+                     accepted ? "accepted" : "refused");
     }
     size_t count = found.gl_pathc;
     globfree(&found);

@@ -1,4 +1,5 @@
-/* tests/layers.sh: the includes of this tree are those that doc/architecture.md permits, and what it does not permit is found. */
+/* tests/layers.sh: the includes of this tree are those that doc/architecture.md permits, and what
+ * it does not permit is found. */
 #include "tests/program.h"
 #include "tests/scratch.h"
 
@@ -54,25 +55,35 @@ static void put(const char *name, const char *text)
 
 static void test_refused(void **state)
 {
-    static const char rooms[] = "## Other\n\n| `a/` | x | b |\n\n## Rooms\n\n| folder | holds | may include |\n|---|---|---|\n"
-                                "| `a/` | x | `b/one.h`, c |\n| `b/` | y | nothing |\n| `c/` | z | everything |\n"
-                                "| `r/` | x | b |\n| `r/low/` | x | `a/y.h` |\n| `r/high/` | x | r, r/low |\n";
+    static const char rooms[] =
+        "## Other\n\n| `a/` | x | b |\n\n## Rooms\n\n| folder | holds | may include "
+        "|\n|---|---|---|\n"
+        "| `a/` | x | `b/one.h`, c |\n| `b/` | y | nothing |\n| `c/` | z | everything |\n"
+        "| `r/` | x | b |\n| `r/low/` | x | `a/y.h` |\n| `r/high/` | x | r, r/low |\n";
     const struct {
         const char *file, *text, *said; /* said: empty, nothing is */
     } cases[] = {
-        {"a/x.c", "#include \"a/y.h\"\n#include \"b/one.h\"\n#include \"c/any.h\"\n#include \"made.h\"\n#include <b/two.h>\n",
+        {"a/x.c",
+         "#include \"a/y.h\"\n#include \"b/one.h\"\n#include \"c/any.h\"\n#include "
+         "\"made.h\"\n#include <b/two.h>\n",
          ""},
-        {"a/x.c", "\n# include \"b/two.h\"\n", "a/x.c:2: includes b/two.h (a may include: b/one.h, c)\n"},
+        {"a/x.c", "\n# include \"b/two.h\"\n",
+         "a/x.c:2: includes b/two.h (a may include: b/one.h, c)\n"},
         {"b/x.cu", "#include \"c/x.h\"", "b/x.cu:1: includes c/x.h (b may include: nothing)\n"},
         {"c/x.c", "#include \"a/x.h\"\n#include \"b/x.h\"\n", ""},
-        {"d/x.c", "#include \"a/x.h\"\n", "d/x.c: lies in d/, which the table Rooms of doc/architecture.md does not have\n"},
+        {"d/x.c", "#include \"a/x.h\"\n",
+         "d/x.c: lies in d/, which the table Rooms of doc/architecture.md does not have\n"},
         {"a/x.h", "#include \"a/y.h\"\n", "a/x.h: a circle of headers: a/x.h a/y.h a/x.h\n"},
-        /* folders below: what their own row names, and of other folders what the row above names too */
+        /* folders below: what their own row names, and of other folders what the row above names
+           too */
         {"r/low/x.c", "#include \"r/low/y.h\"\n#include \"a/y.h\"\n#include \"b/deep/x.h\"\n", ""},
         {"r/high/x.c", "#include \"r/x.h\"\n#include \"r/low/y.h\"\n#include \"b/x.h\"\n", ""},
-        {"r/high/x.c", "#include \"a/y.h\"\n", "r/high/x.c:1: includes a/y.h (r/high may include: r, r/low)\n"},
-        {"r/low/x.c", "#include \"r/x.h\"\n", "r/low/x.c:1: includes r/x.h (r/low may include: a/y.h)\n"},
-        {"r/low/x.c", "#include \"r/high/x.h\"\n", "r/low/x.c:1: includes r/high/x.h (r/low may include: a/y.h)\n"},
+        {"r/high/x.c", "#include \"a/y.h\"\n",
+         "r/high/x.c:1: includes a/y.h (r/high may include: r, r/low)\n"},
+        {"r/low/x.c", "#include \"r/x.h\"\n",
+         "r/low/x.c:1: includes r/x.h (r/low may include: a/y.h)\n"},
+        {"r/low/x.c", "#include \"r/high/x.h\"\n",
+         "r/low/x.c:1: includes r/high/x.h (r/low may include: a/y.h)\n"},
         {"r/x.c", "#include \"r/low/x.h\"\n", "r/x.c:1: includes r/low/x.h (r may include: b)\n"},
         {"r/new/x.c", "#include \"r/x.h\"\n",
          "r/new/x.c: lies in r/new/, which the table Rooms of doc/architecture.md does not have\n"},
@@ -107,7 +118,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_tree), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_tree),
+                                       cmocka_unit_test(test_refused)};
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -27,7 +27,8 @@
 
 static int setup(void **state)
 {
-    static const char *const folders[] = {"hub", "hub/models--me--tuned", "hub/models--me--tuned/refs",
+    static const char *const folders[] = {"hub", "hub/models--me--tuned",
+                                          "hub/models--me--tuned/refs",
                                           "hub/models--me--tuned/snapshots"};
     static int32_t ids[32100];
     char real[PATH_MAX];
@@ -35,8 +36,8 @@ static int setup(void **state)
     int rc = 0;
 
     (void)state;
-    if (program_open() != 0 || !realpath("tests/goldens", real) || symlink(real, at("goldens")) != 0 ||
-        setenv("HF_HUB_CACHE", at("hub"), 1) != 0)
+    if (program_open() != 0 || !realpath("tests/goldens", real) ||
+        symlink(real, at("goldens")) != 0 || setenv("HF_HUB_CACHE", at("hub"), 1) != 0)
         return -1;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         rc |= mkdir(at("%s", folders[i]), 0700);
@@ -71,7 +72,8 @@ static void it_is_part_of_the_model(void **state)
     expect("erf x=" BASE TOKENS "--adapter " ADAPTER " -o named", 0, "\nx ");
     expect("info " BASE " --adapter " ADAPTER, 0, "\nadapter        " ADAPTER "\n");
     expect("info " BASE " --verify --adapter " ADAPTER, 0, "\nverified       3 files");
-    expect("ppl " BASE " --tokens " BASE "/tokens.npy --context 5 --adapter " ADAPTER, 0, "llama-gqa+llama-patterns");
+    expect("ppl " BASE " --tokens " BASE "/tokens.npy --context 5 --adapter " ADAPTER, 0,
+           "llama-gqa+llama-patterns");
 }
 
 /* The settings of an adapter change the digest, though its tensors are the same. */
@@ -92,7 +94,9 @@ static void settings_are_in_the_digest(void **state)
     assert_int_equal(fwrite(text, 1, size, f), size);
     assert_int_equal(fclose(f), 0);
     free(text);
-    assert_int_equal(symlink("../" ADAPTER "/adapter_model.safetensors", at("other/adapter_model.safetensors")), 0);
+    assert_int_equal(symlink("../" ADAPTER "/adapter_model.safetensors",
+                             at("other/adapter_model.safetensors")),
+                     0);
     succeed("erf " BASE TOKENS "--adapter other -o other-result");
     a = read_result("tuned");
     b = read_result("other-result");
@@ -118,8 +122,8 @@ static void resuming_and_merging(void **state)
     expect("merge s1 s4 -o bad", 1, "expected shards of one run");
 
     /* one that is killed once it has written something */
-    const char *line = "erf " BASE
-                       " --tokens stream.npy --dtype f64 --length 60 --stride 8 --segments 4000 --format svg --bootstrap 0 "
+    const char *line = "erf " BASE " --tokens stream.npy --dtype f64 --length 60 --stride 8 "
+                                   "--segments 4000 --format svg --bootstrap 0 "
                        "--quiet -o killed --adapter ";
     char command[512];
     snprintf(command, sizeof command, "%s" ADAPTER, line);
@@ -128,7 +132,8 @@ static void resuming_and_merging(void **state)
     outcome_free(&o);
     snprintf(command, sizeof command, "%sother --resume", line);
     expect(command, 1, "model 1 name");
-    snprintf(command, sizeof command, "%.*s--resume", (int)(strstr(line, "--adapter") - line), line);
+    snprintf(command, sizeof command, "%.*s--resume", (int)(strstr(line, "--adapter") - line),
+             line);
     expect(command, 1, "model 1 name");
     assert_int_equal(mkdir(at("elsewhere"), 0700), 0);
     assert_int_equal(symlink("../other", at("elsewhere/llama-patterns")), 0);
@@ -173,17 +178,21 @@ static void by_name(void **state)
 static void what_does_not_go_is_refused(void **state)
 {
     (void)state;
-    expect("erf " BASE " goldens/gpt2" TOKENS "--adapter " ADAPTER, 2, "--adapter is for one model, and 2 are given");
+    expect("erf " BASE " goldens/gpt2" TOKENS "--adapter " ADAPTER, 2,
+           "--adapter is for one model, and 2 are given");
     expect("ppl " BASE " " BASE " --tokens x --adapter " ADAPTER, 2, "--adapter is for one model");
     expect("trf alibi --adapter x", 2, "--adapter: unknown option");
-    expect("info " ADAPTER, 1, ADAPTER ": is only an adapter (expected llama-gqa as the model, with --adapter " ADAPTER ")");
+    expect("info " ADAPTER, 1,
+           ADAPTER ": is only an adapter (expected llama-gqa as the model, with --adapter " ADAPTER
+                   ")");
     expect("erf " ADAPTER TOKENS, 1, "is only an adapter");
     expect("convert " ADAPTER " out", 1, "is only an adapter");
     expect("info goldens/gpt2 --adapter " ADAPTER, 1, "does not have");
     expect("info " BASE " --adapter me/none", 1, "hf download me/none");
     expect("info " BASE " --adapter nowhere", 1, "nowhere: holds no adapter");
     expect("info goldens/gguf/gpt2.gguf --adapter goldens/adapters/gpt2-conv1d", 1, "is GGUF");
-    expect("convert goldens/gguf/gpt2.gguf out --widen --adapter goldens/adapters/gpt2-conv1d", 1, "is GGUF");
+    expect("convert goldens/gguf/gpt2.gguf out --widen --adapter goldens/adapters/gpt2-conv1d", 1,
+           "is GGUF");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* `reach bias` as a user meets it: $REACH is spawned, and what it prints, writes and returns is checked. */
+/* `reach bias` as a user meets it: $REACH is spawned, and what it prints, writes and returns is
+ * checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +49,8 @@ static void errors_are_one_line(void **state)
         {"bias alibi --length 0", 2, "--length"},
         {"bias trained --heads 4", 2, "--heads 4: is for formulas and presets"},
         {"bias alibi --set delta=1 --set ~delta~=2", 2, "set the same parameter"},
-        {"bias -2*ln(1+t) kerple_log(p=2,a=1) --slopes press", 2, "no formula given has slopes of ALiBi"},
+        {"bias -2*ln(1+t) kerple_log(p=2,a=1) --slopes press", 2,
+         "no formula given has slopes of ALiBi"},
     };
 
     (void)state;
@@ -60,7 +62,8 @@ static void slopes_of_released_code(void **state)
 {
     struct outcome paper = reach("bias alibi type1 --heads 6 --length 2"),
                    press = reach("bias alibi type1 --heads 6 --length 2 --slopes press");
-    struct outcome preset = reach("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press");
+    struct outcome preset = reach(
+        "bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press");
     struct outcome power = reach("bias alibi --heads 4 --slopes press --length 4"),
                    same = reach("bias alibi --heads 4 --length 4");
 
@@ -72,7 +75,9 @@ static void slopes_of_released_code(void **state)
     assert_non_null(strstr(paper.out, "-0.39685"));
     assert_int_equal(preset.status, 0);
     assert_int_equal(same.status, 0);
-    assert_non_null(strstr(power.out, strchr(same.out, '\n'))); /* a power of two: the same table under another title */
+    assert_non_null(
+        strstr(power.out,
+               strchr(same.out, '\n'))); /* a power of two: the same table under another title */
     outcome_free(&paper);
     outcome_free(&press);
     outcome_free(&preset);
@@ -94,14 +99,16 @@ static void bias_values_read_back(void **state)
     t = read_table(at("values/bias.csv"));
     assert_int_equal(t.rows, 80);
     for (size_t i = 0; i < 40; i++) {
-        struct formula_point p = {.t = (double)i, .h = 1, .heads = 8, .head_size = 64, .length = 40};
+        struct formula_point p = {
+            .t = (double)i, .h = 1, .heads = 8, .head_size = 64, .length = 40};
 
         assert_true(strtod(cell(&t, i, "bias"), NULL) == formula_evaluate(f, &p));
         assert_string_equal(cell(&t, 40 + i, "bias"), i < 5 ? "0" : "-inf");
     }
     formula_free(f);
     csv_table_free(&t);
-    assert_true(exists(at("values/bias.png")) && exists(at("values/matrix.png")) && exists(at("values/matrix.gp")));
+    assert_true(exists(at("values/bias.png")) && exists(at("values/matrix.png")) &&
+                exists(at("values/matrix.gp")));
     expect("bias kerple_log(0.3,0.7) window(5) --length 40 -o again", 0, NULL);
     assert_same_file(at("values/bias.gp"), at("again/bias.gp"));
     assert_same_file(at("values/matrix.gp"), at("again/matrix.gp"));
@@ -116,8 +123,9 @@ static void nothing_half_written(void **state)
     (void)state;
     /* without gnuplot: data and script, a line that says so, and success */
     o = finish(start("bias alibi --length 32 -o undrawn", empty_path));
-    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) ||
-        !exists(at("undrawn/matrix.gp")) || exists(at("undrawn/bias.png")))
+    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") ||
+        !exists(at("undrawn/bias.csv")) || !exists(at("undrawn/matrix.gp")) ||
+        exists(at("undrawn/bias.png")))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     /* a failure leaves what was there */

@@ -1,4 +1,5 @@
-/* A model that is written to while a verb reads from it: the verb stops and keeps nothing that is doubtful. */
+/* A model that is written to while a verb reads from it: the verb stops and keeps nothing that is
+ * doubtful. */
 #include "tests/program.h"
 #include "tests/tiny.h"
 
@@ -90,7 +91,8 @@ static void assert_same(const char *a, const char *b)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size_a, size_b;
-        char *x = slurp(at("%s/%s", a, names[i]), &size_a), *y = slurp(at("%s/%s", b, names[i]), &size_b);
+        char *x = slurp(at("%s/%s", a, names[i]), &size_a),
+             *y = slurp(at("%s/%s", b, names[i]), &size_b);
 
         if (!x || !y || size_a != size_b || memcmp(x, y, size_a) != 0)
             fail_msg("%s of %s and %s differ", names[i], a, b);
@@ -99,18 +101,20 @@ static void assert_same(const char *a, const char *b)
     }
 }
 
-static const char options[] =
-    "erf model --text text --length 64 --segments 400 --stride 64 --dtype f64 --bootstrap 10 --attention --quiet -o %s %s";
+static const char options[] = "erf model --text text --length 64 --segments 400 --stride 64 "
+                              "--dtype f64 --bootstrap 10 --attention --quiet -o %s %s";
 enum { RECORD_BYTES = 24 + 8 * 63 + 8 };
 
-/* At the first records, and at the attention behind the last ones: the run stops, and goes on to the right bytes when the model
- * is back. */
+/* At the first records, and at the attention behind the last ones: the run stops, and goes on to
+ * the right bytes when the model is back. */
 static void a_run_keeps_nothing_of_another_model(void **state)
 {
     static const struct {
         const char *file, *folder;
         size_t records;
-    } cases[] = {{weights, "early", 40}, {weights, "late", 400}, {"model/config.json", "config", 40}};
+    } cases[] = {{weights, "early", 40},
+                 {weights, "late", 400},
+                 {"model/config.json", "config", 40}};
     char line[512], file[4200], part[4200];
 
     (void)state;
@@ -154,24 +158,28 @@ static void a_new_file_in_its_place_does_no_harm(void **state)
 
 static void other_verbs_stop_too(void **state)
 {
-    pid_t child = begin("ppl model --text text --context 48,64 --protocol sliding --stride 1 --dtype f64 --quiet -o ppl", NULL,
-                        0);
+    pid_t child = begin("ppl model --text text --context 48,64 --protocol sliding --stride 1 "
+                        "--dtype f64 --quiet -o ppl",
+                        NULL, 0);
 
     (void)state;
     overwrite(at("%s", weights), at("other/model.safetensors"));
     assert_stopped(finish(child), weights);
     assert_false(exists(at("ppl")));
     overwrite(at("%s", weights), at("same/model.safetensors"));
-    child = begin("ppl model --text text --protocol cached --window 4 --dtype f64 --quiet -o ppl", NULL, 0);
+    child = begin("ppl model --text text --protocol cached --window 4 --dtype f64 --quiet -o ppl",
+                  NULL, 0);
     overwrite(at("%s", weights), at("other/model.safetensors"));
     assert_stopped(finish(child), weights);
     overwrite(at("%s", weights), at("same/model.safetensors"));
 }
 
-/* The results are of the right model, and the precision of the wrong one: no figures are printed. */
+/* The results are of the right model, and the precision of the wrong one: no figures are printed.
+ */
 static void the_check_of_precision_stops(void **state)
 {
-    const char *line = "erf model --text text --length 64 --segments 400 --stride 64 --bootstrap 10 --quiet --format svg "
+    const char *line = "erf model --text text --length 64 --segments 400 --stride 64 --bootstrap "
+                       "10 --quiet --format svg "
                        "--check-precision 400 -o precise";
     struct outcome o;
     pid_t child = begin(line, at("precise/erf.h5"), 1);
@@ -194,7 +202,9 @@ static int make_inputs(void **state)
         static const char *const names[] = {"model", "same", "other", "spare"};
 
         if (tiny_checkpoint(at("%s", names[i]),
-                            &(struct tiny){.seed = i < 2 ? 1 : 2, .settings = i < 2 ? "\"window\": 5," : "\"window\": 6,"}) != 0)
+                            &(struct tiny){.seed = i < 2 ? 1 : 2,
+                                           .settings = i < 2 ? "\"window\": 5,"
+                                                             : "\"window\": 6,"}) != 0)
             return -1;
     }
     return tiny_text(at("text"), 40000, 7);

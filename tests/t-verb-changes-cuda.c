@@ -1,6 +1,7 @@
-/* What verbs change of a model, and what they measure of it, on the stand-in that REACH_CUDA names: the numbers of `--device
- * cuda` in f32 beside those of
- * `--device cpu` in double, and that each change is one. Without the stand-in there is nothing to do here. */
+/* What verbs change of a model, and what they measure of it, on the stand-in that REACH_CUDA names:
+ * the numbers of `--device cuda` in f32 beside those of
+ * `--device cpu` in double, and that each change is one. Without the stand-in there is nothing to
+ * do here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@
 #define SINKS "goldens/gpt-oss"
 #define EXPERTS "goldens/mixtral"
 
-/* A model, the tokens' folder, the options; what they must change of the norms: nothing, when NULL, or those of this line. */
+/* A model, the tokens' folder, the options; what they must change of the norms: nothing, when NULL,
+ * or those of this line. */
 struct erf_case {
     const char *model, *tokens, *options;
     int changes;
@@ -40,13 +42,17 @@ static const struct erf_case erf_cases[] = {
     {LLAMA, LLAMA, "--rope linear:factor=4", 1, NULL},
     {LLAMA, LLAMA, "--rope base=900,yarn:factor=4,original=8", 1, NULL},
     {LLAMA, LLAMA, "--rope dynamic:factor=3,original=8", 1, NULL},
-    {LLAMA, LLAMA, "--rope llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=16", 1, NULL},
+    {LLAMA, LLAMA, "--rope llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=16", 1,
+     NULL},
     {LLAMA, LLAMA, "--positions none", 1, NULL},
     {LLAMA, LLAMA, "--bias -ln(1+t)", 1, NULL},
     {LLAMA, LLAMA, "--logn --train-length 16", 1, NULL},
     {LLAMA, LLAMA, "--window 5", 1, "/curve.csv"},
     {LLAMA, LLAMA, "--window 5 --keep-first 2", 1, "/curve.csv"},
-    {LLAMA, LLAMA, "--window 5 --keep-first 2 --logn --train-length 16 --rope linear:factor=2 --bias alibi(delta=1)", 1, NULL},
+    {LLAMA, LLAMA,
+     "--window 5 --keep-first 2 --logn --train-length 16 --rope linear:factor=2 --bias "
+     "alibi(delta=1)",
+     1, NULL},
     {LLAMA, LLAMA, "--layer all --attention --target-position 9", 0, "/attention.csv"},
     {LLAMA, LLAMA, "--validate 2", 0, "/validation.csv"},
     {LLAMA, LLAMA, "--attribution inputxgrad", 1, "/curve.csv"},
@@ -63,7 +69,8 @@ static const struct erf_case erf_cases[] = {
     {EXPERTS, EXPERTS, "--rope linear:factor=4", 1, NULL},
     {"goldens/quantised/nf4", "goldens/quantised/nf4", "--layer all", 0, "/curve.csv"},
     {"goldens/quantised/fp8-blocks", "goldens/quantised/fp8-blocks", "--bias alibi", 1, NULL},
-    {"goldens/quantised/mxfp4", "goldens/quantised/mxfp4", "--attribution inputxgrad", 1, "/curve.csv"},
+    {"goldens/quantised/mxfp4", "goldens/quantised/mxfp4", "--attribution inputxgrad", 1,
+     "/curve.csv"},
 };
 
 static int with_stand_in(void)
@@ -87,15 +94,16 @@ static void assert_near_tables(const char *line, const char *name)
 
         if ((int)(i % a.columns) != times && strcmp(a.cell[i], b.cell[i]) != 0 &&
             (!number || !(fabs(x - y) <= 2e-5 + 1e-4 * fabs(y))))
-            fail_msg("%s: %s, row %zu, column %zu: %s, and %s by the processor", line, name, i / a.columns, i % a.columns,
-                     a.cell[i], b.cell[i]);
+            fail_msg("%s: %s, row %zu, column %zu: %s, and %s by the processor", line, name,
+                     i / a.columns, i % a.columns, a.cell[i], b.cell[i]);
     }
     csv_table_free(&a);
     csv_table_free(&b);
 }
 
 /* The largest difference of norms of two fields, over the largest norm. */
-static double norms_apart(const struct result_field *f, const struct result_field *g, size_t segments)
+static double norms_apart(const struct result_field *f, const struct result_field *g,
+                          size_t segments)
 {
     double largest = 0, apart = 0;
 
@@ -124,10 +132,12 @@ static void assert_near_results(const char *line, int ties)
         assert_int_equal(f->near_ties, g->near_ties);
         assert_int_equal(f->near_ties > 0, ties);
         if (!(norms_apart(f, g, m->segments) <= 2e-5))
-            fail_msg("%s: norms of field %zu are %g of the largest apart", line, i, norms_apart(f, g, m->segments));
+            fail_msg("%s: norms of field %zu are %g of the largest apart", line, i,
+                     norms_apart(f, g, m->segments));
         for (size_t s = 0; s < m->segments; s++)
             if (!(fabs(f->logprob[s] - g->logprob[s]) <= 1e-5))
-                fail_msg("%s: log p of segment %zu: %.9g, and %.9g by the processor", line, s, f->logprob[s], g->logprob[s]);
+                fail_msg("%s: log p of segment %zu: %.9g, and %.9g by the processor", line, s,
+                         f->logprob[s], g->logprob[s]);
     }
     result_free(&a);
     result_free(&b);
@@ -144,8 +154,9 @@ static void erf_is_that_of_the_processor(void **state)
         const struct erf_case *c = &erf_cases[i];
         char line[PATH_MAX];
 
-        snprintf(line, sizeof line, "erf m=%s --tokens %s/tokens.npy --bootstrap 0 --format svg --quiet --force", c->model,
-                 c->tokens);
+        snprintf(line, sizeof line,
+                 "erf m=%s --tokens %s/tokens.npy --bootstrap 0 --format svg --quiet --force",
+                 c->model, c->tokens);
         if (strcmp(plain, c->model) != 0)
             succeed("%s --device cuda --dtype f32 -o plain", line);
         plain = c->model;
@@ -157,7 +168,8 @@ static void erf_is_that_of_the_processor(void **state)
             assert_near_tables(line, c->table);
         if (c->changes) {
             struct result a = read_result("cuda"), b = read_result("plain");
-            double apart = norms_apart(result_main(a.models), result_main(b.models), a.models->segments);
+            double apart = norms_apart(result_main(a.models), result_main(b.models),
+                                       a.models->segments);
 
             if (!(apart > 1e-3))
                 fail_msg("%s: changes no norm by more than %g of the largest", line, apart);
@@ -187,10 +199,10 @@ static void perplexity_is_that_of_the_processor(void **state)
         int model = (int)(blank - cases[i]);
 
         for (int cuda = 0; cuda < 2; cuda++)
-            succeed(
-                "ppl m=%.*s --tokens %.*s/tokens.npy%s --format svg --quiet --force --per-token %s-tokens.csv --device %s -o %s",
-                model, cases[i], model, cases[i], blank, cuda ? "cuda" : "cpu", cuda ? "cuda --dtype f32" : "cpu --dtype f64",
-                cuda ? "cuda" : "cpu");
+            succeed("ppl m=%.*s --tokens %.*s/tokens.npy%s --format svg --quiet --force "
+                    "--per-token %s-tokens.csv --device %s -o %s",
+                    model, cases[i], model, cases[i], blank, cuda ? "cuda" : "cpu",
+                    cuda ? "cuda --dtype f32" : "cpu --dtype f64", cuda ? "cuda" : "cpu");
         assert_near_tables(cases[i], "/ppl.csv");
         assert_near_tables(cases[i], "-tokens.csv");
     }
@@ -202,7 +214,8 @@ static void explain_is_that_of_the_processor(void **state)
     if (!with_stand_in())
         skip();
     for (int cuda = 0; cuda < 2; cuda++)
-        succeed("explain models/rotary --prompt def~measure(self,~query): --rope linear:factor=2 --attribution ig --force "
+        succeed("explain models/rotary --prompt def~measure(self,~query): --rope linear:factor=2 "
+                "--attribution ig --force "
                 "--device %s -o %s",
                 cuda ? "cuda --dtype f32" : "cpu --dtype f64", cuda ? "cuda" : "cpu");
     assert_near_tables("explain", "/explain.csv");
@@ -218,10 +231,12 @@ static int setup(void **state)
     if (plugin)
         setenv("REACH_CUDA", plugin, 1);
     free(plugin);
-    if (program_open() != 0 || !realpath("tests/goldens", goldens) || symlink(goldens, at("goldens")) != 0 ||
-        !realpath("examples/models", models) || symlink(models, at("models")) != 0)
+    if (program_open() != 0 || !realpath("tests/goldens", goldens) ||
+        symlink(goldens, at("goldens")) != 0 || !realpath("examples/models", models) ||
+        symlink(models, at("models")) != 0)
         return -1;
-    change_tensor("tests/goldens/mixtral", "ties", "model.layers.1.block_sparse_moe.gate.weight", 0, 96);
+    change_tensor("tests/goldens/mixtral", "ties", "model.layers.1.block_sparse_moe.gate.weight", 0,
+                  96);
     return 0;
 }
 

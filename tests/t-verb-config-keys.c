@@ -1,4 +1,5 @@
-/* What the verbs say of keys in config.json that no one knows, and --strict, as a user meets them; see program.h. */
+/* What the verbs say of keys in config.json that no one knows, and --strict, as a user meets them;
+ * see program.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static char tokens[4096]; /* the golden's, by its full path: the program runs in a folder of its own */
+static char
+    tokens[4096]; /* the golden's, by its full path: the program runs in a folder of its own */
 
 static int open_all(void **state)
 {
@@ -85,7 +87,9 @@ static void test_verbs(void **state)
         snprintf(line, sizeof line, "%s --strict", verbs[i]);
         o = run(line);
         if (o.status != 1 || *o.out || lines(o.err) != 1 ||
-            !strstr(o.err, "config.json: not understood: colour (expected no such key, because of --strict)"))
+            !strstr(
+                o.err,
+                "config.json: not understood: colour (expected no such key, because of --strict)"))
             fail_msg("reach %s: exit %d: %s%s", line, o.status, o.out, o.err);
         outcome_free(&o);
     }
@@ -100,7 +104,8 @@ static void test_verbs(void **state)
     }
 }
 
-/* What erf.h5 says, of a whole run and of one in parts; NULL: it has no such attribute. The caller frees. */
+/* What erf.h5 says, of a whole run and of one in parts; NULL: it has no such attribute. The caller
+ * frees. */
 static char *attribute(const char *folder, const char *name)
 {
     struct result r;
@@ -148,11 +153,12 @@ static void test_assumed(void **state)
     char here[1024], line[4096];
     (void)state;
     assert_non_null(getcwd(here, sizeof here));
-    const char *format =
-        "erf m=%s/tests/goldens/gguf/qwen2.gguf --tokens %s/tests/goldens/qwen2/tokens.npy --bootstrap 0 -o %s%s";
+    const char *format = "erf m=%s/tests/goldens/gguf/qwen2.gguf --tokens "
+                         "%s/tests/goldens/qwen2/tokens.npy --bootstrap 0 -o %s%s";
     snprintf(line, sizeof line, format, here, here, "assumed", "");
     struct outcome o = reach(line);
-    if (o.status != 0 || !strstr(o.err, "qwen2.gguf: assumed, since the file does not say: no windows\n"))
+    if (o.status != 0 ||
+        !strstr(o.err, "qwen2.gguf: assumed, since the file does not say: no windows\n"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     for (int i = 1; i <= 2; i++) {
@@ -177,13 +183,15 @@ static void test_assumed(void **state)
     outcome_free(&o);
 }
 
-/* The other lines: a head that the configuration ties, and a factor that changes nothing; --quiet says neither. */
+/* The other lines: a head that the configuration ties, and a factor that changes nothing; --quiet
+ * says neither. */
 static void test_notes(void **state)
 {
     (void)state;
     changed("llama-rope-part", "tie_word_embeddings", "true");
     struct outcome o = run("ppl %m --tokens %t --context 8");
-    if (!strstr(o.err, "reach ppl: ") || !strstr(o.err, "the stored lm_head.weight differs from the embedding and is used") ||
+    if (!strstr(o.err, "reach ppl: ") ||
+        !strstr(o.err, "the stored lm_head.weight differs from the embedding and is used") ||
         !strstr(o.err, "partial_rotary_factor 0.5 has no effect in a llama model"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
@@ -196,6 +204,7 @@ static void test_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verbs), cmocka_unit_test(test_results),
-                                       cmocka_unit_test(test_assumed), cmocka_unit_test(test_notes)};
+                                       cmocka_unit_test(test_assumed),
+                                       cmocka_unit_test(test_notes)};
     return cmocka_run_group_tests_name("cli keys", tests, open_all, close_all);
 }

@@ -21,8 +21,8 @@
 
 #define GOLDENS "tests/goldens/torch/"
 
-/* Runs `reach convert` on the arguments (NULL: no more); its output and messages go to the files `stdout` and `stderr` of the
- * scratch folder. */
+/* Runs `reach convert` on the arguments (NULL: no more); its output and messages go to the files
+ * `stdout` and `stderr` of the scratch folder. */
 static int convert(const char *a, const char *b, const char *c)
 {
     char *argv[4] = {(char *)a, (char *)b, (char *)c, NULL};
@@ -33,7 +33,8 @@ static int convert(const char *a, const char *b, const char *c)
     fflush(stderr);
     for (int i = 0; i < 2; i++) {
         kept[i] = dup(streams[i]);
-        int file = open(scratch_path(scratch_folder, i ? "stderr" : "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        int file = open(scratch_path(scratch_folder, i ? "stderr" : "stdout"),
+                        O_WRONLY | O_CREAT | O_TRUNC, 0666);
         dup2(file, streams[i]);
         close(file);
     }
@@ -120,15 +121,19 @@ static void test_folder(void **state)
     assert_int_equal(convert(model, scratch_path(scratch_folder, "one.h5"), NULL), EXIT_DONE);
 }
 
-/* A GGUF file: what is quantised is written only when that is asked for; the tokenizer in it becomes files of a folder. */
+/* A GGUF file: what is quantised is written only when that is asked for; the tokenizer in it
+ * becomes files of a folder. */
 static void test_gguf(void **state)
 {
     (void)state;
     char out[4200];
     snprintf(out, sizeof out, "%s/wide", scratch_folder);
-    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, NULL), EXIT_FAILED);
-    said("stderr", "tensor transformer.h.0.attn.c_attn.weight is stored as Q4_0, which cannot be written (expected --widen");
-    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, "--widen"), EXIT_DONE);
+    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, NULL),
+                     EXIT_FAILED);
+    said("stderr", "tensor transformer.h.0.attn.c_attn.weight is stored as Q4_0, which cannot be "
+                   "written (expected --widen");
+    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, "--widen"),
+                     EXIT_DONE);
     said("stdout", "wide: 28 tensors, 0.4 MB\n");
     assert_int_equal(scratch_count(out), 2);
 }
@@ -163,18 +168,24 @@ static void measure(double norm[12], double *logprob, const char *path)
     decoder_close(d);
 }
 
-/* What GGUF files have in a form of their own is written as the library has it, and is the same model. */
+/* What GGUF files have in a form of their own is written as the library has it, and is the same
+ * model. */
 static void test_library(void **state)
 {
     (void)state;
     static const struct {
         const char *file, *tensor, *path, *value; /* that the folder has */
     } rows[] = {
-        {"mixtral.gguf", "model.layers.1.block_sparse_moe.experts.5.w3.weight", "num_local_experts", "6"},
-        {"qwen2-moe-all.gguf", "model.layers.0.mlp.experts.0.gate_proj.weight", "model_type", "\"qwen2_moe\""},
-        {"qwen3-moe.gguf", "model.layers.0.mlp.experts.1.down_proj.weight", "model_type", "\"qwen3_moe\""},
-        {"olmoe-plain.gguf", "model.layers.0.mlp.experts.1.up_proj.weight", "model_type", "\"olmoe\""},
-        {"glm4-moe.gguf", "model.layers.1.mlp.experts.1.up_proj.weight", "model_type", "\"glm4_moe\""},
+        {"mixtral.gguf", "model.layers.1.block_sparse_moe.experts.5.w3.weight", "num_local_experts",
+         "6"},
+        {"qwen2-moe-all.gguf", "model.layers.0.mlp.experts.0.gate_proj.weight", "model_type",
+         "\"qwen2_moe\""},
+        {"qwen3-moe.gguf", "model.layers.0.mlp.experts.1.down_proj.weight", "model_type",
+         "\"qwen3_moe\""},
+        {"olmoe-plain.gguf", "model.layers.0.mlp.experts.1.up_proj.weight", "model_type",
+         "\"olmoe\""},
+        {"glm4-moe.gguf", "model.layers.1.mlp.experts.1.up_proj.weight", "model_type",
+         "\"glm4_moe\""},
         {"rope-freqs/model.gguf", "model.norm.weight", "rope_scaling.short_factor",
          "[1.0,1.0,1.5,2.25,4.0,7.3000001907348633,8.0,8.0]"},
         {"mpt-bias-max.gguf", "transformer.wte.weight", "attn_config.alibi_bias_max", NULL},
@@ -192,23 +203,28 @@ static void test_library(void **state)
         if (!tensors_find(c.tensors, rows[i].tensor))
             fail_msg("%s: no %s", rows[i].file, rows[i].tensor);
         for (size_t k = 0; k < tensors_count(c.tensors); k++)
-            if (strstr(tensors_at(c.tensors, k)->name, "_exps") || strstr(tensors_at(c.tensors, k)->name, "rope_freqs"))
+            if (strstr(tensors_at(c.tensors, k)->name, "_exps") ||
+                strstr(tensors_at(c.tensors, k)->name, "rope_freqs"))
                 fail_msg("%s: %s", rows[i].file, tensors_at(c.tensors, k)->name);
         checkpoint_close(&c);
         char *value = setting(out, rows[i].path);
-        if (rows[i].value ? !value || strcmp(value, rows[i].value) != 0 : value && strchr(value, '.') != NULL)
+        if (rows[i].value ? !value || strcmp(value, rows[i].value) != 0
+                          : value && strchr(value, '.') != NULL)
             fail_msg("%s: %s is %s", rows[i].file, rows[i].path, value);
         free(value);
         measure(norm, &logprob, path);
         measure(norm_back, &logprob_back, out);
         for (int k = 0; k < 12; k++)
-            if (!(fabs(norm[k] - norm_back[k]) <= 1e-12 * norm[k]) || !(fabs(logprob - logprob_back) <= 1e-12))
-                fail_msg("%s: norm %d %.15g, converted %.15g", rows[i].file, k, norm[k], norm_back[k]);
+            if (!(fabs(norm[k] - norm_back[k]) <= 1e-12 * norm[k]) ||
+                !(fabs(logprob - logprob_back) <= 1e-12))
+                fail_msg("%s: norm %d %.15g, converted %.15g", rows[i].file, k, norm[k],
+                         norm_back[k]);
     }
     static const char *const refused[] = {"gpt-oss.gguf", "granitemoe-names.gguf"};
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "tests/goldens/gguf/%s", refused[i]);
-        assert_int_equal(convert(path, scratch_path(scratch_folder, "not-written"), "--widen"), EXIT_FAILED);
+        assert_int_equal(convert(path, scratch_path(scratch_folder, "not-written"), "--widen"),
+                         EXIT_FAILED);
         said("stderr", "model are not written: its library has them in another order");
     }
 }

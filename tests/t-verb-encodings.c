@@ -1,5 +1,5 @@
-/* A run's own position encoding: --rope, --bias, --window, --keep-first, --logn against float64 PyTorch
- * (tests/goldens/encodings), and where they are told, recorded and refused. */
+/* A run's own position encoding: --rope, --bias, --window, --keep-first, --logn against float64
+ * PyTorch (tests/goldens/encodings), and where they are told, recorded and refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,14 +25,17 @@ enum { SEGMENTS = 2, INPUTS = 97, VALUES = SEGMENTS * INPUTS };
 static char goldens[4096];
 #define LLAMA_TOKENS "goldens/llama/tokens.npy"
 
-static struct result measured(const char *model, const char *tokens, const char *options, const char *dtype, const char *folder)
+static struct result measured(const char *model, const char *tokens, const char *options,
+                              const char *dtype, const char *folder)
 {
     char line[512];
     struct result r;
     struct outcome o;
     struct error e;
 
-    snprintf(line, sizeof line, "erf %s --tokens %s --dtype %s --device cpu --threads 1 --bootstrap 0 --quiet -o %s --force %s",
+    snprintf(line, sizeof line,
+             "erf %s --tokens %s --dtype %s --device cpu --threads 1 --bootstrap 0 --quiet -o %s "
+             "--force %s",
              model, tokens, dtype, folder, options);
     o = reach(line);
     if (o.status != 0)
@@ -43,8 +46,8 @@ static struct result measured(const char *model, const char *tokens, const char 
     return r;
 }
 
-static void compare(const char *name, const char *dtype, const struct result_field *f, const double *norm, const double *logprob,
-                    double tolerance)
+static void compare(const char *name, const char *dtype, const struct result_field *f,
+                    const double *norm, const double *logprob, double tolerance)
 {
     double s[2][INPUTS], c[2][INPUTS];
 
@@ -58,10 +61,12 @@ static void compare(const char *name, const char *dtype, const struct result_fie
         curve_cumulative(c[1], s[1], INPUTS);
         for (size_t m = 0; m < INPUTS; m++) {
             if (norm[i * INPUTS + m] == 0 && !(f->norm[i * INPUTS + m] == 0))
-                fail_msg("%s %s, position %zu: norm %g of an input that nothing sees, expected exactly 0", name, dtype, m,
-                         f->norm[i * INPUTS + m]);
+                fail_msg("%s %s, position %zu: norm %g of an input that nothing sees, expected "
+                         "exactly 0",
+                         name, dtype, m, f->norm[i * INPUTS + m]);
             if (!(fabs(c[0][m] - c[1][m]) <= tolerance))
-                fail_msg("%s %s, position %zu: c %.12g, expected %.12g", name, dtype, m, c[0][m], c[1][m]);
+                fail_msg("%s %s, position %zu: c %.12g, expected %.12g", name, dtype, m, c[0][m],
+                         c[1][m]);
         }
     }
 }
@@ -83,14 +88,17 @@ static void encodings_agree_with_pytorch(void **state)
         if (quote)
             *quote = 0;
         assert_non_null(values);
-        assert_int_equal(fread(expected, sizeof *expected, VALUES + SEGMENTS, values), VALUES + SEGMENTS);
+        assert_int_equal(fread(expected, sizeof *expected, VALUES + SEGMENTS, values),
+                         VALUES + SEGMENTS);
         fclose(values);
         snprintf(path, sizeof path, "goldens/%s", model);
         snprintf(tokens, sizeof tokens, "goldens/%s/tokens.npy", model);
         for (int wide = 0; wide < 2; wide++) {
-            struct result r = measured(path, tokens, options + (quote != NULL), wide ? "f64" : "f32", "case");
+            struct result r = measured(path, tokens, options + (quote != NULL),
+                                       wide ? "f64" : "f32", "case");
 
-            compare(name, wide ? "f64" : "f32", result_main(&r.models[0]), expected, expected + VALUES, wide ? 1e-9 : 1e-5);
+            compare(name, wide ? "f64" : "f32", result_main(&r.models[0]), expected,
+                    expected + VALUES, wide ? 1e-9 : 1e-5);
             result_free(&r);
         }
         cases++;
@@ -99,8 +107,8 @@ static void encodings_agree_with_pytorch(void **state)
     assert_int_equal(cases, 38);
 }
 
-/* A copy of the golden llama in BASE/NAME whose rope_parameters are `parameters` and whose max_position_embeddings are
- * `positions`. */
+/* A copy of the golden llama in BASE/NAME whose rope_parameters are `parameters` and whose
+ * max_position_embeddings are `positions`. */
 static void make_model(const char *name, const char *parameters, const char *positions)
 {
     char *text = slurp(at("goldens/llama/config.json"), NULL), *rope, *end, path[8192];
@@ -134,22 +142,27 @@ static char *table_of(const char *path)
     return text;
 }
 
-/* --rope gives the bytes that a configuration gives which says the same, whatever scaling the checkpoint has; dynamic goes by the
- * length of each context. */
+/* --rope gives the bytes that a configuration gives which says the same, whatever scaling the
+ * checkpoint has; dynamic goes by the length of each context. */
 static void rope_is_that_of_a_configuration(void **state)
 {
     static const struct {
         const char *spec, *parameters, *positions;
     } rows[] = {
-        {"linear:factor=4", "\"rope_type\": \"linear\", \"factor\": 4.0, \"rope_theta\": 700.0", "32"},
-        {"dynamic:factor=4", "\"rope_type\": \"dynamic\", \"factor\": 4.0, \"rope_theta\": 700.0", "32"},
-        {"dynamic:factor=4,original=48", "\"rope_type\": \"dynamic\", \"factor\": 4.0, \"rope_theta\": 700.0", "48"},
+        {"linear:factor=4", "\"rope_type\": \"linear\", \"factor\": 4.0, \"rope_theta\": 700.0",
+         "32"},
+        {"dynamic:factor=4", "\"rope_type\": \"dynamic\", \"factor\": 4.0, \"rope_theta\": 700.0",
+         "32"},
+        {"dynamic:factor=4,original=48",
+         "\"rope_type\": \"dynamic\", \"factor\": 4.0, \"rope_theta\": 700.0", "48"},
         {"base=90,yarn:factor=4,original=24,beta_fast=6",
-         "\"rope_type\": \"yarn\", \"factor\": 4.0, \"rope_theta\": 90.0, \"original_max_position_embeddings\": 24, "
+         "\"rope_type\": \"yarn\", \"factor\": 4.0, \"rope_theta\": 90.0, "
+         "\"original_max_position_embeddings\": 24, "
          "\"beta_fast\": 6.0",
          "32"},
         {"llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=64",
-         "\"rope_type\": \"llama3\", \"factor\": 8.0, \"rope_theta\": 700.0, \"original_max_position_embeddings\": 64, "
+         "\"rope_type\": \"llama3\", \"factor\": 8.0, \"rope_theta\": 700.0, "
+         "\"original_max_position_embeddings\": 64, "
          "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0",
          "32"},
         {"base=5000", "\"rope_type\": \"default\", \"rope_theta\": 5000.0", "32"},
@@ -163,19 +176,23 @@ static void rope_is_that_of_a_configuration(void **state)
         struct result own, configured;
 
         snprintf(name, sizeof name, "says-%d", i);
-        snprintf(other, sizeof other, i % 2 ? "goldens/llama" : "yarn"); /* a scaling of its own, none of which may stay */
+        snprintf(other, sizeof other,
+                 i % 2 ? "goldens/llama"
+                       : "yarn"); /* a scaling of its own, none of which may stay */
         make_model(name, rows[i].parameters, rows[i].positions);
         snprintf(line, sizeof line, "--rope %s", rows[i].spec);
         own = measured(other, LLAMA_TOKENS, line, "f32", "own");
         configured = measured(name, LLAMA_TOKENS, "", "f32", "configured");
-        assert_memory_equal(result_main(&own.models[0])->norm, result_main(&configured.models[0])->norm, VALUES * sizeof(double));
-        assert_memory_equal(result_main(&own.models[0])->logprob, result_main(&configured.models[0])->logprob,
-                            SEGMENTS * sizeof(double));
+        assert_memory_equal(result_main(&own.models[0])->norm,
+                            result_main(&configured.models[0])->norm, VALUES * sizeof(double));
+        assert_memory_equal(result_main(&own.models[0])->logprob,
+                            result_main(&configured.models[0])->logprob, SEGMENTS * sizeof(double));
         result_free(&own);
         result_free(&configured);
         for (int j = 0; j < 2; j++) {
             snprintf(line, sizeof line,
-                     "ppl m=%s --tokens goldens/llama/tokens.npy --protocol sliding --context 20,40,97 --quiet --device cpu -o "
+                     "ppl m=%s --tokens goldens/llama/tokens.npy --protocol sliding --context "
+                     "20,40,97 --quiet --device cpu -o "
                      "ppl --force "
                      "%s %s",
                      j ? name : other, j ? "" : "--rope", j ? "" : rows[i].spec);
@@ -195,38 +212,45 @@ static void encodings_are_told(void **state)
 
     (void)state;
     r = measured("goldens/llama", LLAMA_TOKENS,
-                 "--rope base=5000,linear:factor=4 --window 20 --keep-first 4 --logn --train-length 32 --bias alibi(delta=1)",
+                 "--rope base=5000,linear:factor=4 --window 20 --keep-first 4 --logn "
+                 "--train-length 32 --bias alibi(delta=1)",
                  "f32", "told");
-    assert_string_equal(
-        result_attribute(result_main(&r.models[0]), "position_encoding"),
-        "--bias alibi(delta=1), --rope base=5000,linear:factor=4, --window 20, --keep-first 4, --logn, trained on 32, "
-        "on rotary, base 700");
-    assert_non_null(
-        strstr(r.command, "--bias 'alibi(delta=1)' --rope base=5000,linear:factor=4 --window 20 --keep-first 4 --logn"));
+    assert_string_equal(result_attribute(result_main(&r.models[0]), "position_encoding"),
+                        "--bias alibi(delta=1), --rope base=5000,linear:factor=4, --window 20, "
+                        "--keep-first 4, --logn, trained on 32, "
+                        "on rotary, base 700");
+    assert_non_null(strstr(r.command, "--bias 'alibi(delta=1)' --rope base=5000,linear:factor=4 "
+                                      "--window 20 --keep-first 4 --logn"));
     assert_int_equal(r.models[0].cone, 1 + 2 * 19 + 4);
     result_free(&r);
     r = measured("goldens/llama", LLAMA_TOKENS, "--window none", "f32", "told");
     assert_non_null(strstr(r.command, " --window 0"));
     result_free(&r);
-    r = measured("goldens/llama", LLAMA_TOKENS, "--window 1073741824 --keep-first 1073741824", "f32", "told"); /* the most */
+    r = measured("goldens/llama", LLAMA_TOKENS, "--window 1073741824 --keep-first 1073741824",
+                 "f32", "told"); /* the most */
     assert_int_equal(r.models[0].cone, INPUTS);
     result_free(&r);
 
-    o = reach("info goldens/llama --rope yarn:factor=4,original=24 --window 20 --keep-first 4 --length 128");
+    o = reach("info goldens/llama --rope yarn:factor=4,original=24 --window 20 --keep-first 4 "
+              "--length 128");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out,
-                           "positions      --rope base=700,yarn:factor=4,original=24,attention_factor=1.138629436,beta_fast=32,"
-                           "beta_slow=1, --window 20, --keep-first 4, on rotary, base 700\n"));
+    assert_non_null(
+        strstr(o.out,
+               "positions      --rope "
+               "base=700,yarn:factor=4,original=24,attention_factor=1.138629436,beta_fast=32,"
+               "beta_slow=1, --window 20, --keep-first 4, on rotary, base 700\n"));
     assert_non_null(strstr(o.out, "declared       32 positions (max_position_embeddings)\n"));
     assert_non_null(strstr(o.out, "window         20\n"));
     assert_non_null(strstr(o.out, "cone           43 of 127 inputs\n"));
     outcome_free(&o);
 
     /* more inputs than positions: a line, not an error */
-    o = reach("erf goldens/llama --tokens goldens/llama/tokens.npy --device cpu -o beyond --rope dynamic:factor=4");
+    o = reach("erf goldens/llama --tokens goldens/llama/tokens.npy --device cpu -o beyond --rope "
+              "dynamic:factor=4");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.err, "goldens/llama: 97 inputs are more than its configuration has positions for "
-                                  "(max_position_embeddings 32), and its encoding continues beyond them\n"));
+    assert_non_null(
+        strstr(o.err, "goldens/llama: 97 inputs are more than its configuration has positions for "
+                      "(max_position_embeddings 32), and its encoding continues beyond them\n"));
     outcome_free(&o);
     o = reach("ppl goldens/llama --tokens goldens/llama/tokens.npy --device cpu --context 20,33");
     assert_int_equal(o.status, 0);
@@ -257,7 +281,8 @@ static void encodings_are_refused(void **state)
         {"--keep-first 4", "no layer has a window", 1},
         {"--window 0 --keep-first 4", "no layer has a window", 1},
         {"--keep-first 0", "expected a whole number from 1", 2},
-        {"--bias-dtype bf16", "--bias-dtype: the model has no position biases (its positions: rotary", 1},
+        {"--bias-dtype bf16",
+         "--bias-dtype: the model has no position biases (its positions: rotary", 1},
         {"--bias-dtype f32 --positions none", "--bias-dtype: the model has no position biases", 1},
         {"--logn", "expected --train-length N too", 1},
         {"--logn --train-length 1", "expected --train-length N too", 1},
@@ -266,20 +291,27 @@ static void encodings_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(line, sizeof line, "erf goldens/llama --tokens goldens/llama/tokens.npy --quiet -o refused %s", rows[i].options);
+        snprintf(line, sizeof line,
+                 "erf goldens/llama --tokens goldens/llama/tokens.npy --quiet -o refused %s",
+                 rows[i].options);
         expect(line, rows[i].status, rows[i].said);
     }
-    expect("erf learned --tokens goldens/llama/tokens.npy --quiet -o refused --rope linear:factor=2", 1,
-           "learned: --rope: the model has no rotary positions (its positions: learned");
-    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window 9 --keep-first 2", 1,
-           "expected no --keep-first");
-    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window 9 --logn --train-length 9", 1,
-           "expected no --logn");
-    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window 9 --rope dynamic:factor=2", 1,
-           "dynamic scaling");
+    expect(
+        "erf learned --tokens goldens/llama/tokens.npy --quiet -o refused --rope linear:factor=2",
+        1, "learned: --rope: the model has no rotary positions (its positions: learned");
+    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window "
+           "9 --keep-first 2",
+           1, "expected no --keep-first");
+    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window "
+           "9 --logn --train-length 9",
+           1, "expected no --logn");
+    expect("ppl goldens/llama --tokens goldens/llama/tokens.npy --quiet --protocol cached --window "
+           "9 --rope dynamic:factor=2",
+           1, "dynamic scaling");
 }
 
-static const char refused_length[] = "--train-length: the checkpoints state other training lengths themselves";
+static const char refused_length[] =
+    "--train-length: the checkpoints state other training lengths themselves";
 
 /* It is of models that do not say it: where none takes it, it is refused. */
 static void training_lengths(void **state)
@@ -290,11 +322,15 @@ static void training_lengths(void **state)
         const char *said; /* NULL: nothing */
     } rows[] = {
         {"erf trained --train-length 8 -o taken --tokens goldens/llama/tokens.npy", 0, NULL},
-        {"erf trained --train-length 9 -o refused --tokens goldens/llama/tokens.npy", 1, refused_length},
-        {"erf trained learned --train-length 9 -o mixed --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"erf trained --train-length 9 -o refused --tokens goldens/llama/tokens.npy", 1,
+         refused_length},
+        {"erf trained learned --train-length 9 -o mixed --tokens goldens/llama/tokens.npy", 0,
+         NULL},
         {"ppl trained --context 4 --train-length 8 --tokens goldens/llama/tokens.npy", 0, NULL},
-        {"ppl trained --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 1, refused_length},
-        {"ppl trained learned --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"ppl trained --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 1,
+         refused_length},
+        {"ppl trained learned --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 0,
+         NULL},
         {"explain trained --prompt abcdefgh --logn --train-length 8", 0, NULL},
         {"explain trained --prompt abcdefgh --logn --train-length 9", 1, refused_length},
         {"explain trained --prompt abcdefgh --train-length 8", 2, "expected it with --logn"},
@@ -316,7 +352,8 @@ static void kept_keys_have_no_theory(void **state)
     char *text;
 
     (void)state;
-    expect("erf goldens/llama --tokens goldens/llama/tokens.npy --quiet --device cpu --bias alibi(delta=1) --positions none "
+    expect("erf goldens/llama --tokens goldens/llama/tokens.npy --quiet --device cpu --bias "
+           "alibi(delta=1) --positions none "
            "--window 9 "
            "--keep-first 2 --attention -o kept",
            0, NULL);
@@ -334,10 +371,14 @@ static int make_inputs(void **state)
 
     (void)state;
     setenv("PATH", "/nowhere", 1); /* no pictures: a hundred runs */
-    if (!realpath("tests/goldens/encodings", goldens) || program_open() != 0 || symlink(goldens, at("goldens")) != 0 ||
-        tiny_checkpoint(at("learned"), &learned) != 0 || tiny_checkpoint(at("trained"), &trained) != 0)
+    if (!realpath("tests/goldens/encodings", goldens) || program_open() != 0 ||
+        symlink(goldens, at("goldens")) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
+        tiny_checkpoint(at("trained"), &trained) != 0)
         return -1;
-    make_model("yarn", "\"rope_type\": \"yarn\", \"factor\": 3.0, \"rope_theta\": 700.0, \"attention_factor\": 1.5", "32");
+    make_model("yarn",
+               "\"rope_type\": \"yarn\", \"factor\": 3.0, \"rope_theta\": 700.0, "
+               "\"attention_factor\": 1.5",
+               "32");
     return 0;
 }
 

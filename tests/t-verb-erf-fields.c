@@ -1,4 +1,5 @@
-/* What --layer, --target-position, --attention and --attribution add to `reach erf`, as a user meets it; see program.h. */
+/* What --layer, --target-position, --attention and --attribution add to `reach erf`, as a user
+ * meets it; see program.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,8 @@
 
 enum { LENGTH = 64, N = LENGTH - 1, SEGMENTS = 6, LAYERS = 3, WINDOW = 5 };
 
-/* Runs LINE, which must succeed, and returns what it printed; without pictures unless `drawn`: gnuplot takes longer than all
- * else. Caller frees. */
+/* Runs LINE, which must succeed, and returns what it printed; without pictures unless `drawn`:
+ * gnuplot takes longer than all else. Caller frees. */
 static char *printed(const char *line, int drawn)
 {
     struct outcome o = finish(start(line, drawn ? NULL : "/nonexistent"));
@@ -50,13 +51,15 @@ static size_t count_fields(const struct result *r)
 }
 
 /* The field of a model, target and layer; 0, 0 the main one. */
-static const struct result_field *field(const struct result *r, const char *model, size_t target, size_t layer)
+static const struct result_field *field(const struct result *r, const char *model, size_t target,
+                                        size_t layer)
 {
     for (size_t i = 0; i < r->model_count; i++)
         for (size_t k = 0; k < r->models[i].field_count; k++) {
             const struct result_field *f = &r->models[i].fields[k];
 
-            if (strcmp(r->models[i].name, model) == 0 && (target ? f->target == target && f->layer == layer : k == 0))
+            if (strcmp(r->models[i].name, model) == 0 &&
+                (target ? f->target == target && f->layer == layer : k == 0))
                 return f;
         }
     fail_msg("no field of %s, target %zu, layer %zu", model, target, layer);
@@ -101,10 +104,13 @@ static void layers_grow_by_the_window(void **state)
 
     (void)state;
     succeed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet -o plain");
-    out = printed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer all -o layers", 0);
+    out = printed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet "
+                  "--layer all -o layers",
+                  0);
     assert_said(out, "by layer");
     free(out);
-    succeed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer 1 -o layer-1");
+    succeed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer 1 "
+            "-o layer-1");
     plain = read_result("plain");
     all = read_result("layers");
     one = read_result("layer-1");
@@ -123,10 +129,12 @@ static void layers_grow_by_the_window(void **state)
         for (size_t i = 0; i < SEGMENTS; i++)
             for (size_t k = 0; k < N; k++) /* exactly the cone */
                 if ((m->norm[i * N + k] != 0) != (k >= N - cone))
-                    fail_msg("layer %zu, segment %zu, position %zu: norm %g, cone %zu", layer, i, k, m->norm[i * N + k], cone);
+                    fail_msg("layer %zu, segment %zu, position %zu: norm %g, cone %zu", layer, i, k,
+                             m->norm[i * N + k], cone);
         assert_int_equal(field(&all, "none", layer ? LENGTH : 0, layer)->positions, N);
     }
-    assert_non_null(strstr(result_attribute(field(&all, "none", LENGTH, 2), "target"), "input of block 2"));
+    assert_non_null(
+        strstr(result_attribute(field(&all, "none", LENGTH, 2), "target"), "input of block 2"));
 
     /* the tables hold the same rows, and those of the layers */
     assert_int_equal(csv_read(at("layers/curve.csv"), &curve, &e), 0);
@@ -148,7 +156,8 @@ static void layers_grow_by_the_window(void **state)
     result_free(&all);
     result_free(&one);
     succeed("erf window --text text --length 64 --segments 2 --quiet --layer 0 -o layer-0");
-    expect("erf window deep --text text --length 64 --layer 3 -o x", 1, "reach erf: window: has 3 layers");
+    expect("erf window deep --text text --length 64 --layer 3 -o x", 1,
+           "reach erf: window: has 3 layers");
     expect("erf window --text text --layer -1", 2, "--layer");
     expect("erf window --text text --layer every", 2, "--layer: \"every\"");
     assert_false(exists(at("x")));
@@ -156,7 +165,8 @@ static void layers_grow_by_the_window(void **state)
 
 /* ---- targets ---- */
 
-/* --growth is target positions and what follows from them: also over shards, after an interruption, and with further positions.
+/* --growth is target positions and what follows from them: also over shards, after an interruption,
+ * and with further positions.
  */
 static void growth_is_of_targets(void **state)
 {
@@ -164,16 +174,20 @@ static void growth_is_of_targets(void **state)
     char *out;
 
     (void)state;
-    out = printed("erf window learned --text text --length 64 --segments 6 --quiet --growth -o growth", 0);
+    out = printed(
+        "erf window learned --text text --length 64 --segments 6 --quiet --growth -o growth", 0);
     assert_said(out, "From 16 to 64 tokens it ");
     assert_said(out, ", with the exponent between ");
     free(out);
-    out = printed("erf window learned --text text --length 64 --segments 6 --quiet --target-position 32,16 -o growth-targets", 0);
+    out = printed("erf window learned --text text --length 64 --segments 6 --quiet "
+                  "--target-position 32,16 -o growth-targets",
+                  0);
     assert_said(out, "From 16 to 64 tokens it ");
     free(out);
-    succeed(
-        "erf window learned --text text --length 64 --segments 6 --quiet --growth --target-position 16 --shard 1/2 -o growth-1");
-    succeed("erf window learned --text text --length 64 --segments 6 --quiet --growth --shard 2/2 -o growth-2");
+    succeed("erf window learned --text text --length 64 --segments 6 --quiet --growth "
+            "--target-position 16 --shard 1/2 -o growth-1");
+    succeed("erf window learned --text text --length 64 --segments 6 --quiet --growth --shard 2/2 "
+            "-o growth-2");
     out = printed("merge growth-1 growth-2 --quiet -o growth-merged", 0);
     assert_said(out, "From 16 to 64 tokens it ");
     free(out);
@@ -186,18 +200,22 @@ static void growth_is_of_targets(void **state)
         assert_same_file(at("%s", first), at("%s", second));
         assert_same_file(at("%s", first), at("%s", third));
     }
-    out = printed("erf window --text text --length 64 --segments 6 --quiet --target-position 16 -o growth-none", 0);
+    out = printed("erf window --text text --length 64 --segments 6 --quiet --target-position 16 -o "
+                  "growth-none",
+                  0);
     assert_null(strstr(out, "From 16"));
     free(out);
-    out = printed(
-        "erf window --text text --length 64 --segments 1 --bootstrap 0 --quiet --growth --attribution inputxgrad -o growth-one",
-        0);
+    out = printed("erf window --text text --length 64 --segments 1 --bootstrap 0 --quiet --growth "
+                  "--attribution inputxgrad -o growth-one",
+                  0);
     assert_said(out, "From 16 to 64 tokens it ");
     assert_null(strstr(out, ", with the exponent between "));
     free(out);
     succeed("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
-    expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: needs --length with --tokens");
-    expect("erf window --text text --length 7 --growth -o x", 2, "--growth and --length 7 are both given");
+    expect("erf window --tokens rows.npy --growth -o x", 2,
+           "--growth: needs --length with --tokens");
+    expect("erf window --text text --length 7 --growth -o x", 2,
+           "--growth and --length 7 are both given");
 }
 
 static void targets_are_prefixes(void **state)
@@ -209,7 +227,9 @@ static void targets_are_prefixes(void **state)
 
     (void)state;
     succeed("erf window learned --tokens prefix.npy --quiet -o cut");
-    out = printed("erf window learned --tokens rows.npy --quiet --target-position 33,64 --target-position 20,33 -o targets", 0);
+    out = printed("erf window learned --tokens rows.npy --quiet --target-position 33,64 "
+                  "--target-position 20,33 -o targets",
+                  0);
     assert_said(out, "by target position");
     free(out);
     cut = read_result("cut");
@@ -237,9 +257,11 @@ static void targets_are_prefixes(void **state)
         assert_same_field(field(&cut, "window", 33, layer), field(&all, "window", 33, layer));
     result_free(&cut);
     result_free(&all);
-    expect("erf window --text text --length 64 --target-position 65 -o x", 1, "--target-position 65: segments have 64 tokens");
+    expect("erf window --text text --length 64 --target-position 65 -o x", 1,
+           "--target-position 65: segments have 64 tokens");
     expect("erf window --text text --length 64 --target-position 1 -o x", 2, "--target-position");
-    expect("erf window --text text --length 64 --target-position 9,,10 -o x", 2, "--target-position");
+    expect("erf window --text text --length 64 --target-position 9,,10 -o x", 2,
+           "--target-position");
     assert_false(exists(at("x")));
 }
 
@@ -249,7 +271,8 @@ static void attention_stands_beside_theory(void **state)
 {
     struct csv_table t;
     struct error e;
-    char *out = printed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention "
+    char *out = printed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap "
+                        "50 --quiet --attention "
                         "--threads 1 -o attention",
                         0);
     int column[5];
@@ -269,8 +292,8 @@ static void attention_stands_beside_theory(void **state)
         long erf = strtol(row[column[1]], NULL, 10);
         double epsilon = strtod(row[column[0]], NULL);
 
-        assert_true(erf >= 1 && erf <= N && atoi(row[1]) >= 1 && atoi(row[1]) <= LAYERS && atoi(row[2]) >= 1 &&
-                    atoi(row[2]) <= 2);
+        assert_true(erf >= 1 && erf <= N && atoi(row[1]) >= 1 && atoi(row[1]) <= LAYERS &&
+                    atoi(row[2]) >= 1 && atoi(row[2]) <= 2);
         if (strcmp(row[0], "window") == 0) { /* nothing lies beyond it */
             assert_true(erf <= WINDOW);
             assert_string_equal(row[column[2]], epsilon > 0.3 ? "3" : "5");
@@ -288,14 +311,16 @@ static void attention_stands_beside_theory(void **state)
     csv_table_free(&t);
     assert_true(exists(at("attention/attention.gp")));
     assert_false(exists(at("attention/erf.part.attention")));
-    succeed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 2 -o "
+    succeed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet "
+            "--attention --threads 2 -o "
             "attention-2");
     assert_same_file(at("attention/attention.csv"), at("attention-2/attention.csv"));
     assert_same_file(at("attention/erf.h5"), at("attention-2/erf.h5"));
     assert_same_file(at("attention/attention.gp"), at("attention-2/attention.gp"));
 }
 
-/* The exact number is 5640741144419037752115262568930173714240 (mpmath): too long to be written, so an upper end stands there. */
+/* The exact number is 5640741144419037752115262568930173714240 (mpmath): too long to be written, so
+ * an upper end stands there. */
 static void long_fields_are_rounded_upwards(void **state)
 {
     struct csv_table t;
@@ -303,8 +328,8 @@ static void long_fields_are_rounded_upwards(void **state)
     size_t rows = 0;
 
     (void)state;
-    succeed(
-        "erf none --text text --length 64 --segments 1 --bootstrap 9 --quiet --attention --bias kerple_log(p=1.05,a=1) -o long");
+    succeed("erf none --text text --length 64 --segments 1 --bootstrap 9 --quiet --attention "
+            "--bias kerple_log(p=1.05,a=1) -o long");
     assert_int_equal(csv_read(at("long/attention.csv"), &t, &e), 0);
     for (size_t r = 0; r < t.rows; r++)
         if (strcmp(t.cell[r * t.columns + (size_t)csv_column(&t, "epsilon")], "0.01") == 0) {
@@ -331,7 +356,8 @@ static void attributions_are_named(void **state)
         struct result r;
 
         snprintf(line, sizeof line,
-                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --check-precision 1 --threads "
+                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s "
+                 "--check-precision 1 --threads "
                  "1 -o %s",
                  kinds[i], i == 0 ? "--target-position 20" : "", kinds[i]);
         out = printed(line, 0);
@@ -344,8 +370,10 @@ static void attributions_are_named(void **state)
         r = read_result(kinds[i]);
         assert_string_equal(result_attribute(field(&r, "none", 0, 0), "attribution"), kinds[i]);
         if (i == 0)
-            assert_string_equal(result_attribute(field(&r, "none", 20, 0), "attribution"), kinds[i]);
-        assert_non_null(result_attribute(field(&r, "none", 0, 0), i == 2 ? "attribution_noise" : "layer"));
+            assert_string_equal(result_attribute(field(&r, "none", 20, 0), "attribution"),
+                                kinds[i]);
+        assert_non_null(
+            result_attribute(field(&r, "none", 0, 0), i == 2 ? "attribution_noise" : "layer"));
         for (size_t k = 0; k < N - (1 + LAYERS * (WINDOW - 1)); k++)
             assert_true(field(&r, "window", 0, 0)->norm[k] == 0);
         result_free(&r);
@@ -353,16 +381,19 @@ static void attributions_are_named(void **state)
         assert_string_equal(t.cell[(size_t)csv_column(&t, "attribution")], kinds[i]);
         csv_table_free(&t);
         snprintf(line, sizeof line,
-                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --threads 3 -o %s-3", kinds[i],
-                 i == 0 ? "--target-position 20" : "", kinds[i]);
+                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s "
+                 "--threads 3 -o %s-3",
+                 kinds[i], i == 0 ? "--target-position 20" : "", kinds[i]);
         succeed("%s", line);
         assert_same_file(at("%s/erf.h5", kinds[i]), at("%s-3/erf.h5", kinds[i]));
     }
-    succeed("erf none --text text --length 64 --segments 1 --quiet --attribution smoothgrad --seed 1 -o seed-1");
+    succeed("erf none --text text --length 64 --segments 1 --quiet --attribution smoothgrad --seed "
+            "1 -o seed-1");
     {
         struct result a = read_result("smoothgrad"), b = read_result("seed-1");
 
-        assert_memory_not_equal(field(&a, "none", 0, 0)->norm, field(&b, "none", 0, 0)->norm, N * sizeof(double));
+        assert_memory_not_equal(field(&a, "none", 0, 0)->norm, field(&b, "none", 0, 0)->norm,
+                                N * sizeof(double));
         result_free(&a);
         result_free(&b);
     }
@@ -370,21 +401,23 @@ static void attributions_are_named(void **state)
     succeed("erf window --text text --length 64 --segments 2 --quiet -o none-given");
     assert_same_file(at("grad/erf.h5"), at("none-given/erf.h5"));
     expect("erf window --text text --attribution gradient", 2, "--attribution: \"gradient\"");
-    expect("erf window --text text --attribution ig --layer all", 2, "--attribution ig and --layer are both given");
+    expect("erf window --text text --attribution ig --layer all", 2,
+           "--attribution ig and --layer are both given");
 }
 
 /* ---- other verbs and other runs ---- */
 
 static void earlier_extras_do_not_stay(void **state)
 {
-    static const char *const extras[] = {"layers.gp",     "layers.png",   "targets.gp",   "targets.png",
-                                         "attention.csv", "attention.gp", "attention.png"};
+    static const char *const extras[] = {"layers.gp",    "layers.png",    "targets.gp",
+                                         "targets.png",  "attention.csv", "attention.gp",
+                                         "attention.png"};
     char *script;
 
     (void)state;
-    succeed(
-        "erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 20 --attention -o "
-        "stale");
+    succeed("erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all "
+            "--target-position 20 --attention -o "
+            "stale");
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (strstr(extras[i], ".png")) {
             FILE *picture = fopen(at("stale/%s", extras[i]), "w");
@@ -411,13 +444,15 @@ static void earlier_extras_do_not_stay(void **state)
             fail_msg("%s of an earlier run is still there", extras[i]);
 }
 
-/* All figures at once, of a model with a theoretical field and one without, are drawn without a word. */
+/* All figures at once, of a model with a theoretical field and one without, are drawn without a
+ * word. */
 static void pictures_are_drawn(void **state)
 {
     static const char *const stems[] = {"erf", "layers", "targets", "attention"};
 
     (void)state;
-    free(printed("erf window rotary --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position "
+    free(printed("erf window rotary --text text --length 64 --segments 3 --bootstrap 50 --quiet "
+                 "--layer all --target-position "
                  "3,20 --attention -o drawn",
                  1));
     for (size_t i = 0; i < 4; i++)
@@ -431,8 +466,8 @@ static void overrides_are_recorded(void **state)
     const char *text;
 
     (void)state;
-    succeed(
-        "erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) --positions none --window 7 -o override");
+    succeed("erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) "
+            "--positions none --window 7 -o override");
     r = read_result("override");
     text = result_attribute(result_main(&r.models[0]), "position_encoding");
     assert_true(strstr(text, "alibi(delta=2)") && strstr(text, "7") && strstr(text, "none"));
@@ -451,11 +486,14 @@ static const struct {
     {"--attribution smoothgrad", N},
 };
 
-/* The reference set takes one segment at a time, so that there is always a next one to be killed in. */
-static void line_of(char line[512], size_t i, const char *options, const char *folder, const char *more)
+/* The reference set takes one segment at a time, so that there is always a next one to be killed
+ * in. */
+static void line_of(char line[512], size_t i, const char *options, const char *folder,
+                    const char *more)
 {
     snprintf(line, 512,
-             "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s",
+             "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 "
+             "--bootstrap 10 --quiet %s -o %s %s",
              i == 0 ? "none" : "", i == 0 ? 30 : 3, options, folder, more);
 }
 
@@ -479,11 +517,12 @@ static size_t number_at(const unsigned char *bytes, size_t offset)
     return (size_t)value;
 }
 
-/* See io/results/journal.c: the header says where the records of segments begin, and how long its settings are, behind which and
- * their checksum the records of attention stand. */
+/* See io/results/journal.c: the header says where the records of segments begin, and how long its
+ * settings are, behind which and their checksum the records of attention stand. */
 enum { HEADER = 64, BEGIN_AT = 48, SETTINGS_AT = 56 };
 
-/* Segments that the journal holds; those of attention in its first record of that; 0 without a journal. */
+/* Segments that the journal holds; those of attention in its first record of that; 0 without a
+ * journal. */
 static size_t count_records(const char *folder, size_t values, size_t *attention)
 {
     size_t size, begin, slots, count;
@@ -514,22 +553,27 @@ static int is_marked(const void *of)
     const struct mark *m = of;
     size_t measured;
 
-    return count_records(m->folder, m->values, &measured) >= m->records && (!m->attention || measured);
+    return count_records(m->folder, m->values, &measured) >= m->records &&
+           (!m->attention || measured);
 }
 
-/* Run i, sent `number` once so many records of segments are there, and (`attention`) one of attention. */
-static struct outcome interrupted(size_t i, const char *folder, int number, size_t records, int attention)
+/* Run i, sent `number` once so many records of segments are there, and (`attention`) one of
+ * attention. */
+static struct outcome interrupted(size_t i, const char *folder, int number, size_t records,
+                                  int attention)
 {
     char line[512];
 
     run_line(line, i, folder, "");
-    return run_until(line, folder, number, is_marked, &(struct mark){runs[i].values, records, attention, folder});
+    return run_until(line, folder, number, is_marked,
+                     &(struct mark){runs[i].values, records, attention, folder});
 }
 
 static void assert_same_runs(const char *a, const char *b, int with_attention)
 {
-    static const char *const names[] = {"erf.h5",        "curve.csv",    "summary.csv", "erf.gp",
-                                        "attention.csv", "attention.gp", "layers.gp",   "targets.gp"};
+    static const char *const names[] = {"erf.h5",    "curve.csv",     "summary.csv",
+                                        "erf.gp",    "attention.csv", "attention.gp",
+                                        "layers.gp", "targets.gp"};
 
     for (size_t i = 0; i < (with_attention ? sizeof names / sizeof *names : 4); i++)
         assert_same_file(at("%s/%s", a, names[i]), at("%s/%s", b, names[i]));
@@ -538,8 +582,10 @@ static void assert_same_runs(const char *a, const char *b, int with_attention)
 
 static void interrupted_runs_go_on(void **state)
 {
-    static const char *const others[] = {"--layer 1 --target-position 40 --attention", "--attribution ig --seed 1", ""};
-    static const char *const differs[] = {"layer is all there", "seed", "attribution is smoothgrad there"};
+    static const char *const others[] = {"--layer 1 --target-position 40 --attention",
+                                         "--attribution ig --seed 1", ""};
+    static const char *const differs[] = {"layer is all there", "seed",
+                                          "attribution is smoothgrad there"};
     char line[512], whole[16], stopped[16];
 
     (void)state;
@@ -583,8 +629,8 @@ static void interrupted_attention_goes_on(void **state)
     assert_same_runs("whole-0", "stopped-late", 1);
 }
 
-/* Killed while the attention of the second model is summed: that of the first is kept. Damaged, it is summed again, and nothing
- * else of the journal is lost. */
+/* Killed while the attention of the second model is summed: that of the first is kept. Damaged, it
+ * is summed again, and nothing else of the journal is lost. */
 static void killed_attention_goes_on(void **state)
 {
     char line[512], byte;
@@ -606,11 +652,14 @@ static void killed_attention_goes_on(void **state)
 
     file = open(at("damaged-late/erf.part"), O_RDWR);
     byte = (char)(journal[HEADER + number_at(journal, SETTINGS_AT) + 8 + 100] ^ 4);
-    assert_true(file >= 0 && pwrite(file, &byte, 1, (off_t)(HEADER + number_at(journal, SETTINGS_AT) + 8 + 100)) == 1);
+    assert_true(
+        file >= 0 &&
+        pwrite(file, &byte, 1, (off_t)(HEADER + number_at(journal, SETTINGS_AT) + 8 + 100)) == 1);
     close(file);
     run_line(line, 0, "damaged-late", "--resume");
     o = finish(start(line, NULL));
-    if (o.status != 0 || !strstr(o.err, "damaged-late/erf.part: 1 of 121 records is skipped: its checksum is wrong"))
+    if (o.status != 0 ||
+        !strstr(o.err, "damaged-late/erf.part: 1 of 121 records is skipped: its checksum is wrong"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_same_runs("whole-0", "damaged-late", 1);
@@ -625,9 +674,12 @@ static int make_inputs(void **state)
     } models[] = {
         {"none", {.seed = 1, .layers = LAYERS}},
         {"deep", {.seed = 9, .layers = LAYERS + 2}},
-        {"window", {.seed = 2, .layers = LAYERS, .settings = "\"window\": 5, \"train_length\": 16,"}},
-        {"alibi", {.seed = 3, .layers = LAYERS, .settings = "\"position_bias\": \"alibi(delta=0)\","}},
-        {"rotary", {.seed = 4, .layers = LAYERS, .settings = "\"position\": {\"kind\": \"rotary\"},"}},
+        {"window",
+         {.seed = 2, .layers = LAYERS, .settings = "\"window\": 5, \"train_length\": 16,"}},
+        {"alibi",
+         {.seed = 3, .layers = LAYERS, .settings = "\"position_bias\": \"alibi(delta=0)\","}},
+        {"rotary",
+         {.seed = 4, .layers = LAYERS, .settings = "\"position\": {\"kind\": \"rotary\"},"}},
         {"learned", {.seed = 5, .layers = LAYERS, .learned = LENGTH}},
     };
     int32_t ids[4 * LENGTH], prefix[4 * 33];
@@ -646,7 +698,10 @@ static int make_inputs(void **state)
     for (int i = 0; i < 4; i++)
         memcpy(prefix + i * 33, ids + i * LENGTH, 33 * sizeof *ids);
     free(text);
-    return tiny_npy(at("rows.npy"), ids, 4, LENGTH) != 0 || tiny_npy(at("prefix.npy"), prefix, 4, 33) != 0 ? -1 : 0;
+    return tiny_npy(at("rows.npy"), ids, 4, LENGTH) != 0 ||
+                   tiny_npy(at("prefix.npy"), prefix, 4, 33) != 0
+               ? -1
+               : 0;
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* The program as a user meets it: $REACH is spawned on tiny checkpoints, and what it prints, writes and returns is checked. */
+/* The program as a user meets it: $REACH is spawned on tiny checkpoints, and what it prints, writes
+ * and returns is checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,9 +71,17 @@ static void wrong_usage_exits_2(void **state)
 
 static void version_says_what_it_is_made_of(void **state)
 {
-    static const char *const parts[] = {
-        "reach ",  "compiler", "HDF5",      "oneDNN",          "zlib", "CUDA\n  driver   ", "\n  plug-in  ",
-        "Jansson", "xxHash",   "reference", "--dtype f32 uses"};
+    static const char *const parts[] = {"reach ",
+                                        "compiler",
+                                        "HDF5",
+                                        "oneDNN",
+                                        "zlib",
+                                        "CUDA\n  driver   ",
+                                        "\n  plug-in  ",
+                                        "Jansson",
+                                        "xxHash",
+                                        "reference",
+                                        "--dtype f32 uses"};
     struct outcome o = reach("version");
 
     (void)state;
@@ -111,14 +120,17 @@ static void bad_input_is_named(void **state)
     expect("erf nothing-here --text text -o x", 1, "nothing-here");
     expect("erf none --text nothing-here -o x", 1, "nothing-here");
     expect("erf none --text short --length 64 -o x", 1, "erf: short: there are 63 tokens");
-    expect("erf none --tokens outside.npy --length 64 -o x", 1, "erf: outside.npy: id 256 at index 7");
+    expect("erf none --tokens outside.npy --length 64 -o x", 1,
+           "erf: outside.npy: id 256 at index 7");
     expect("erf none --tokens rows.npy --length 65 -o x", 1, "erf: rows.npy: --length 65");
-    expect("erf none --text text --length 64 --bias t<1?-inf:0 -o x", 1, "position 1 has no key left in head 1");
+    expect("erf none --text text --length 64 --bias t<1?-inf:0 -o x", 1,
+           "position 1 has no key left in head 1");
     expect("erf window --text text --length 64 --bias t<5?-inf:0 -o x", 1, "no key");
     expect("erf missing --text text -o x", 1, "layers.1.mlp.down.weight");
     expect("erf learned --text text --length 64 -o x", 1, "--length 33");
     expect("erf big --text text --length 64 -o x", 1, "vocabulary of 300");
-    expect("erf none --text text --length 64 --bos always -o x", 1, "none: has no beginning-of-text token for --bos always");
+    expect("erf none --text text --length 64 --bos always -o x", 1,
+           "none: has no beginning-of-text token for --bos always");
     expect("erf none --text text --length 64 --memory 1K -o x", 1, "--memory");
     expect("erf none --text text --length 64 --log nowhere/log -o x", 1, "nowhere/log");
     assert_false(exists(at("x"))); /* and nothing is left */
@@ -139,17 +151,21 @@ static void closed_streams_stay_closed(void **state)
     char *said;
 
     (void)state;
-    assert_int_equal(shell("erf none --text - --length 64 --segments 3 -o x <&- >stdout 2>stderr"), 1);
+    assert_int_equal(shell("erf none --text - --length 64 --segments 3 -o x <&- >stdout 2>stderr"),
+                     1);
     said = slurp(at("stderr"), NULL);
     if (!strstr(said, "standard input: cannot be"))
         fail_msg("%s", said);
     free(said);
-    assert_int_equal(shell("erf none --text text --length 64 --segments 3 --quiet -o closed 2>stderr >&-"), 1);
+    assert_int_equal(
+        shell("erf none --text text --length 64 --segments 3 --quiet -o closed 2>stderr >&-"), 1);
     said = slurp(at("stderr"), NULL);
     if (!strstr(said, "reach erf: standard output: cannot be written"))
         fail_msg("%s", said);
     free(said);
-    assert_int_equal(shell("erf none --text text --length 64 --segments 3 --force -o all-closed <&- >&- 2>&-"), 1);
+    assert_int_equal(
+        shell("erf none --text text --length 64 --segments 3 --force -o all-closed <&- >&- 2>&-"),
+        1);
     assert_same_results("closed", "all-closed");
 }
 
@@ -172,7 +188,8 @@ static void folder_in_the_way(void **state)
 
 static void results_agree_with_each_other(void **state)
 {
-    struct outcome o = reach("erf window none=none --text text --length 64 --segments 12 --threshold 0.8 --quiet -o whole");
+    struct outcome o = reach("erf window none=none --text text --length 64 --segments 12 "
+                             "--threshold 0.8 --quiet -o whole");
     struct csv_table curve, summary;
     struct result result;
     struct error e = {""};
@@ -196,7 +213,8 @@ static void results_agree_with_each_other(void **state)
     assert_int_equal(csv_read(at("whole/summary.csv"), &summary, &e), 0);
     assert_int_equal(result.model_count, 2);
     assert_string_equal(result.models[0].name, "window");
-    for (size_t i = 0; i < 2; i++) { /* what the report says in words; `window` was trained on 16 tokens */
+    for (size_t i = 0; i < 2;
+         i++) { /* what the report says in words; `window` was trained on 16 tokens */
         const int threshold = csv_column(&summary, "threshold"), erf = csv_column(&summary, "erf");
         long half = 0, lead = 0;
         char sentence[256];
@@ -210,7 +228,8 @@ static void results_agree_with_each_other(void **state)
         }
         assert_true(half > 0 && lead > 0);
         snprintf(sentence, sizeof sentence,
-                 "%s: half of the summed gradient norm comes from the last %ld of 63 tokens. ERF(0.8) is %ld%s",
+                 "%s: half of the summed gradient norm comes from the last %ld of 63 tokens. "
+                 "ERF(0.8) is %ld%s",
                  result.models[i].name, half, lead,
                  i           ? "."
                  : lead > 16 ? ", beyond the training length of 16."
@@ -264,7 +283,8 @@ static void results_agree_with_each_other(void **state)
     csv_table_free(&summary);
 }
 
-/* A row of the embedding is NaN: the one segment that reads it is excluded and counted, the others are used. */
+/* A row of the embedding is NaN: the one segment that reads it is excluded and counted, the others
+ * are used. */
 static void excluded_segments_are_counted(void **state)
 {
     struct outcome o = reach("erf none rare --tokens rare.npy --quiet -o excluded");
@@ -281,14 +301,16 @@ static void excluded_segments_are_counted(void **state)
     assert_int_equal(result_read(at("excluded/erf.h5"), &result, &e), 0);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(result_main(&result.models[0])->status[i], SEGMENT_DONE);
-        assert_int_equal(result_main(&result.models[1])->status[i], i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE);
+        assert_int_equal(result_main(&result.models[1])->status[i],
+                         i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE);
     }
     assert_string_equal(result_attribute(result_main(&result.models[1]), "excluded"), "1");
     result_free(&result);
     assert_int_equal(csv_read(at("excluded/summary.csv"), &summary, &e), 0);
     assert_string_equal(summary.cell[5 * summary.columns + 1], "4");
     assert_string_equal(summary.cell[5 * summary.columns + 2], "1");
-    assert_true(strtod(summary.cell[5 * summary.columns + 15], NULL) > 1); /* its perplexity is finite */
+    assert_true(strtod(summary.cell[5 * summary.columns + 15], NULL) >
+                1); /* its perplexity is finite */
     csv_table_free(&summary);
 }
 
@@ -299,11 +321,14 @@ static void faint_gradients_have_their_field(void **state)
 
     (void)state;
     succeed("erf faint --text text --length 64 --segments 3 --bootstrap 0 --quiet -o faint-f32");
-    succeed("erf faint --text text --length 64 --segments 3 --bootstrap 0 --quiet --dtype f64 -o faint-f64");
+    succeed("erf faint --text text --length 64 --segments 3 --bootstrap 0 --quiet --dtype f64 -o "
+            "faint-f64");
 
-    struct csv_table got = read_table(at("faint-f32/summary.csv")), want = read_table(at("faint-f64/summary.csv"));
+    struct csv_table got = read_table(at("faint-f32/summary.csv")),
+                     want = read_table(at("faint-f64/summary.csv"));
     struct result narrow = read_result("faint-f32"), wide = read_result("faint-f64");
-    const struct result_field *f = result_main(&narrow.models[0]), *w = result_main(&wide.models[0]);
+    const struct result_field *f = result_main(&narrow.models[0]),
+                              *w = result_main(&wide.models[0]);
 
     for (size_t row = 0; row < want.rows; row++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
@@ -323,7 +348,8 @@ static void results_are_kept(void **state)
     (void)state;
     expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 0, NULL);
     expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 1, "--force");
-    expect("erf window --text text --length 64 --segments 3 --quiet -o kept --resume", 1, "--force");
+    expect("erf window --text text --length 64 --segments 3 --quiet -o kept --resume", 1,
+           "--force");
     o = reach("erf window --text text --length 64 --segments 4 --quiet -o kept --force");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
@@ -331,7 +357,8 @@ static void results_are_kept(void **state)
 
 static void names_are_made_unique(void **state)
 {
-    struct outcome o = reach("erf window ./window other=window --text text --length 64 --segments 3 --quiet -o names");
+    struct outcome o = reach(
+        "erf window ./window other=window --text text --length 64 --segments 3 --quiet -o names");
     struct result result;
     struct error e;
 
@@ -353,16 +380,18 @@ static void tokens_and_text_agree(void **state)
     struct error e;
 
     (void)state;
-    expect("erf window --text text --length 64 --segments 4 --stride 64 --quiet -o input-0", 0, NULL);
-    expect("erf window --tokens stream.npy --length 64 --segments 4 --stride 64 --quiet -o input-1", 0, NULL);
+    expect("erf window --text text --length 64 --segments 4 --stride 64 --quiet -o input-0", 0,
+           NULL);
+    expect("erf window --tokens stream.npy --length 64 --segments 4 --stride 64 --quiet -o input-1",
+           0, NULL);
     expect("erf window --tokens rows.npy --quiet -o input-2", 0, NULL);
     for (int i = 0; i < 3; i++)
         assert_int_equal(result_read(at("input-%d/erf.h5", i), &results[i], &e), 0);
     for (int i = 1; i < 3; i++) {
         assert_int_equal(results[i].models[0].segments, 4);
         assert_int_equal(result_main(&results[i].models[0])->positions, 63);
-        assert_memory_equal(result_main(&results[i].models[0])->norm, result_main(&results[0].models[0])->norm,
-                            4 * 63 * sizeof(double));
+        assert_memory_equal(result_main(&results[i].models[0])->norm,
+                            result_main(&results[0].models[0])->norm, 4 * 63 * sizeof(double));
     }
     for (int i = 0; i < 3; i++)
         result_free(&results[i]);
@@ -371,15 +400,18 @@ static void tokens_and_text_agree(void **state)
 static void threads_change_no_byte(void **state)
 {
     (void)state;
-    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 1 -o threads-1", 0, NULL);
-    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 2 -o threads-2", 0, NULL);
+    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 1 -o threads-1",
+           0, NULL);
+    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 2 -o threads-2",
+           0, NULL);
     assert_same_results("threads-1", "threads-2");
 }
 
 /* One segment has a curve, but no interval. */
 static void one_segment_has_no_interval(void **state)
 {
-    struct outcome o = reach("erf none window --text text --length 64 --segments 1 --quiet -o single");
+    struct outcome o = reach(
+        "erf none window --text text --length 64 --segments 1 --quiet -o single");
 
     (void)state;
     assert_int_equal(o.status, 0);
@@ -390,18 +422,20 @@ static void one_segment_has_no_interval(void **state)
 
 static void overlap_saturation_and_overrides_are_told(void **state)
 {
-    struct outcome o = reach(
-        "erf none --text text --length 64 --segments 9 --stride 10 --quiet --bootstrap 0 --threshold 0.999 -o overlap");
+    struct outcome o = reach("erf none --text text --length 64 --segments 9 --stride 10 --quiet "
+                             "--bootstrap 0 --threshold 0.999 -o overlap");
 
     (void)state;
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "segments overlap"));
     assert_non_null(strstr(o.out, ">= 63"));
     outcome_free(&o);
-    o = reach("erf none --text text --length 64 --segments 3 --quiet --window 3 --bias alibi(delta=2) -o override");
+    o = reach("erf none --text text --length 64 --segments 3 --quiet --window 3 --bias "
+              "alibi(delta=2) -o override");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
-    o = reach("erf window --text text --length 64 --segments 3 --quiet --check-precision 2 --log log -o check");
+    o = reach("erf window --text text --length 64 --segments 3 --quiet --check-precision 2 --log "
+              "log -o check");
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "largest deviations"));
     assert_null(strstr(o.out, "!\n"));
@@ -411,18 +445,21 @@ static void overlap_saturation_and_overrides_are_told(void **state)
 
 static void without_gnuplot(void **state)
 {
-    struct outcome o = finish(start("erf window --text text --length 64 --segments 3 --quiet -o blind", "/nonexistent"));
+    struct outcome o = finish(
+        start("erf window --text text --length 64 --segments 3 --quiet -o blind", "/nonexistent"));
 
     (void)state;
     assert_int_equal(o.status, 0);
     assert_int_equal(lines(o.err), 1);
     assert_non_null(strstr(o.err, "reach erf: gnuplot: not found"));
-    assert_true(exists(at("blind/erf.gp")) && exists(at("blind/curve.csv")) && exists(at("blind/erf.h5")));
+    assert_true(exists(at("blind/erf.gp")) && exists(at("blind/curve.csv")) &&
+                exists(at("blind/erf.h5")));
     assert_false(exists(at("blind/erf.png")) || exists(at("blind/erf.part")));
     outcome_free(&o);
 }
 
-/* gnuplot is there and fails: the results are written and printed, and the exit status says that something is missing. */
+/* gnuplot is there and fails: the results are written and printed, and the exit status says that
+ * something is missing. */
 static void pictures_that_fail_are_told(void **state)
 {
     FILE *f;
@@ -434,18 +471,20 @@ static void pictures_that_fail_are_told(void **state)
     fputs("#!/bin/sh\necho no such font >&2\nexit 3\n", f);
     fclose(f);
     assert_int_equal(chmod(at("bin/gnuplot"), 0777), 0);
-    o = finish(start("erf window --text text --length 64 --segments 3 --quiet --check-precision 1 -o undrawn", at("bin")));
-    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "reach erf: gnuplot: cannot draw undrawn/erf.gp: no such font") ||
+    o = finish(start(
+        "erf window --text text --length 64 --segments 3 --quiet --check-precision 1 -o undrawn",
+        at("bin")));
+    if (o.status != 1 || lines(o.err) != 1 ||
+        !strstr(o.err, "reach erf: gnuplot: cannot draw undrawn/erf.gp: no such font") ||
         !strstr(o.out, "largest deviations"))
         fail_msg("exit %d: %s%s", o.status, o.err, o.out);
     outcome_free(&o);
     assert_true(exists(at("undrawn/erf.gp")) && exists(at("undrawn/erf.h5")));
     assert_false(exists(at("undrawn/erf.png")) || exists(at("undrawn/erf.part")));
-    static const char *const others[] = {"ppl window --text text --context 8 --segments 3 --quiet -o undrawn",
-                                         "trf alibi --heads 2 --length 64 -o undrawn",
-                                         "bias alibi --heads 2 --length 16 -o undrawn",
-                                         "fit alibi --heads 2 --form a+b*t --range 0:9 -o undrawn",
-                                         "plot undrawn -o undrawn-again"};
+    static const char *const others[] = {
+        "ppl window --text text --context 8 --segments 3 --quiet -o undrawn",
+        "trf alibi --heads 2 --length 64 -o undrawn", "bias alibi --heads 2 --length 16 -o undrawn",
+        "fit alibi --heads 2 --form a+b*t --range 0:9 -o undrawn", "plot undrawn -o undrawn-again"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         o = finish(start(others[i], at("bin")));
         if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, ": no such font"))
@@ -464,7 +503,8 @@ static void a_limit_on_files_is_told(void **state)
 
     (void)state;
     snprintf(command, sizeof command,
-             "cd '%s' && ulimit -f 8 && '%s' erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited "
+             "cd '%s' && ulimit -f 8 && '%s' erf window --text text --length 64 --segments 40 "
+             "--stride 64 --quiet -o limited "
              ">stdout 2>stderr",
              base, getenv("REACH"));
     int status = system(command);
@@ -473,11 +513,14 @@ static void a_limit_on_files_is_told(void **state)
         !strstr(o.err, "limited/erf.part: cannot be written: File too large"))
         fail_msg("status %#x: %s", (unsigned)status, o.err);
     outcome_free(&o);
-    expect("erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited --resume", 0, NULL);
+    expect(
+        "erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited --resume",
+        0, NULL);
 }
 
-/* However little address space there is, a run ends with its result or with one line that says why not. Libraries take some
- * 100 MB of it; under AddressSanitizer there are terabytes, and no limit can be set. */
+/* However little address space there is, a run ends with its result or with one line that says why
+ * not. Libraries take some 100 MB of it; under AddressSanitizer there are terabytes, and no limit
+ * can be set. */
 static void a_limit_on_memory_is_told(void **state)
 {
     char command[9000];
@@ -490,11 +533,11 @@ static void a_limit_on_memory_is_told(void **state)
     if (getenv("REACH_EMULATED")) /* an emulator's own memory would be limited */
         skip();
     for (int kilobytes = 110000; kilobytes <= 400000; kilobytes += 13000) {
-        snprintf(
-            command, sizeof command,
-            "cd '%s' && ulimit -v %d && PATH=/nonexistent OMP_NUM_THREADS=4 '%s' erf window --text text --length 64 --segments 4 "
-            "--quiet -o limited --force >stdout 2>stderr",
-            base, kilobytes, getenv("REACH"));
+        snprintf(command, sizeof command,
+                 "cd '%s' && ulimit -v %d && PATH=/nonexistent OMP_NUM_THREADS=4 '%s' erf window "
+                 "--text text --length 64 --segments 4 "
+                 "--quiet -o limited --force >stdout 2>stderr",
+                 base, kilobytes, getenv("REACH"));
         int status = system(command), code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         struct outcome o = finish(-1);
         if (code == 127 && strstr(o.err, "shared libraries")) /* not even the program */
@@ -510,7 +553,8 @@ static void a_limit_on_memory_is_told(void **state)
         fail_msg("%d ended well, %d did not", ended[0], ended[1]);
 }
 
-/* Without CUDA's driver a plug-in is not looked at, unless --device cuda asks for it: here it is no library at all. */
+/* Without CUDA's driver a plug-in is not looked at, unless --device cuda asks for it: here it is no
+ * library at all. */
 static void a_plug_in_needs_a_driver(void **state)
 {
     char path[PATH_MAX];
@@ -521,15 +565,19 @@ static void a_plug_in_needs_a_driver(void **state)
     /* under an emulator what REACH names starts a program that lies elsewhere */
     if (dlopen("libcuda.so.1", RTLD_LAZY) || getenv("REACH_CUDA") || getenv("REACH_EMULATED"))
         skip();
-    snprintf(path, sizeof path, "%.*s/reach-cuda.so", (int)(strrchr(getenv("REACH"), '/') - getenv("REACH")), getenv("REACH"));
+    snprintf(path, sizeof path, "%.*s/reach-cuda.so",
+             (int)(strrchr(getenv("REACH"), '/') - getenv("REACH")), getenv("REACH"));
     assert_non_null(f = fopen(path, "w"));
     fputs("no library", f);
     fclose(f);
-    o = reach("erf window --text text --length 64 --segments 3 --quiet -o driverless --device auto");
+    o = reach(
+        "erf window --text text --length 64 --segments 3 --quiet -o driverless --device auto");
     if (o.status != 0 || *o.err)
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
-    expect("erf window --text text --length 64 --segments 3 --quiet -o driverless-cuda --device cuda", 1, "cannot be loaded");
+    expect(
+        "erf window --text text --length 64 --segments 3 --quiet -o driverless-cuda --device cuda",
+        1, "cannot be loaded");
     unlink(path);
 }
 
@@ -554,15 +602,16 @@ static void plot_combines_results(void **state)
     free(script);
     expect("plot plot-a -o plotted", 1, "--force");
     expect("plot text -o plotted --force", 1, "text");
-    expect("plot plot-a/summary.csv plot-b/summary.csv -o plotted --format svg --train-length 32", 0, "plotted/ladder.svg");
+    expect("plot plot-a/summary.csv plot-b/summary.csv -o plotted --format svg --train-length 32",
+           0, "plotted/ladder.svg");
     assert_true(exists(at("plotted/ladder.svg")));
     expect("plot plot-a/summary.csv plot-b -o plotted --force", 1, "with curves");
 }
 
 /* ---- interruption ---- */
 
-static const char long_run[] =
-    "erf window none --text text --length 64 --segments 250 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
+static const char long_run[] = "erf window none --text text --length 64 --segments 250 --stride 64 "
+                               "--dtype f64 --bootstrap 10 --quiet -o %s %s";
 
 /* The long run in FOLDER, sent `number` once about 40 records are there. */
 static struct outcome interrupted(const char *folder, int number)
@@ -586,7 +635,8 @@ static void interrupted_runs_go_on(void **state)
 
     /* asked to stop: tells what is kept */
     o = interrupted("run-stopped", SIGINT);
-    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") || !strstr(o.err, "of 500 segments are kept"))
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") ||
+        !strstr(o.err, "of 500 segments are kept"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_true(exists(at("run-stopped/erf.part")));
@@ -610,7 +660,8 @@ static void interrupted_runs_go_on(void **state)
     o = interrupted("run-killed", SIGKILL);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    assert_int_equal(truncate(at("run-killed/erf.part"), (off_t)journal_size("run-killed") - 100), 0);
+    assert_int_equal(truncate(at("run-killed/erf.part"), (off_t)journal_size("run-killed") - 100),
+                     0);
     snprintf(line, sizeof line, long_run, "run-killed", "--resume");
     o = reach(line);
     if (o.status != 0)
@@ -654,7 +705,8 @@ static void sums_without_a_journal_are_dropped(void **state)
     assert_non_null(f);
     fputs("of another run", f);
     fclose(f);
-    expect("erf window --text text --length 64 --segments 3 --attention --quiet -o sums --resume", 0, NULL);
+    expect("erf window --text text --length 64 --segments 3 --attention --quiet -o sums --resume",
+           0, NULL);
     assert_false(exists(at("sums/erf.part.attention")));
 }
 
@@ -689,7 +741,8 @@ static int make_inputs(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
             return -1;
-    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || !(text = slurp(at("text"), NULL)))
+    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 ||
+        !(text = slurp(at("text"), NULL)))
         return -1;
     for (int i = 0; i < 300; i++)
         ids[i] = (unsigned char)text[i];

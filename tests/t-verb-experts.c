@@ -1,5 +1,5 @@
-/* `reach erf` on mixtures of experts: choices that rounding decides are told and kept, and every option of the run gives what it
- * gives for other models. */
+/* `reach erf` on mixtures of experts: choices that rounding decides are told and kept, and every
+ * option of the run gives what it gives for other models. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@ enum { POSITIONS = 97, SEGMENTS = 2, VALUES = 96 }; /* of the golden; of its rou
 
 static char tokens[PATH_MAX];
 
-/* Copies the golden to BASE/NAME, with all numbers of the last layer's router set to one in bf16. */
+/* Copies the golden to BASE/NAME, with all numbers of the last layer's router set to one in bf16.
+ */
 static void write_model(const char *name, uint16_t value)
 {
     change_tensor(GOLDEN, name, "model.layers.1.block_sparse_moe.gate.weight", value, VALUES);
@@ -39,7 +40,8 @@ static void write_tokens(void)
     assert_non_null(bytes);
     memset(bytes, ' ', HEADER);
     memcpy(bytes, "\x93NUMPY\1\0\x76\0", 10);
-    snprintf((char *)bytes + 10, HEADER - 10, "{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }", COUNT);
+    snprintf((char *)bytes + 10, HEADER - 10,
+             "{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }", COUNT);
     bytes[10 + strlen((char *)bytes + 10)] = ' ';
     bytes[HEADER - 1] = '\n';
     for (size_t i = 0; i < COUNT; i++)
@@ -65,7 +67,8 @@ static char *measure(const char *model, const char *options, const char *out)
     char line[2 * PATH_MAX];
     struct outcome o;
 
-    snprintf(line, sizeof line, "erf m=%s --tokens %s --bootstrap 0 --format svg --quiet %s -o %s", model, tokens, options, out);
+    snprintf(line, sizeof line, "erf m=%s --tokens %s --bootstrap 0 --format svg --quiet %s -o %s",
+             model, tokens, options, out);
     o = finish(start(line, "/nonexistent"));
     if (o.status != 0)
         fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
@@ -89,7 +92,8 @@ static void assert_same_result(const char *a, const char *b)
 /* The last layer computes one row a segment: its one choice is between equal scores. */
 static void near_ties_are_told_and_kept(void **state)
 {
-    static const char words[] = "m: 2 expert choices of a token in a layer within rounding error of a tie";
+    static const char words[] =
+        "m: 2 expert choices of a token in a layer within rounding error of a tie";
     char line[PATH_MAX];
     struct outcome o;
     struct result r;
@@ -106,7 +110,8 @@ static void near_ties_are_told_and_kept(void **state)
 
     free(measure("ties", "--shard 1/2", "part1"));
     said = measure("ties", "--shard 2/2", "part2");
-    assert_non_null(strstr(said, "m: 1 expert choice of a token in a layer within rounding error of a tie"));
+    assert_non_null(
+        strstr(said, "m: 1 expert choice of a token in a layer within rounding error of a tie"));
     free(said);
     snprintf(line, sizeof line, "merge part1 part2 --format svg -o merged");
     o = reach(line);
@@ -127,8 +132,8 @@ static void near_ties_are_told_and_kept(void **state)
 /* What a killed run counted is counted once. */
 static void near_ties_of_a_run_that_goes_on(void **state)
 {
-    static const char line[] =
-        "erf m=ties --tokens many.npy --length 98 --segments 2000 --threads 1 --bootstrap 0 --format svg --quiet";
+    static const char line[] = "erf m=ties --tokens many.npy --length 98 --segments 2000 --threads "
+                               "1 --bootstrap 0 --format svg --quiet";
     char now[PATH_MAX];
     struct outcome o;
     (void)state;
@@ -150,13 +155,11 @@ static void near_ties_of_a_run_that_goes_on(void **state)
 /* Memory and threads change no bit; other options run, and what they change is another number. */
 static void options_of_a_run(void **state)
 {
-    static const char *const same[] = {"--memory 40M --threads 1", "--threads 2"}, *const other[] = {"--window 9",
-                                                                                                     "--rope linear:factor=4",
-                                                                                                     "--layer all",
-                                                                                                     "--attention",
-                                                                                                     "--attribution ig",
-                                                                                                     "--attribution smoothgrad",
-                                                                                                     "--dtype f64"};
+    static const char *const same[] = {"--memory 40M --threads 1", "--threads 2"},
+                             *const other[] = {"--window 9",       "--rope linear:factor=4",
+                                               "--layer all",      "--attention",
+                                               "--attribution ig", "--attribution smoothgrad",
+                                               "--dtype f64"};
     (void)state;
     free(measure("ties", "", "plain"));
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
@@ -181,9 +184,11 @@ static void router_without_numbers(void **state)
 {
     char line[2 * PATH_MAX];
     (void)state;
-    snprintf(line, sizeof line, "erf m=nan --tokens %s --bootstrap 0 --format svg --quiet -o nothing", tokens);
+    snprintf(line, sizeof line,
+             "erf m=nan --tokens %s --bootstrap 0 --format svg --quiet -o nothing", tokens);
     struct outcome o = reach(line);
-    if (o.status != 1 || !strstr(o.err, "none of 2 segments is usable: the output of layer 2 of 2 is not finite"))
+    if (o.status != 1 ||
+        !strstr(o.err, "none of 2 segments is usable: the output of layer 2 of 2 is not finite"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
 }
@@ -191,7 +196,8 @@ static void router_without_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(near_ties_are_told_and_kept),
-                                       cmocka_unit_test(near_ties_of_a_run_that_goes_on), cmocka_unit_test(options_of_a_run),
+                                       cmocka_unit_test(near_ties_of_a_run_that_goes_on),
+                                       cmocka_unit_test(options_of_a_run),
                                        cmocka_unit_test(router_without_numbers)};
 
     return cmocka_run_group_tests_name("experts", tests, setup, program_close);

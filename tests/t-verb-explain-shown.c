@@ -1,5 +1,5 @@
-/* How `reach explain` shows what it found: on screens of several widths, with colours and without, and in a page; texts that try
- * to be more than text. */
+/* How `reach explain` shows what it found: on screens of several widths, with colours and without,
+ * and in a page; texts that try to be more than text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,21 +23,28 @@
 
 static char code[PATH_MAX]; /* examples/models/alibi */
 
-/* Tokens that would end elements, scripts and rows, colour screens, or turn text around; and bytes that are no text. */
-static const char hostile[] =
-    "{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": {\"<unk>\": 0, \"a\": 1, \"\\u2581\": 2, \"</script>\": "
-    "3, "
-    "\"<img src=x onerror=alert(1)>\": 4, \"\\u001b[31m\": 5, \"\\u202e\": 6, \"<!--\": 7, \"]]>\": 8, \"\\\"'&\": 9, \"\\n\": "
-    "10, \"\\t\": "
-    "11, \"<0xE2>\": 12, \"<0x00>\": 13, \"=1+1,\": 14, \"\\u4e2d\": 15, \"\\u0301\": 16, \"\\u2028\": 17, \"\\\\\": 18, "
-    "\"&lt;\": 19, \"<0x88>\": 20, \"<0x9A>\": 21}, "
-    "\"merges\": [], \"unk_token\": \"<unk>\"}, \"added_tokens\": [{\"id\": 3, \"content\": \"</script>\"}, {\"id\": 4, "
-    "\"content\": \"<img "
-    "src=x onerror=alert(1)>\"}, {\"id\": 5, \"content\": \"\\u001b[31m\"}, {\"id\": 7, \"content\": \"<!--\"}, {\"id\": 8, "
-    "\"content\": "
-    "\"]]>\"}, {\"id\": 9, \"content\": \"\\\"'&\"}, {\"id\": 14, \"content\": \"=1+1,\"}, {\"id\": 19, \"content\": \"&lt;\"}]}";
-static const char hostile_text[] = "</script><img src=x onerror=alert(1)>\x1b[31m\xE2\x80\xAE<!--]]>\"'&\n\t\xE2\x88\x9A=1+1,"
-                                   "\xE4\xB8\xAD\xCC\x81\xE2\x80\xA8\\&lt;a</script>a";
+/* Tokens that would end elements, scripts and rows, colour screens, or turn text around; and bytes
+ * that are no text. */
+static const char hostile[] = "{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": "
+                              "{\"<unk>\": 0, \"a\": 1, \"\\u2581\": 2, \"</script>\": "
+                              "3, "
+                              "\"<img src=x onerror=alert(1)>\": 4, \"\\u001b[31m\": 5, "
+                              "\"\\u202e\": 6, \"<!--\": 7, \"]]>\": 8, \"\\\"'&\": 9, \"\\n\": "
+                              "10, \"\\t\": "
+                              "11, \"<0xE2>\": 12, \"<0x00>\": 13, \"=1+1,\": 14, \"\\u4e2d\": 15, "
+                              "\"\\u0301\": 16, \"\\u2028\": 17, \"\\\\\": 18, "
+                              "\"&lt;\": 19, \"<0x88>\": 20, \"<0x9A>\": 21}, "
+                              "\"merges\": [], \"unk_token\": \"<unk>\"}, \"added_tokens\": "
+                              "[{\"id\": 3, \"content\": \"</script>\"}, {\"id\": 4, "
+                              "\"content\": \"<img "
+                              "src=x onerror=alert(1)>\"}, {\"id\": 5, \"content\": "
+                              "\"\\u001b[31m\"}, {\"id\": 7, \"content\": \"<!--\"}, {\"id\": 8, "
+                              "\"content\": "
+                              "\"]]>\"}, {\"id\": 9, \"content\": \"\\\"'&\"}, {\"id\": 14, "
+                              "\"content\": \"=1+1,\"}, {\"id\": 19, \"content\": \"&lt;\"}]}";
+static const char hostile_text[] =
+    "</script><img src=x onerror=alert(1)>\x1b[31m\xE2\x80\xAE<!--]]>\"'&\n\t\xE2\x88\x9A=1+1,"
+    "\xE4\xB8\xAD\xCC\x81\xE2\x80\xA8\\&lt;a</script>a";
 
 static int setup(void **state)
 {
@@ -48,8 +55,8 @@ static int setup(void **state)
     unsetenv("NO_COLOR");
     unsetenv("COLORFGBG");
     unsetenv("COLUMNS");
-    if (program_open() != 0 || !realpath("examples/models/alibi", code) || tiny_checkpoint(at("hostile"), &tiny) != 0 ||
-        tiny_checkpoint(at("bytes"), &bytes) != 0)
+    if (program_open() != 0 || !realpath("examples/models/alibi", code) ||
+        tiny_checkpoint(at("hostile"), &tiny) != 0 || tiny_checkpoint(at("bytes"), &bytes) != 0)
         return -1;
     scratch_write(at("hostile"), "tokenizer.json", hostile, sizeof hostile - 1);
     scratch_write(base, "text", hostile_text, sizeof hostile_text - 1);
@@ -96,8 +103,8 @@ static void test_widths(void **state)
             struct outcome o;
 
             setenv("COLUMNS", widths[i], 1);
-            snprintf(line, sizeof line, "explain %s --text text --quiet --color %s", i == 1 ? "hostile" : code,
-                     colors ? "always" : "never");
+            snprintf(line, sizeof line, "explain %s --text text --quiet --color %s",
+                     i == 1 ? "hostile" : code, colors ? "always" : "never");
             o = run(line);
             for (const char *at = o.out; *at;) {
                 size_t size = strcspn(at, "\n");
@@ -131,7 +138,8 @@ static void test_colors(void **state)
     unsetenv("COLORFGBG");
     setenv("COLORTERM", "truecolor", 1);
     setenv("NO_COLOR", "1", 1);
-    o = run("explain bytes --prompt abcdefgh --quiet --color always"); /* what is asked for counts */
+    o = run(
+        "explain bytes --prompt abcdefgh --quiet --color always"); /* what is asked for counts */
     assert_non_null(strstr(o.out, "\033[38;2;0;0;0;48;2;255;214;84m"));
     outcome_free(&o);
     unsetenv("COLORTERM");
@@ -220,7 +228,8 @@ static void test_hostile(void **state)
     outcome_free(&o);
 
     page = slurp(at("out/explain.html"), NULL);
-    assert_int_equal(count(page, "<script"), 2); /* the data and the script; what the text says is text */
+    assert_int_equal(count(page, "<script"),
+                     2); /* the data and the script; what the text says is text */
     assert_int_equal(count(page, "</script"), 2);
     assert_int_equal(count(page, "<img"), 0);
     assert_int_equal(count(page, "<!--"), 0);
@@ -263,9 +272,12 @@ static void test_hostile_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_widths),   cmocka_unit_test(test_colors),
-                                       cmocka_unit_test(test_terminal), cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_hostile),  cmocka_unit_test(test_hostile_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_colors),
+                                       cmocka_unit_test(test_terminal),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_hostile),
+                                       cmocka_unit_test(test_hostile_names)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

@@ -1,5 +1,6 @@
-/* `reach explain` as a user meets it: numbers against float64 PyTorch (tests/goldens/explain) and against `reach erf`, results
- * shown again, and what is refused. How it looks: t-verb-explain-shown.c. */
+/* `reach explain` as a user meets it: numbers against float64 PyTorch (tests/goldens/explain) and
+ * against `reach erf`, results shown again, and what is refused. How it looks:
+ * t-verb-explain-shown.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,9 +32,10 @@ static int setup(void **state)
     int32_t ids[90];
 
     (void)state;
-    if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models", code) ||
-        tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
-        tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("one"), 1, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
+    if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) ||
+        !realpath("examples/models", code) || tiny_checkpoint(at("bytes"), &bytes) != 0 ||
+        tiny_checkpoint(at("learned"), &learned) != 0 || tiny_text(at("text"), 90, 4) != 0 ||
+        tiny_text(at("one"), 1, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
         return -1;
     if (!(prompt = slurp(at("text"), NULL)))
         return -1;
@@ -62,7 +64,8 @@ static int teardown(void **state)
 /* Norms of BASE/FOLDER/explain.csv against those of a quantity; shares absolutely. */
 static void compare_norms(const char *folder, const char *quantity, double tolerance)
 {
-    struct csv_table got = read_table(at("%s/explain.csv", folder)), want = read_table(scratch_path(goldens, "expected.csv"));
+    struct csv_table got = read_table(at("%s/explain.csv", folder)),
+                     want = read_table(scratch_path(goldens, "expected.csv"));
     double sum = 0;
     size_t n = 0, first = 0;
 
@@ -78,8 +81,8 @@ static void compare_norms(const char *folder, const char *quantity, double toler
         assert_string_equal(cell(&got, i, "id"), cell(&want, first + i, "id"));
         if (!(fabs(number(&got, i, "norm") - norm) <= 10 * tolerance * norm) ||
             !(fabs(number(&got, i, "share") - norm / sum) <= tolerance))
-            fail_msg("%s at position %zu: norm %s, share %s (expected %g, %g)", quantity, i + 1, cell(&got, i, "norm"),
-                     cell(&got, i, "share"), norm, norm / sum);
+            fail_msg("%s at position %zu: norm %s, share %s (expected %g, %g)", quantity, i + 1,
+                     cell(&got, i, "norm"), cell(&got, i, "share"), norm, norm / sum);
     }
     csv_table_free(&got);
     csv_table_free(&want);
@@ -89,7 +92,8 @@ static void compare_norms(const char *folder, const char *quantity, double toler
 static void compare_predictions(const char *folder, int contrast, double tolerance)
 {
     struct csv_table want = read_table(scratch_path(goldens, "expected.csv"));
-    char *text = slurp(at("%s/explain.csv", folder), NULL), *note = strstr(text, "# target: token 103, "), *end;
+    char *text = slurp(at("%s/explain.csv", folder), NULL),
+         *note = strstr(text, "# target: token 103, "), *end;
 
     assert_non_null(note);
     *strchr(note, '\n') = 0;
@@ -101,7 +105,8 @@ static void compare_predictions(const char *folder, int contrast, double toleran
             continue;
         snprintf(id, sizeof id, "(id %s), log p ", cell(&want, i, "id"));
         end = strstr(note, id);
-        if (!end || !(fabs(strtod(end + strlen(id), NULL) - number(&want, i, "value")) <= tolerance))
+        if (!end ||
+            !(fabs(strtod(end + strlen(id), NULL) - number(&want, i, "value")) <= tolerance))
             fail_msg("id %s, log p %s: %s", cell(&want, i, "id"), cell(&want, i, "value"), note);
     }
     assert_int_equal(strstr(note, "against \"self\"") != NULL, contrast);
@@ -118,10 +123,12 @@ static void test_against_pytorch(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        succeed("explain %s/alibi --prompt %s --dtype %s -o out --force --quiet", code, prompt, cases[i].dtype);
+        succeed("explain %s/alibi --prompt %s --dtype %s -o out --force --quiet", code, prompt,
+                cases[i].dtype);
         compare_norms("out", "norm", cases[i].tolerance);
         compare_predictions("out", 0, cases[i].tolerance);
-        succeed("explain %s/alibi --prompt %s --dtype %s --against self -o out --force --quiet", code, prompt, cases[i].dtype);
+        succeed("explain %s/alibi --prompt %s --dtype %s --against self -o out --force --quiet",
+                code, prompt, cases[i].dtype);
         compare_norms("out", "contrast", cases[i].tolerance);
         compare_predictions("out", 1, cases[i].tolerance);
     }
@@ -142,9 +149,12 @@ static void expect_same_rows(const char *a, const char *b)
 /* The same numbers, to the last bit, from the model and from the result that holds the segment. */
 static void test_as_erf(void **state)
 {
-    static const char *const options[] = {
-        "",           "--attribution~inputxgrad", "--attribution~ig", "--attribution~smoothgrad --seed~3",
-        "--window 8", "--bias alibi(delta=1)"};
+    static const char *const options[] = {"",
+                                          "--attribution~inputxgrad",
+                                          "--attribution~ig",
+                                          "--attribution~smoothgrad --seed~3",
+                                          "--window 8",
+                                          "--bias alibi(delta=1)"};
 
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -153,12 +163,15 @@ static void test_as_erf(void **state)
         snprintf(plain, sizeof plain, "%s", options[i]);
         for (char *at = plain; (at = strchr(at, '~'));)
             *at = ' ';
-        succeed("erf bytes --text text --length 90 --segments 1 --dtype f64 --target-position 20 -o erf --force --quiet %s",
+        succeed("erf bytes --text text --length 90 --segments 1 --dtype f64 --target-position 20 "
+                "-o erf --force --quiet %s",
                 plain);
         succeed("explain bytes --text text --dtype f64 -o model --force --quiet %s", plain);
         succeed("explain erf --segment 1 -o stored --force --quiet");
         expect_same_rows("model", "stored");
-        succeed("explain bytes --text text --dtype f64 --target-position 20 -o model --force --quiet %s", plain);
+        succeed("explain bytes --text text --dtype f64 --target-position 20 -o model --force "
+                "--quiet %s",
+                plain);
         succeed("explain erf --segment 1 --target-position 20 -o stored --force --quiet");
         expect_same_rows("model", "stored");
     }
@@ -172,7 +185,9 @@ static void test_results_are_whole(void **state)
     (void)state;
     succeed("erf %s/window-24 x=bytes --text long --length 64 --segments 5 -o whole --quiet", code);
     for (int i = 1; i <= 2; i++)
-        succeed("erf %s/window-24 x=bytes --text long --length 64 --segments 5 --shard %d/2 -o shard-%d --quiet", code, i, i);
+        succeed("erf %s/window-24 x=bytes --text long --length 64 --segments 5 --shard %d/2 -o "
+                "shard-%d --quiet",
+                code, i, i);
     succeed("merge shard-1 shard-2 -o merged --quiet");
     succeed("explain whole --segment 4 --model window-24 -o a --quiet");
     succeed("explain merged/erf.h5 --segment 4 --model window-24 -o b --quiet");
@@ -202,13 +217,15 @@ static void test_columns(void **state)
     t = read_table(at("columns/explain.csv"));
     assert_int_equal(t.rows, 89);
     for (size_t i = 0; i < t.rows; i++) {
-        assert_true(number(&t, i, "position") == (double)i + 1 && number(&t, i, "distance") == (double)(t.rows - 1 - i));
+        assert_true(number(&t, i, "position") == (double)i + 1 &&
+                    number(&t, i, "distance") == (double)(t.rows - 1 - i));
         assert_true(number(&t, i, "cumulative") <= before);
         assert_true(number(&t, i, "line") == 1);
         before = number(&t, i, "cumulative");
         sum += number(&t, i, "share");
         for (size_t k = 0; k < i; k++)
-            assert_true((number(&t, i, "share") >= number(&t, k, "share")) == (number(&t, i, "rank") < number(&t, k, "rank")));
+            assert_true((number(&t, i, "share") >= number(&t, k, "share")) ==
+                        (number(&t, i, "rank") < number(&t, k, "rank")));
     }
     assert_true(fabs(sum - 1) < 1e-12);
     csv_table_free(&t);
@@ -220,27 +237,35 @@ static void test_short(void **state)
 
     (void)state;
     expect("explain bytes --prompt x --quiet", 0, "1 input, target at position 2");
-    expect("explain bytes --text text --target-position 2 --quiet", 0, "1 input, target at position 2");
+    expect("explain bytes --text text --target-position 2 --quiet", 0,
+           "1 input, target at position 2");
     expect("explain learned --text text --target-position 13 --quiet", 0, "12 inputs");
     expect("explain learned --text text --target-position 14 --quiet", 1,
            "has learned positions for 12 inputs, and there are 13");
-    succeed("explain bytes --text text -o by-text --quiet"); /* ids are the text that they were made of */
+    succeed("explain bytes --text text -o by-text --quiet"); /* ids are the text that they were made
+                                                                of */
     succeed("explain bytes --tokens text.npy -o by-tokens --quiet");
     by_text = slurp(at("by-text/explain.csv"), NULL);
     by_tokens = slurp(at("by-tokens/explain.csv"), NULL);
     assert_string_equal(strstr(by_text, "\n# units"), strstr(by_tokens, "\n# units"));
     free(by_text);
     free(by_tokens);
-    expect("explain bytes --tokens text.npy --target-position 2 --quiet", 0, "1 input, target at position 2");
-    expect("explain bytes --tokens rows.npy", 1, "rows.npy: has 2 rows of tokens (expected one text");
-    expect("explain bytes --tokens far.npy", 1, "far.npy: id 256 at index 2 is not in the vocabulary of bytes");
+    expect("explain bytes --tokens text.npy --target-position 2 --quiet", 0,
+           "1 input, target at position 2");
+    expect("explain bytes --tokens rows.npy", 1,
+           "rows.npy: has 2 rows of tokens (expected one text");
+    expect("explain bytes --tokens far.npy", 1,
+           "far.npy: id 256 at index 2 is not in the vocabulary of bytes");
     expect("explain bytes --tokens text.npy --text text", 2, "--text and --tokens are both given");
     expect("explain bytes --tokens text.npy --prompt x", 2, "--prompt and --tokens are both given");
-    expect("explain bytes --prompt x --seed 3", 2, "--seed is given without --attribution smoothgrad");
-    expect("explain bytes --prompt x --seed 3 --attribution ig", 2, "--seed is given without --attribution smoothgrad");
+    expect("explain bytes --prompt x --seed 3", 2,
+           "--seed is given without --attribution smoothgrad");
+    expect("explain bytes --prompt x --seed 3 --attribution ig", 2,
+           "--seed is given without --attribution smoothgrad");
     expect("explain bytes --tokens text.npy --segment 1", 2, "--segment");
     expect("explain bytes --text text --target-position 91", 1, "--target-position 91: ");
-    expect("explain bytes --prompt abc --target-position 3 --quiet", 0, "2 inputs, target at position 3");
+    expect("explain bytes --prompt abc --target-position 3 --quiet", 0,
+           "2 inputs, target at position 3");
     expect("explain bytes --prompt abc --target-position 4 --quiet", 0, "the likeliest next token");
     expect("explain bytes --prompt abc --target-position 5", 1, "has 3 tokens (expected 2 to 4)");
 }
@@ -252,29 +277,40 @@ static void test_refused(void **state)
         int status;
     } cases[] = {
         {"explain bytes", "nothing to explain is given", 2},
-        {"explain bytes --prompt a --text text", "--prompt and --text are both given (expected one of them)", 2},
+        {"explain bytes --prompt a --text text",
+         "--prompt and --text are both given (expected one of them)", 2},
         {"explain bytes --prompt a --model x", "--model is for a result", 2},
-        {"explain whole --segment 1 --prompt a", "--prompt and --segment are both given (expected one of them)", 2},
-        {"explain whole --segment 1 --attribution grad", "--attribution and --segment are both given", 2},
+        {"explain whole --segment 1 --prompt a",
+         "--prompt and --segment are both given (expected one of them)", 2},
+        {"explain whole --segment 1 --attribution grad",
+         "--attribution and --segment are both given", 2},
         {"explain whole --segment 1 --rope none", "--rope and --segment are both given", 2},
         {"explain whole --segment 1 --against a", "--against and --segment are both given", 2},
         {"explain whole --segment 1 --bos always", "--bos and --segment are both given", 2},
         {"explain whole --segment 1 --dtype f64", "--dtype and --segment are both given", 2},
-        {"explain whole --segment 1", "has 2 models (expected --model with one of: window-24, x)", 1},
-        {"explain whole --segment 1 --model y", "has no model y (expected one of: window-24, x)", 1},
-        {"explain whole --segment 6 --model x", "--segment 6: x has 5 segments (expected 1 to 5)", 1},
+        {"explain whole --segment 1", "has 2 models (expected --model with one of: window-24, x)",
+         1},
+        {"explain whole --segment 1 --model y", "has no model y (expected one of: window-24, x)",
+         1},
+        {"explain whole --segment 6 --model x", "--segment 6: x has 5 segments (expected 1 to 5)",
+         1},
         {"explain whole --segment 1 --model x --target-position 9",
          "--target-position 9 was not measured of x (expected one of: 64)", 1},
         {"explain whole/curve.csv --segment 1", "is a table", 1},
         {"explain bytes --segment 1", "bytes/", 1},
-        {"explain bytes --text text --against xy", "bytes: has no tokenizer to find the token of --against xy in", 1},
-        {"explain bytes --text text --against 256", "--against 256 is not in its vocabulary (expected an id from 0 to 255)", 1},
-        {"explain bytes --text text --against 99999999999", "--against: 99999999999 is not an id", 1},
+        {"explain bytes --text text --against xy",
+         "bytes: has no tokenizer to find the token of --against xy in", 1},
+        {"explain bytes --text text --against 256",
+         "--against 256 is not in its vocabulary (expected an id from 0 to 255)", 1},
+        {"explain bytes --text text --against 99999999999", "--against: 99999999999 is not an id",
+         1},
         {"explain bytes --text text --rope none", "rotary", 1},
         {"explain bytes --text text --bos always", "has no beginning-of-text token", 1},
         {"explain bytes --text absent", "absent: ", 1},
-        {"explain bytes --text one", "one: has one token (expected at least 2 tokens: one input and the target)", 1},
-        {"explain bytes --text one --target-position 2", "one: has one token (expected at least 2 tokens", 1},
+        {"explain bytes --text one",
+         "one: has one token (expected at least 2 tokens: one input and the target)", 1},
+        {"explain bytes --text one --target-position 2",
+         "one: has one token (expected at least 2 tokens", 1},
     };
     char line[PATH_MAX + 64], *text = slurp(at("text"), NULL);
 
@@ -297,16 +333,20 @@ static void test_target_beyond(void **state)
 
     (void)state;
     succeed("erf bytes --text long --length 30 --segments 2 -o near --force --quiet");
-    succeed("erf bytes --text long --length 90 --segments 2 --target-position 60 -o far --force --quiet");
+    succeed("erf bytes --text long --length 90 --segments 2 --target-position 60 -o far --force "
+            "--quiet");
     to = H5Fopen(at("near/erf.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
     from = H5Fopen(at("far/erf.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    assert_true(H5Ocopy(from, "models/bytes/target-60", to, "models/bytes/target-60", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Ocopy(from, "models/bytes/target-60", to, "models/bytes/target-60", H5P_DEFAULT,
+                        H5P_DEFAULT) >= 0);
     H5Fclose(from);
     H5Fclose(to);
-    expect("explain near --segment 2 --target-position 60", 1, "target-60 is beyond the segments, which have 30 tokens");
+    expect("explain near --segment 2 --target-position 60", 1,
+           "target-60 is beyond the segments, which have 30 tokens");
 }
 
-/* A result of before ids were kept is told so, in one line, and everything else of it works as it did. */
+/* A result of before ids were kept is told so, in one line, and everything else of it works as it
+ * did. */
 static void test_older_results(void **state)
 {
     hid_t file;
@@ -327,8 +367,9 @@ static void pipe_in(const char *model, const char *text, const char *options)
 {
     char command[2 * PATH_MAX];
 
-    snprintf(command, sizeof command, "cd '%s' && printf '%s' | \"$REACH\" explain %s %s 2>said >/dev/null", base, text, model,
-             options);
+    snprintf(command, sizeof command,
+             "cd '%s' && printf '%s' | \"$REACH\" explain %s %s 2>said >/dev/null", base, text,
+             model, options);
     if (system(command) != 0)
         fail_msg("%s: %s", command, slurp(at("said"), NULL));
 }
@@ -379,7 +420,8 @@ static void test_newline(void **state)
     expect_same_rows("piped", "given");
 }
 
-/* The word with a blank before it, where that is the likelier token; ids from the vocabulary of the example. */
+/* The word with a blank before it, where that is the likelier token; ids from the vocabulary of the
+ * example. */
 static void test_against_a_word(void **state)
 {
     static const char words[] = "The capital of France is", line[] = "for i in range(10):\\n    x";
@@ -390,9 +432,11 @@ static void test_against_a_word(void **state)
     pipe_in(model, words, "--prompt - --against the"); /* without a blank it is none */
     said("--against the: \" the\" (id 305) is taken\n");
     pipe_in(model, line, "--prompt - --against def");
-    said("--against def: \"def\" (id 317) is taken, the likelier of those that it may mean; by an id: 346\n");
+    said("--against def: \"def\" (id 317) is taken, the likelier of those that it may mean; by an "
+         "id: 346\n");
     pipe_in(model, words, "--prompt - --against def");
-    said("--against def: \" def\" (id 346) is taken, the likelier of those that it may mean; by an id: 317\n");
+    said("--against def: \" def\" (id 346) is taken, the likelier of those that it may mean; by an "
+         "id: 317\n");
     pipe_in(model, words, "--prompt - --against 346 -o by-id --quiet");
     pipe_in(model, words, "--prompt - --against def -o by-word --quiet");
     expect_same_rows("by-id", "by-word");
@@ -400,11 +444,16 @@ static void test_against_a_word(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf),        cmocka_unit_test(test_results_are_whole),
-        cmocka_unit_test(test_columns),         cmocka_unit_test(test_short),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_older_results),   cmocka_unit_test(test_target_beyond), cmocka_unit_test(test_newline),
-        cmocka_unit_test(test_against_a_word)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pytorch),
+                                       cmocka_unit_test(test_as_erf),
+                                       cmocka_unit_test(test_results_are_whole),
+                                       cmocka_unit_test(test_columns),
+                                       cmocka_unit_test(test_short),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_older_results),
+                                       cmocka_unit_test(test_target_beyond),
+                                       cmocka_unit_test(test_newline),
+                                       cmocka_unit_test(test_against_a_word)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,4 +1,5 @@
-/* `reach fit` as a user meets it: $REACH is spawned, and what it prints, writes and returns is checked. */
+/* `reach fit` as a user meets it: $REACH is spawned, and what it prints, writes and returns is
+ * checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@
 static size_t find_row(const struct csv_table *t, const char *formula, const char *head)
 {
     for (size_t row = 0; row < t->rows; row++)
-        if (strcmp(cell(t, row, "formula"), formula) == 0 && (!head || strcmp(cell(t, row, "head"), head) == 0))
+        if (strcmp(cell(t, row, "formula"), formula) == 0 &&
+            (!head || strcmp(cell(t, row, "head"), head) == 0))
             return row;
     fail_msg("no row with formula %s, head %s", formula, head ? head : "");
     return 0;
@@ -81,8 +83,8 @@ static void fits_of_every_source(void **state)
         !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.832402145557959) <= 1e-9) ||
         !(fabs(strtod(cell(&t, row, "r2"), NULL) - 0.722601805533664) <= 1e-9) ||
         !(fabs(strtod(cell(&t, row, "std_error"), NULL) - 0.0460096424533855) <= 1e-9))
-        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"), cell(&t, row, "std_error"),
-                 cell(&t, row + 1, "value"), cell(&t, row, "r2"));
+        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"),
+                 cell(&t, row, "std_error"), cell(&t, row + 1, "value"), cell(&t, row, "r2"));
     csv_table_free(&t);
     assert_true(exists(at("sandwich/fit.png")) && exists(at("sandwich/fit.gp")));
 
@@ -102,7 +104,8 @@ static void fits_of_every_source(void **state)
     csv_table_free(&t);
 
     /* two columns, with and without a header; curve.csv by model; an inner coefficient; a range */
-    expect("fit pairs.csv --form a+b*t", 0, "pairs.csv     4  "); /* 4 + 2 t, whose first point stands where a header would */
+    expect("fit pairs.csv --form a+b*t", 0,
+           "pairs.csv     4  "); /* 4 + 2 t, whose first point stands where a header would */
     expect("fit titled.csv --form a+b*t --range 1:3", 0, "1     3       3");
     expect("fit curve.csv --form a+b*t", 0, "second");
     expect("fit curve.csv --of s --form a+b*t", 0, "second");
@@ -112,7 +115,8 @@ static void fits_of_every_source(void **state)
         assert_non_null(f);
         fputs("model,position,distance,s,c,c_lo,c_hi,target,layer,attribution\n", f);
         for (int d = 99; d >= 0; d--) /* a power law of exponent 0.8 up to a window's end */
-            fprintf(f, "m,%d,%d,%.17g,1,1,1,101,0,grad\n", 100 - d, d, d < 70 ? 0.15 * pow(1 + d, -0.8) : 0.0);
+            fprintf(f, "m,%d,%d,%.17g,1,1,1,101,0,grad\n", 100 - d, d,
+                    d < 70 ? 0.15 * pow(1 + d, -0.8) : 0.0);
         assert_int_equal(fclose(f), 0);
     }
     expect("fit decay.csv --of ln-s --form a-p*ln(1+t) -o decay", 0, "0    69      70");
@@ -122,7 +126,8 @@ static void fits_of_every_source(void **state)
         !(fabs(strtod(cell(&t, row + 1, "value"), NULL) - 0.8) <= 1e-12))
         fail_msg("power law: %s, %s", cell(&t, row, "value"), cell(&t, row + 1, "value"));
     csv_table_free(&t);
-    expect("fit decay.csv --of ln-s --range 70:99", 1, "no row of m between distances 70 and 99 with a share above 0");
+    expect("fit decay.csv --of ln-s --range 70:99", 1,
+           "no row of m between distances 70 and 99 with a share above 0");
     expect("fit pairs.csv --of s", 1, "has no shares by token");
     expect("fit logs/bias.csv --of s", 1, "has no shares by token");
     expect("fit alibi --of s", 2, "is not a curve.csv");

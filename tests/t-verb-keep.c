@@ -1,4 +1,5 @@
-/* --keep and --scratch of `reach erf`, `explain` and `info`, as a user meets them; see program.h. */
+/* --keep and --scratch of `reach erf`, `explain` and `info`, as a user meets them; see program.h.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,8 +50,8 @@ static void planned(const char *line, double *memory, double *disk)
     outcome_free(&o);
 }
 
-/* With a budget that all in memory are above: the bytes of a run that has room, nothing left in the folder, and a plan that says
- * what it takes. */
+/* With a budget that all in memory are above: the bytes of a run that has room, nothing left in the
+ * folder, and a plan that says what it takes. */
 static void disk_changes_nothing(void **state)
 {
     char line[256];
@@ -103,15 +104,19 @@ static void bf16_is_told(void **state)
     assert_string_equal(result_attribute(result_main(&kept.models[0]), "keep"), "bf16");
     assert_null(result_attribute(result_main(&plain.models[0]), "keep"));
     assert_non_null(strstr(kept.command, "--keep bf16"));
-    assert_memory_equal(result_main(&plain.models[0])->logprob, result_main(&kept.models[0])->logprob, SEGMENTS * sizeof(double));
+    assert_memory_equal(result_main(&plain.models[0])->logprob,
+                        result_main(&kept.models[0])->logprob, SEGMENTS * sizeof(double));
     for (size_t i = 0; i < N; i++)
-        most = fmax(most, fabs(result_main(&plain.models[0])->summary.c[i] - result_main(&kept.models[0])->summary.c[i]));
+        most = fmax(most, fabs(result_main(&plain.models[0])->summary.c[i] -
+                               result_main(&kept.models[0])->summary.c[i]));
     assert_true(most > 0 && most <= 2e-2); /* a random model */
     result_free(&plain);
     result_free(&kept);
-    expect("info deep --length 512 --keep bf16", 0, "inputs of layers in bf16, the rest recomputed");
-    expect("erf deep --text text --length 64 --segments 2 --keep bf16 --check-precision 2 --format svg --quiet -o checked", 0,
-           "5e-03");
+    expect("info deep --length 512 --keep bf16", 0,
+           "inputs of layers in bf16, the rest recomputed");
+    expect("erf deep --text text --length 64 --segments 2 --keep bf16 --check-precision 2 --format "
+           "svg --quiet -o checked",
+           0, "5e-03");
     expect("explain deep --text short --keep bf16 --scratch disk", 0, "of the gradient");
 }
 
@@ -146,16 +151,21 @@ static void refusals(void **state)
 static int open_all(void **state)
 {
     (void)state;
-    return program_open() || tiny_checkpoint(at("deep"), &(struct tiny){.layers = 12, .hidden = 64, .seed = 3}) ||
-                   tiny_text(at("text"), 20000, 1) || tiny_text(at("short"), 60, 2) || mkdir(at("disk"), 0700)
+    return program_open() ||
+                   tiny_checkpoint(at("deep"),
+                                   &(struct tiny){.layers = 12, .hidden = 64, .seed = 3}) ||
+                   tiny_text(at("text"), 20000, 1) || tiny_text(at("short"), 60, 2) ||
+                   mkdir(at("disk"), 0700)
                ? -1
                : 0;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(disk_changes_nothing), cmocka_unit_test(bf16_is_told),
-                                       cmocka_unit_test(resume_keeps_to_it), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(disk_changes_nothing),
+                                       cmocka_unit_test(bf16_is_told),
+                                       cmocka_unit_test(resume_keeps_to_it),
+                                       cmocka_unit_test(refusals)};
 
     return cmocka_run_group_tests_name("verb-keep", tests, open_all, program_close);
 }

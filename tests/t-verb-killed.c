@@ -1,6 +1,6 @@
-/* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a run goes on to the same bytes.
- * A run is stopped before each such call, and what its folder holds then is what a kill there leaves; where a state is new, the
- * next run starts from it. */
+/* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a
+ * run goes on to the same bytes. A run is stopped before each such call, and what its folder holds
+ * then is what a kill there leaves; where a state is new, the next run starts from it. */
 #include "tests/program.h"
 #include "tests/tiny.h"
 
@@ -48,11 +48,12 @@ static int visit_call(const struct system_call *c, void *of)
     return 0;
 }
 
-/* Runs `reach LINE`, which must succeed, and calls each(of) where it is about to rename or remove a file and once after its
- * end. */
+/* Runs `reach LINE`, which must succeed, and calls each(of) where it is about to rename or remove a
+ * file and once after its end. */
 static void stop_at_each(const char *line, void (*each)(void *), void *of)
 {
-    struct outcome o = finish(start_held(line, at("bin:/usr/bin:/bin"), visit_call, &(struct visit){each, of}));
+    struct outcome o = finish(
+        start_held(line, at("bin:/usr/bin:/bin"), visit_call, &(struct visit){each, of}));
 
     if (o.status != 0)
         fail_msg("reach %s\nstatus %d: %s", line, o.status, o.err);
@@ -74,7 +75,8 @@ static int run_of(const char *path)
 {
     size_t size;
     char *bytes = slurp(path, &size);
-    int first = memmem(bytes, size, "first-text", 10) != NULL, second = memmem(bytes, size, "second-text", 11) != NULL;
+    int first = memmem(bytes, size, "first-text", 10) != NULL,
+        second = memmem(bytes, size, "second-text", 11) != NULL;
 
     free(bytes);
     if (first == second)
@@ -82,7 +84,8 @@ static int run_of(const char *path)
     return first ? 1 : 2;
 }
 
-/* Files with a name of their own in the folder, and whether they are of the first run, the second, or (3) both. */
+/* Files with a name of their own in the folder, and whether they are of the first run, the second,
+ * or (3) both. */
 static int count_files(const char *folder, int *runs)
 {
     DIR *d = opendir(at("%s", folder));
@@ -103,7 +106,8 @@ static void copy_folder(const char *to, const char *from)
 {
     char command[9000];
 
-    snprintf(command, sizeof command, "rm -rf '%s/%s' && cp -r '%s/%s' '%s/%s'", base, to, base, from, base, to);
+    snprintf(command, sizeof command, "rm -rf '%s/%s' && cp -r '%s/%s' '%s/%s'", base, to, base,
+             from, base, to);
     assert_int_equal(system(command), 0);
 }
 
@@ -119,17 +123,19 @@ static void assert_same_folder(const char *a, const char *b)
 struct verb {
     const char *name, *line; /* text, folder, more options */
     const char *result; /* the file that makes the others a result */
-    const char *again; /* the option with which it goes on after a kill that left a journal; else it is --force */
+    const char *again; /* the option with which it goes on after a kill that left a journal; else it
+                          is --force */
 };
 
 struct stops {
     const struct verb *verb;
     const char *place, *second; /* where the run writes; the folder of a whole run of the same */
-    int count, state; /* stops so far; the last's: of which runs its files are, and whether beside a journal */
+    int count, state; /* stops so far; the last's: of which runs its files are, and whether beside a
+                         journal */
 };
 
-/* What a kill here leaves, and what the next run makes of it where that is new: the first point with the old files, with none and
- * with new ones, beside a journal or not. */
+/* What a kill here leaves, and what the next run makes of it where that is new: the first point
+ * with the old files, with none and with new ones, beside a journal or not. */
 static void check_stop(void *of)
 {
     struct stops *s = of;
@@ -186,11 +192,13 @@ static void kill_everywhere(const struct verb *v)
 
 static const struct verb verbs[] = {
     {"erf",
-     "erf model --text %s-text --length 32 --segments 3 --bootstrap 9 --quiet --format svg --attention --layer all "
+     "erf model --text %s-text --length 32 --segments 3 --bootstrap 9 --quiet --format svg "
+     "--attention --layer all "
      "--target-position 16 -o %s %s",
      "erf.h5", "--resume"},
     {"merge", "merge %s-1 %1$s-2 --format svg --quiet -o %s %s", "erf.h5", "--force"},
-    {"ppl", "ppl model --text %s-text --context 8,16 --segments 3 --quiet --format svg -o %s %s", "ppl.csv", "--force"},
+    {"ppl", "ppl model --text %s-text --context 8,16 --segments 3 --quiet --format svg -o %s %s",
+     "ppl.csv", "--force"},
 };
 
 static void results_of_erf(void **state)
@@ -209,7 +217,8 @@ static void results_of_merge(void **state)
             const char *name = text ? "second" : "first";
 
             snprintf(line, sizeof line,
-                     "erf model --text %s-text --length 32 --segments 4 --bootstrap 9 --quiet --format svg --shard %d/2 -o %s-%d",
+                     "erf model --text %s-text --length 32 --segments 4 --bootstrap 9 --quiet "
+                     "--format svg --shard %d/2 -o %s-%d",
                      name, i, name, i);
             run(line);
         }
@@ -242,11 +251,14 @@ static void check_converted(void *count)
 
     ++*(int *)count;
     for (int i = 0; i < 2; i++) {
-        of[i][0] = same_file(at("place/model.safetensors"), at("converted-%s/model.safetensors", converted[i]));
+        of[i][0] = same_file(at("place/model.safetensors"),
+                             at("converted-%s/model.safetensors", converted[i]));
         of[i][1] = same_file(at("place/config.json"), at("converted-%s/config.json", converted[i]));
     }
     if ((of[0][0] && of[1][1]) || (of[1][0] && of[0][1]))
-        fail_msg("killed at point %d it leaves the weights of one model and the configuration of another", *(int *)count);
+        fail_msg("killed at point %d it leaves the weights of one model and the configuration of "
+                 "another",
+                 *(int *)count);
 }
 
 static void converted_models(void **state)
@@ -259,21 +271,26 @@ static void converted_models(void **state)
 
         assert_int_equal(tiny_checkpoint(at("%s", converted[i]),
                                          &(struct tiny){.seed = (uint64_t)i + 1,
-                                                        .settings = i ? "\"window\": 5," : "\"window\": 6,"}),
+                                                        .settings = i ? "\"window\": 5,"
+                                                                      : "\"window\": 6,"}),
                          0);
         snprintf(line, sizeof line, "convert %s converted-%s", converted[i], converted[i]);
         run(line);
     }
     copy_folder("place", "converted-first-model");
     stop_at_each("convert second-model place --force", check_converted, &count);
-    assert_true(count > 4 && same_file(at("place/model.safetensors"), at("converted-second-model/model.safetensors")) &&
-                same_file(at("place/config.json"), at("converted-second-model/config.json")));
+    assert_true(
+        count > 4 &&
+        same_file(at("place/model.safetensors"), at("converted-second-model/model.safetensors")) &&
+        same_file(at("place/config.json"), at("converted-second-model/config.json")));
     /* an index would be read first */
     fclose(fopen(at("place/model.safetensors.index.json"), "w"));
-    expect("convert first-model place --force", 1, "model.safetensors.index.json: would be read instead");
+    expect("convert first-model place --force", 1,
+           "model.safetensors.index.json: would be read instead");
 }
 
-/* Other options leave fewer files: none of the run before are left beside them, and nothing of a killed one. */
+/* Other options leave fewer files: none of the run before are left beside them, and nothing of a
+ * killed one. */
 static void nothing_stale_is_left(void **state)
 {
     int runs;
@@ -289,10 +306,12 @@ static void nothing_stale_is_left(void **state)
         assert_true(descriptor >= 0);
         close(descriptor);
     }
-    run("erf model --text second-text --length 32 --segments 3 --bootstrap 9 --quiet --format png -o stale --force");
+    run("erf model --text second-text --length 32 --segments 3 --bootstrap 9 --quiet --format png "
+        "-o stale --force");
     assert_int_equal(count_files("stale", &runs), 5);
     assert_int_equal(runs, 2);
-    assert_false(exists(at("stale/.erf.h5.tmp-1")) || exists(at("stale/.erf.svg.tmp-22")) || exists(at("stale/erf.svg")));
+    assert_false(exists(at("stale/.erf.h5.tmp-1")) || exists(at("stale/.erf.svg.tmp-22")) ||
+                 exists(at("stale/erf.svg")));
     assert_true(exists(at("stale/.mine.tmp-1")));
 }
 
@@ -302,12 +321,14 @@ static int make_inputs(void **state)
 
     (void)state;
     if (program_open() != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 ||
-        tiny_text(at("first-text"), 5000, 7) != 0 || tiny_text(at("second-text"), 5000, 8) != 0 || mkdir(at("bin"), 0777) != 0)
+        tiny_text(at("first-text"), 5000, 7) != 0 || tiny_text(at("second-text"), 5000, 8) != 0 ||
+        mkdir(at("bin"), 0777) != 0)
         return -1;
     f = fopen(at("bin/gnuplot"), "w"); /* quick, and its pictures say what they are of */
     if (!f)
         return -1;
-    fputs("#!/bin/sh\neval \"$3\"\nend='</svg>'\n[ $format = png ] && end=IEND\n{ grep command: \"$4\"; echo \"$end\"; } > "
+    fputs("#!/bin/sh\neval \"$3\"\nend='</svg>'\n[ $format = png ] && end=IEND\n{ grep command: "
+          "\"$4\"; echo \"$end\"; } > "
           "\"$output\"\n",
           f);
     return fclose(f) != 0 || chmod(at("bin/gnuplot"), 0777) != 0 ? -1 : 0;
@@ -316,10 +337,12 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_of_erf),   cmocka_unit_test(results_of_merge),      cmocka_unit_test(results_of_ppl),
-        cmocka_unit_test(converted_models), cmocka_unit_test(nothing_stale_is_left),
+        cmocka_unit_test(results_of_erf),        cmocka_unit_test(results_of_merge),
+        cmocka_unit_test(results_of_ppl),        cmocka_unit_test(converted_models),
+        cmocka_unit_test(nothing_stale_is_left),
     };
 
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* the search for leaks does not work in a process that is watched */
+    setenv("ASAN_OPTIONS", "detect_leaks=0",
+           1); /* the search for leaks does not work in a process that is watched */
     return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -1,4 +1,5 @@
-/* --log: lines of JSON with the members that doc/outputs.md lists, whatever happens to the run or the log. */
+/* --log: lines of JSON with the members that doc/outputs.md lists, whatever happens to the run or
+ * the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,10 @@ static int setup(void **state)
 
     (void)state;
     page = file_read_whole(PAGE, 1 << 20, &(size_t){0}, &e);
-    return !page || program_open() != 0 || tiny_checkpoint(at("m"), &shape) != 0 || tiny_text(at("text"), 40000, 7) != 0 ? -1 : 0;
+    return !page || program_open() != 0 || tiny_checkpoint(at("m"), &shape) != 0 ||
+                   tiny_text(at("text"), 40000, 7) != 0
+               ? -1
+               : 0;
 }
 
 static int teardown(void **state)
@@ -70,7 +74,8 @@ static json_t *log_of(const char *name)
                      : json_is_integer(value) ? "whole"
                                               : "real");
             if (!strstr(page, row) &&
-                !(json_is_integer(value) && snprintf(row, sizeof row, "\n| `%s` | real |", key) > 0 && strstr(page, row)))
+                !(json_is_integer(value) &&
+                  snprintf(row, sizeof row, "\n| `%s` | real |", key) > 0 && strstr(page, row)))
                 fail_msg("%s has no row of `%s` as in %s", PAGE, key, line);
         }
         json_array_append_new(all, object);
@@ -121,9 +126,13 @@ static void a_run_is_told(void **state)
     size_t at_line = 0;
 
     (void)state;
-    expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --force --log log -o run", 0, NULL);
-    expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --log log -o run", 1, "--force");
-    expect("erf m --text text --length 32 --segments 5 --quiet --log text -o spoilt", 1, "text: exists and is not a log");
+    expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --force --log log -o "
+           "run",
+           0, NULL);
+    expect("erf m --text text --length 32 --segments 5 --bootstrap 20 --quiet --log log -o run", 1,
+           "--force");
+    expect("erf m --text text --length 32 --segments 5 --quiet --log text -o spoilt", 1,
+           "text: exists and is not a log");
     log = log_of("log");
     line = event_in(log, "start", &at_line);
     assert_int_equal(at_line, 1);
@@ -153,7 +162,8 @@ static void a_run_is_told(void **state)
     json_decref(log);
 
     o = reach("erf m --text text --length 32 --segments 5 --bootstrap 20 --force -o run");
-    if (o.status != 0 || !strstr(o.err, "reach erf: 5 segments in ") || !strstr(o.err, " segments/s, peak memory "))
+    if (o.status != 0 || !strstr(o.err, "reach erf: 5 segments in ") ||
+        !strstr(o.err, " segments/s, peak memory "))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     o = reach("erf m --text text --length 32 --segments 5 --bootstrap 20 --force --quiet -o run");
@@ -163,9 +173,9 @@ static void a_run_is_told(void **state)
 
 static void an_interruption_is_told(void **state)
 {
-    struct outcome o =
-        run_until_journal("erf m --text text --length 64 --segments 500 --dtype f64 --quiet --log stopped.log -o stopped",
-                          "stopped", SIGINT, 3000);
+    struct outcome o = run_until_journal("erf m --text text --length 64 --segments 500 --dtype f64 "
+                                         "--quiet --log stopped.log -o stopped",
+                                         "stopped", SIGINT, 3000);
     size_t from = 0;
     json_t *log = log_of("stopped.log");
     const json_t *line = json_array_get(log, json_array_size(log) - 1);
@@ -177,7 +187,9 @@ static void an_interruption_is_told(void **state)
     assert_non_null(strstr(text_in(line, "message"), "--resume"));
     outcome_free(&o);
     json_decref(log);
-    expect("erf m --text text --length 64 --segments 500 --dtype f64 --quiet --log again.log -o stopped --resume", 0, NULL);
+    expect("erf m --text text --length 64 --segments 500 --dtype f64 --quiet --log again.log -o "
+           "stopped --resume",
+           0, NULL);
     log = log_of("again.log");
     line = event_in(log, "work", &from);
     assert_true(number_in(line, "total") == 500 && number_in(line, "done") > 0);
@@ -194,7 +206,9 @@ static void hostile_names_are_quoted(void **state)
 
     (void)state;
     assert_int_equal(rename(at("text"), at("%s", name)), 0);
-    snprintf(line, sizeof line, "erf m --text %s --length 32 --segments 2 --bootstrap 0 --quiet --log hostile.log -o hostile",
+    snprintf(line, sizeof line,
+             "erf m --text %s --length 32 --segments 2 --bootstrap 0 --quiet --log hostile.log -o "
+             "hostile",
              name);
     expect(line, 0, NULL);
     assert_int_equal(rename(at("%s", name), at("text")), 0);
@@ -213,11 +227,13 @@ static void logs_that_cannot_begin(void **state)
     expect(SMALL "--log unread -o not", 1, "unread: is a pipe that nobody reads");
     expect(SMALL "--log . -o not", 1, "Is a directory (expected a file for the log)");
     if (access("/dev/full", W_OK) == 0)
-        expect(SMALL "--log /dev/full -o not", 1, "/dev/full: cannot be written: No space left on device");
+        expect(SMALL "--log /dev/full -o not", 1,
+               "/dev/full: cannot be written: No space left on device");
     assert_false(exists(at("not")));
 }
 
-/* The reader of a pipe leaves while the run goes on: results are whole, and one line says that the log is not. */
+/* The reader of a pipe leaves while the run goes on: results are whole, and one line says that the
+ * log is not. */
 static void a_reader_that_leaves(void **state)
 {
     struct pollfd log;
@@ -230,10 +246,14 @@ static void a_reader_that_leaves(void **state)
 
     (void)state;
     assert_true(mkfifo(at("left"), 0666) == 0 && mkfifo(at("slow"), 0666) == 0);
-    log = (struct pollfd){.fd = open(at("left"), O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
-    writer = open(at("slow"), O_RDWR | O_CLOEXEC); /* the run waits for the text until this is closed */
+    log = (struct pollfd){.fd = open(at("left"), O_RDONLY | O_NONBLOCK | O_CLOEXEC),
+                          .events = POLLIN};
+    writer = open(at("slow"),
+                  O_RDWR | O_CLOEXEC); /* the run waits for the text until this is closed */
     assert_true(log.fd >= 0 && writer >= 0);
-    child = start("erf m --text slow --length 32 --segments 2 --bootstrap 0 --quiet --log left -o left-run", NULL);
+    child = start(
+        "erf m --text slow --length 32 --segments 2 --bootstrap 0 --quiet --log left -o left-run",
+        NULL);
     assert_int_equal(poll(&log, 1, -1), 1);
     close(log.fd);
     text = slurp(at("text"), &size);
@@ -243,7 +263,8 @@ static void a_reader_that_leaves(void **state)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     close(writer); /* not before all is read: nobody would keep it */
     o = finish(child);
-    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "left: cannot be written: Broken pipe") || !*o.out)
+    if (o.status != 1 || lines(o.err) != 1 ||
+        !strstr(o.err, "left: cannot be written: Broken pipe") || !*o.out)
         fail_msg("exit %d: %s%s", o.status, o.err, o.out);
     assert_true(exists(at("left-run/erf.h5")));
     outcome_free(&o);

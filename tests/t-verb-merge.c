@@ -1,4 +1,5 @@
-/* `reach erf --shard` and `reach merge`, and what --bias-dtype and --verify say, as a user meets them; see program.h. */
+/* `reach erf --shard` and `reach merge`, and what --bias-dtype and --verify say, as a user meets
+ * them; see program.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,8 @@ static void assert_same_folder(const char *a, const char *b)
     }
 }
 
-/* Runs a line, which must succeed, without pictures; returns what it printed, which the caller frees. */
+/* Runs a line, which must succeed, without pictures; returns what it printed, which the caller
+ * frees. */
 static char *printed(const char *line)
 {
     struct outcome o = finish(start(line, "/nonexistent"));
@@ -59,17 +61,28 @@ static const struct {
     int shards;
 } rows[] = {
     {"window none --text text --length 64 --segments 7 --bootstrap 50", 3},
-    {"window none --text text --length 64 --segments 4 --stride 10 --bootstrap 50 --threshold 0.7 --sink 2 --seed 9",
+    {"window none --text text --length 64 --segments 4 --stride 10 --bootstrap 50 --threshold 0.7 "
+     "--sink 2 --seed 9",
      4}, /* one segment each */
-    {"window --text text --length 64 --segments 5 --bootstrap 0 --layer all --target-position 20,41", 2},
+    {"window --text text --length 64 --segments 5 --bootstrap 0 --layer all --target-position "
+     "20,41",
+     2},
     {"window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention", 3},
-    {"mine=alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution ig --target-position 9", 2},
-    {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution smoothgrad --seed 3", 3},
-    {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution inputxgrad --attention --dtype f64", 2},
-    {"window --text text --length 64 --segments 3 --layer 0 --bias -t/3 --bias-dtype bf16 --window 9 --train-length 16", 1},
+    {"mine=alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution ig "
+     "--target-position 9",
+     2},
+    {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution smoothgrad --seed 3",
+     3},
+    {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution inputxgrad "
+     "--attention --dtype f64",
+     2},
+    {"window --text text --length 64 --segments 3 --layer 0 --bias -t/3 --bias-dtype bf16 --window "
+     "9 --train-length 16",
+     1},
     {"poor --text bytes --length 16 --segments 8 --stride 16 --bootstrap 20 --threshold 0.5",
      2}, /* one segment of each shard is excluded */
-    {"faint window --text text --length 64 --segments 5 --bootstrap 20 --layer all", 2}, /* norms that float does not hold */
+    {"faint window --text text --length 64 --segments 5 --bootstrap 20 --layer all",
+     2}, /* norms that float does not hold */
 };
 
 static void merge_row(size_t i)
@@ -80,14 +93,18 @@ static void merge_row(size_t i)
     snprintf(line, sizeof line, "erf %s --quiet -o whole-%zu", rows[i].options, i);
     whole = printed(line);
     for (int k = rows[i].shards; k >= 1; k--) {
-        succeed("erf %s --quiet --shard %d/%d -o shard-%zu-%d", rows[i].options, k, rows[i].shards, i, k);
-        snprintf(folders + strlen(folders), sizeof folders - strlen(folders), " shard-%zu-%d", i, k);
+        succeed("erf %s --quiet --shard %d/%d -o shard-%zu-%d", rows[i].options, k, rows[i].shards,
+                i, k);
+        snprintf(folders + strlen(folders), sizeof folders - strlen(folders), " shard-%zu-%d", i,
+                 k);
     }
     snprintf(line, sizeof line, "merge%s -o merged-%zu --quiet", folders, i);
     merged = printed(line);
     if (strcmp(whole, merged) != 0)
-        fail_msg("%s: the merged result prints\n%s\nwhere one run prints\n%s", rows[i].options, merged, whole);
-    assert_same_folder(at("whole-%zu", i) + strlen(base) + 1, at("merged-%zu", i) + strlen(base) + 1);
+        fail_msg("%s: the merged result prints\n%s\nwhere one run prints\n%s", rows[i].options,
+                 merged, whole);
+    assert_same_folder(at("whole-%zu", i) + strlen(base) + 1,
+                       at("merged-%zu", i) + strlen(base) + 1);
     free(whole);
     free(merged);
 }
@@ -105,7 +122,8 @@ static void a_shard_is_a_result(void **state)
     struct result whole = read_result("whole-0"), part = read_result("shard-0-2");
     const struct result_model *model = &part.models[0], *run_model = &whole.models[0];
     const struct result_field *m = result_main(model), *all = result_main(run_model);
-    char *out = printed("erf window none --text text --length 64 --segments 7 --bootstrap 50 --quiet --shard 2/3 -o again");
+    char *out = printed("erf window none --text text --length 64 --segments 7 --bootstrap 50 "
+                        "--quiet --shard 2/3 -o again");
 
     (void)state;
     assert_non_null(strstr(out, "window: shard 2 of 3: segments 3 to 4 of 7"));
@@ -117,7 +135,8 @@ static void a_shard_is_a_result(void **state)
     assert_non_null(strstr(part.command, "--shard 2/3"));
     assert_null(strstr(whole.command, "--shard"));
     assert_int_equal(model->segments, 2);
-    assert_memory_equal(m->norm, all->norm + 2 * all->positions, 2 * m->positions * sizeof *m->norm);
+    assert_memory_equal(m->norm, all->norm + 2 * all->positions,
+                        2 * m->positions * sizeof *m->norm);
     assert_memory_equal(model->start, run_model->start + 2, 2 * sizeof *model->start);
     for (size_t k = 0; k < m->positions; k++) {
         double total[2] = {0, 0};
@@ -125,7 +144,9 @@ static void a_shard_is_a_result(void **state)
         for (size_t i = 0; i < 2; i++)
             for (size_t n = 0; n < m->positions; n++)
                 total[i] += m->norm[i * m->positions + n];
-        assert_true(fabs(m->summary.s[k] - (m->norm[k] / total[0] + m->norm[m->positions + k] / total[1]) / 2) < 1e-12);
+        assert_true(fabs(m->summary.s[k] -
+                         (m->norm[k] / total[0] + m->norm[m->positions + k] / total[1]) / 2) <
+                    1e-12);
     }
     assert_same_file(at("again/erf.h5"), at("shard-0-2/erf.h5"));
     free(out);
@@ -141,12 +162,14 @@ static void read_attention(double out[LAYERS * HEADS * DISTANCES], const char *f
     hid_t file = H5Fopen(at("%s/erf.h5", folder), H5F_ACC_RDONLY, H5P_DEFAULT),
           set = H5Dopen2(file, "models/window/attention", H5P_DEFAULT);
 
-    assert_true(set >= 0 && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0);
+    assert_true(set >= 0 &&
+                H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0);
     H5Dclose(set);
     H5Fclose(file);
 }
 
-/* The mean over all segments is that of the shards' means, each as often as it has segments; and shares add up to 1. */
+/* The mean over all segments is that of the shards' means, each as often as it has segments; and
+ * shares add up to 1. */
 static void attention_is_a_mean(void **state)
 {
     static double whole[LAYERS * HEADS * DISTANCES], part[3][LAYERS * HEADS * DISTANCES];
@@ -170,28 +193,32 @@ static void attention_is_a_mean(void **state)
             for (int k = 0; k < 3; k++)
                 mean += part[k][i] * segments[k] / 7;
             if (!(fabs(whole[i] - mean) <= 1e-15))
-                fail_msg("row %d, distance %d: %.17g (expected %.17g)", row, i % DISTANCES, whole[i], mean);
+                fail_msg("row %d, distance %d: %.17g (expected %.17g)", row, i % DISTANCES,
+                         whole[i], mean);
         }
         assert_true(fabs(total - 1) < 1e-5);
     }
 }
 
-/* Killed, and gone on with; another shard's journal is refused by name. Meanwhile another shard of the run goes its way. */
+/* Killed, and gone on with; another shard's journal is refused by name. Meanwhile another shard of
+ * the run goes its way. */
 static void shards_resume(void **state)
 {
-    static const char options[] =
-        "window --text text --length 64 --segments 60 --stride 32 --dtype f64 --bootstrap 10 --attention --quiet";
+    static const char options[] = "window --text text --length 64 --segments 60 --stride 32 "
+                                  "--dtype f64 --bootstrap 10 --attention --quiet";
     struct outcome o;
     char line[512];
     pid_t child;
 
     (void)state;
     snprintf(line, sizeof line, "erf %s --shard 1/2 -o half-1", options);
-    o = run_until_journal(line, "half-1", SIGKILL, 18000); /* some records behind the room for attention */
+    o = run_until_journal(line, "half-1", SIGKILL,
+                          18000); /* some records behind the room for attention */
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
     expect("merge half-1 -o half", 1,
-           "half-1: holds an unfinished run (expected a finished one: continue with reach erf --resume)");
+           "half-1: holds an unfinished run (expected a finished one: continue with reach erf "
+           "--resume)");
     expect("merge half-1/erf.h5 -o half", 1, "half-1/: holds an unfinished run");
     snprintf(line, sizeof line, "erf %s --shard 2/2 -o half-1 --resume", options);
     expect(line, 1, "shard is 1/2 there, 2/2 in this run");
@@ -217,27 +244,40 @@ static const struct {
     {"merge nowhere -o m", 1, "nowhere/erf.h5"},
     {"merge text -o m", 1, "text"},
     {"merge whole-0 -o m", 1,
-     "whole-0/erf.h5: is not a shard (expected a result of reach erf --shard I/N; this one is whole already)"},
-    {"merge shard-0-1 shard-0-3 -o m", 1, "of 3 shards these are missing: 2 (expected all of them)"},
+     "whole-0/erf.h5: is not a shard (expected a result of reach erf --shard I/N; this one is "
+     "whole already)"},
+    {"merge shard-0-1 shard-0-3 -o m", 1,
+     "of 3 shards these are missing: 2 (expected all of them)"},
     {"merge shard-1-3 -o m", 1, "of 4 shards these are missing: 1, 2, 4 (expected all of them)"},
-    {"merge shard-0-1 shard-0-2 shard-0-1 -o m", 1, "shard-0-1: is shard 1 of 3, and so is shard-0-1"},
-    {"merge shard-0-1 shard-0-2 shard-0-2 shard-0-3 -o m", 1, "shard-0-2: is shard 2 of 3, and so is shard-0-2"},
+    {"merge shard-0-1 shard-0-2 shard-0-1 -o m", 1,
+     "shard-0-1: is shard 1 of 3, and so is shard-0-1"},
+    {"merge shard-0-1 shard-0-2 shard-0-2 shard-0-3 -o m", 1,
+     "shard-0-2: is shard 2 of 3, and so is shard-0-2"},
     {"merge shard-0-1 shard-1-2 -o m", 1, "shard-1-2: is shard 2 of 4, and shard-0-1 shard 1 of 3"},
     {"merge shard-0-1 other-digest -o m", 1, "other-digest: digest of window is"},
     {"merge shard-0-1 other-text -o m", 1, "other-text: tokens_digest of window is"},
-    {"merge shard-0-1 other-dtype -o m", 1, "other-dtype: dtype of window is f64, and in shard-0-1 f32"},
+    {"merge shard-0-1 other-dtype -o m", 1,
+     "other-dtype: dtype of window is f64, and in shard-0-1 f32"},
     {"merge shard-0-1 other-seed -o m", 1, "other-seed: seed of window is 1, and in shard-0-1 0"},
-    {"merge shard-0-1 other-stride -o m", 1, "other-stride: stride of window is 64, and in shard-0-1"},
-    {"merge shard-0-1 other-name -o m", 1, "other-name: has the model w where shard-0-1 has window"},
-    {"merge shard-0-1 other-count -o m", 1, "other-count: holds 1 models, targets and layers, and shard-0-1 2"},
+    {"merge shard-0-1 other-stride -o m", 1,
+     "other-stride: stride of window is 64, and in shard-0-1"},
+    {"merge shard-0-1 other-name -o m", 1,
+     "other-name: has the model w where shard-0-1 has window"},
+    {"merge shard-0-1 other-count -o m", 1,
+     "other-count: holds 1 models, targets and layers, and shard-0-1 2"},
     {"merge shard-0-1 other-type -o m", 1,
-     "other-type: position_encoding of window is --bias -t, --bias-dtype bf16, on window 5, and in shard-0-1 window 5"},
+     "other-type: position_encoding of window is --bias -t, --bias-dtype bf16, on window 5, and in "
+     "shard-0-1 window 5"},
     {"merge shard-0-1 other-layer -o m", 1,
-     "other-layer: is of \"reach erf --length 64 --segments 7 --bootstrap 50 --layer 0\", and shard-0-1 of"},
+     "other-layer: is of \"reach erf --length 64 --segments 7 --bootstrap 50 --layer 0\", and "
+     "shard-0-1 of"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2", 1, "shard-0-2: is one of the shards"},
-    {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2 --force", 1, "shard-0-2: is one of the shards"},
-    {"merge shard-0-1 shard-0-2 shard-0-3 -o whole-0", 1, "whole-0/erf.h5: exists (expected --force"},
-    {"merge shard-0-1 shard-0-2 shard-0-3 -o begun", 1, "begun/erf.part: an unfinished run is kept here"},
+    {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2 --force", 1,
+     "shard-0-2: is one of the shards"},
+    {"merge shard-0-1 shard-0-2 shard-0-3 -o whole-0", 1,
+     "whole-0/erf.h5: exists (expected --force"},
+    {"merge shard-0-1 shard-0-2 shard-0-3 -o begun", 1,
+     "begun/erf.part: an unfinished run is kept here"},
     {"erf window --text text --length 64 --segments 3 -o m --quiet --shard 4/3", 2,
      "--shard: \"4/3\" is not valid (expected I/N"},
     {"erf window --text text --shard 0/3", 2, "--shard: \"0/3\" is not valid"},
@@ -246,8 +286,10 @@ static const struct {
     {"erf window --text text --shard 1/", 2, "--shard: \"1/\" is not valid"},
     {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1,
      "shard 1/4 would hold no segment, because there are only 3"},
-    {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
-    {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
+    {"erf window --text text --bias-dtype f64", 2,
+     "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
+    {"ppl window --text text --bias-dtype half", 2,
+     "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
 };
 
 static void wrong_shards_are_named(void **state)
@@ -304,7 +346,8 @@ static void set_nan(hid_t model, const char *name)
 
     for (size_t i = 0; i < 64; i++)
         values[i] = NAN;
-    assert_true(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    assert_true(set >= 0 &&
+                H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     H5Dclose(set);
 }
 
@@ -320,11 +363,13 @@ static void forge(hid_t file, hid_t model, size_t which)
     case 6: set_text(file, "command", "reach erf window alibi"); break;
     case 7:
         set_text(file, "command",
-                 "reach erf window rotary alibi --text text --length 64 --segments 7 --bootstrap 20 --attention --shard 1/1");
+                 "reach erf window rotary alibi --text text --length 64 --segments 7 --bootstrap "
+                 "20 --attention --shard 1/1");
         break;
     case 8:
         set_text(file, "command",
-                 "reach erf window alibi rotary --text text --length 64 --layer all --bootstrap 20 --attention --shard 1/1");
+                 "reach erf window alibi rotary --text text --length 64 --layer all --bootstrap 20 "
+                 "--attention --shard 1/1");
         break;
     case 9: set_text(model, "shard", "1"); break;
     case 10: set_whole(model, "attention_used", 99); break;
@@ -345,25 +390,26 @@ static void forge(hid_t file, hid_t model, size_t which)
 
 static void forged_shards_are_refused(void **state)
 {
-    static const char *const said[] = {"which are not those of shard",
-                                       "which are not those of shard",
-                                       "holds the attention of 3 layers and 2 heads of window (expected 9 and 2)",
-                                       "has norms of 63 positions (expected 29)",
-                                       "window lacks the attention of its 3 layers and 2 heads",
-                                       "attention_trf is damaged",
-                                       "its command is not understood: reach erf window alibi",
-                                       "its models are not those of its command",
-                                       "does not hold what its command says",
-                                       "the attribute shard of window is \"1\"",
-                                       "attention_used",
-                                       "attention_trf is damaged",
-                                       "which are not those of shard",
-                                       "forged/erf.h5: window, target 64, layer 0: the status of segment 0 is 1",
-                                       "forged/erf.h5: window/c_lo at position 1 is nan"};
+    static const char *const said[] = {
+        "which are not those of shard",
+        "which are not those of shard",
+        "holds the attention of 3 layers and 2 heads of window (expected 9 and 2)",
+        "has norms of 63 positions (expected 29)",
+        "window lacks the attention of its 3 layers and 2 heads",
+        "attention_trf is damaged",
+        "its command is not understood: reach erf window alibi",
+        "its models are not those of its command",
+        "does not hold what its command says",
+        "the attribute shard of window is \"1\"",
+        "attention_used",
+        "attention_trf is damaged",
+        "which are not those of shard",
+        "forged/erf.h5: window, target 64, layer 0: the status of segment 0 is 1",
+        "forged/erf.h5: window/c_lo at position 1 is nan"};
 
     (void)state;
-    succeed(
-        "erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention --quiet --shard 1/1 -o lone");
+    succeed("erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 "
+            "--attention --quiet --shard 1/1 -o lone");
     succeed("merge lone -o lone-merged");
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         char path[4200];
@@ -392,7 +438,8 @@ static void forged_shards_are_refused(void **state)
 /* Words come back from a command as a shell would read them. */
 static void commands_are_read_back(void **state)
 {
-    static const char *const want[] = {"reach", "erf", "a b", "it's", "", "x\\y", "--bias", "-t^2?1:2", "'"};
+    static const char *const want[] = {"reach", "erf",    "a b",      "it's", "",
+                                       "x\\y",  "--bias", "-t^2?1:2", "'"};
     enum { WORDS = sizeof want / sizeof *want };
     char *command = NULL, **words;
     size_t size;
@@ -434,43 +481,53 @@ static void rounded_biases_are_used(void **state)
         snprintf(formula + strlen(formula), sizeof formula - strlen(formula), "t<%d?-%.17g:", t + 1,
                  element_round(element_round(0.3, ELEMENT_BF16) * t, ELEMENT_BF16));
     snprintf(line, sizeof line,
-             "erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias %s-inf -o by-value", LENGTH,
-             SHOWN, formula);
+             "erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d "
+             "--bias %s-inf -o by-value",
+             LENGTH, SHOWN, formula);
     free(printed(line));
-    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t --bias-dtype bf16 -o "
+    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d "
+            "--bias -0.3*t --bias-dtype bf16 -o "
             "by-type",
             LENGTH, SHOWN);
-    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t -o by-double", LENGTH,
-            SHOWN);
+    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d "
+            "--bias -0.3*t -o by-double",
+            LENGTH, SHOWN);
     a = read_result("by-value");
     b = read_result("by-type");
     c = read_result("by-double");
-    assert_memory_equal(result_main(a.models)->norm, result_main(b.models)->norm, 2 * (LENGTH - 1) * sizeof(double));
-    assert_memory_not_equal(result_main(a.models)->norm, result_main(c.models)->norm, 2 * (LENGTH - 1) * sizeof(double));
+    assert_memory_equal(result_main(a.models)->norm, result_main(b.models)->norm,
+                        2 * (LENGTH - 1) * sizeof(double));
+    assert_memory_not_equal(result_main(a.models)->norm, result_main(c.models)->norm,
+                            2 * (LENGTH - 1) * sizeof(double));
     assert_string_equal(result_attribute(result_main(&b.models[0]), "bias_dtype"), "bf16");
     assert_null(result_attribute(result_main(&c.models[0]), "bias_dtype"));
-    assert_non_null(strstr(result_attribute(result_main(&b.models[0]), "position_encoding"), "--bias-dtype bf16"));
+    assert_non_null(strstr(result_attribute(result_main(&b.models[0]), "position_encoding"),
+                           "--bias-dtype bf16"));
     assert_non_null(strstr(b.command, "--bias '-0.3*t' --bias-dtype bf16"));
     result_free(&a);
     result_free(&b);
     result_free(&c);
-    succeed("ppl none --text text --context 32 --segments 3 --quiet --bias -0.3*t --bias-dtype bf16 -o by-type-ppl");
+    succeed("ppl none --text text --context 32 --segments 3 --quiet --bias -0.3*t --bias-dtype "
+            "bf16 -o by-type-ppl");
     assert_true(exists(at("by-type-ppl/ppl.csv")));
 }
 
 static void checkpoints_are_verified(void **state)
 {
     struct outcome o = finish(
-        start("erf window --text text --length 64 --segments 2 --bootstrap 0 --verify -o verified", "/nonexistent"));
+        start("erf window --text text --length 64 --segments 2 --bootstrap 0 --verify -o verified",
+              "/nonexistent"));
 
     (void)state;
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.err, "reach erf: window: verified: 1 file of 0.0 MB read, all numbers of "));
+    assert_non_null(
+        strstr(o.err, "reach erf: window: verified: 1 file of 0.0 MB read, all numbers of "));
     outcome_free(&o);
     expect("info window --length 64 --verify", 0, "verified       1 file of 0.0 MB read");
     expect("erf spoiled --text text --length 64 --segments 2 --verify --quiet -o unverified", 1,
            "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
-    expect("info spoiled --length 64 --verify", 1, "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
+    expect("info spoiled --length 64 --verify", 1,
+           "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
     assert_false(exists(at("unverified")));
 }
 
@@ -497,10 +554,13 @@ static int make_inputs(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (tiny_checkpoint(at("%s", models[i].name), &models[i].t) != 0)
             return -1;
-    for (size_t i = 0; i < sizeof bytes; i++) /* byte 0, whose row is spoiled, in the third and the sixth segment of 16 */
+    for (size_t i = 0; i < sizeof bytes;
+         i++) /* byte 0, whose row is spoiled, in the third and the sixth segment of 16 */
         bytes[i] = i == 36 || i == 90 ? 0 : (unsigned char)(1 + i * 7 % 200);
     f = fopen(at("bytes"), "wb");
-    return f && fwrite(bytes, 1, sizeof bytes, f) == sizeof bytes && fclose(f) == 0 ? tiny_text(at("text"), 5000, 7) : -1;
+    return f && fwrite(bytes, 1, sizeof bytes, f) == sizeof bytes && fclose(f) == 0
+               ? tiny_text(at("text"), 5000, 7)
+               : -1;
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* MODEL as a name: models in a cache as Hugging Face's tools lay it out, through every verb that takes a model. */
+/* MODEL as a name: models in a cache as Hugging Face's tools lay it out, through every verb that
+ * takes a model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,10 @@ static int make_file(const char *model, const char *folder, const char *name)
 
     snprintf(file, sizeof file, "%s/%s", folder, name);
     snprintf(blob, sizeof blob, "../../blobs/%s", name);
-    return symlink(file, at("%s/blobs/%s", model, name)) || symlink(blob, at("%s/snapshots/" HASH "/%s", model, name)) ? -1 : 0;
+    return symlink(file, at("%s/blobs/%s", model, name)) ||
+                   symlink(blob, at("%s/snapshots/" HASH "/%s", model, name))
+               ? -1
+               : 0;
 }
 
 /* hub/models--me--NAME of the files of FOLDER, or of the one called ONLY. */
@@ -58,9 +62,12 @@ static int make_model(const char *name, const char *folder, const char *only)
 static int make_inputs(void **state)
 {
     (void)state;
-    if (program_open() != 0 || setenv("HF_HUB_CACHE", at("hub"), 1) != 0 || mkdir(at("hub"), 0700) != 0 ||
-        tiny_checkpoint(at("bytes"), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}) != 0 ||
-        mkdir(at("me"), 0700) != 0 || tiny_checkpoint(at("me/here"), &(struct tiny){.seed = 2}) != 0 ||
+    if (program_open() != 0 || setenv("HF_HUB_CACHE", at("hub"), 1) != 0 ||
+        mkdir(at("hub"), 0700) != 0 ||
+        tiny_checkpoint(at("bytes"), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}) !=
+            0 ||
+        mkdir(at("me"), 0700) != 0 ||
+        tiny_checkpoint(at("me/here"), &(struct tiny){.seed = 2}) != 0 ||
         tiny_text(at("text"), 4000, 7) != 0)
         return -1;
     return make_model("bytes", at("bytes"), NULL) || make_model("here", at("bytes"), NULL) ||
@@ -80,7 +87,8 @@ static void taken(const char *line, const char *name, const char *said)
 
     snprintf(told, sizeof told, "snapshot %s", at("hub/models--me--%s/snapshots/" HASH, name));
     if (o.status != 0 || !strstr(o.out, said) || !strstr(o.err, told))
-        fail_msg("reach %s: %d\n%s\n%s(expected %s, and on standard error %s)", line, o.status, o.out, o.err, said, told);
+        fail_msg("reach %s: %d\n%s\n%s(expected %s, and on standard error %s)", line, o.status,
+                 o.out, o.err, said, told);
     outcome_free(&o);
 }
 
@@ -110,7 +118,8 @@ static void results_name_the_snapshot(void **state)
     struct error e;
 
     (void)state;
-    taken("erf hf:me/bytes --text text --length 16 --segments 3 --format svg -o erf", "bytes", "bytes");
+    taken("erf hf:me/bytes --text text --length 16 --segments 3 --format svg -o erf", "bytes",
+          "bytes");
     if (result_read(at("erf/erf.h5"), &r, &e) != 0)
         fail_msg("%s", e.text);
     assert_string_equal(r.models[0].name, "bytes");
@@ -150,9 +159,13 @@ static void what_is_not_there_is_told(void **state)
     expect("trf me/bytes", 1, "a model in the cache would be hf:me/bytes");
     expect("info ./me/none", 1, "cannot be opened");
     broken("info me/cut", "snapshots/" HASH ": holds no checkpoint that can be read");
-    assert_int_equal(unlink(at("hub/models--me--shards/blobs/model-00002-of-00002.safetensors")), 0);
-    expect("info me/shards", 1, "is incomplete: a link to nothing: model-00002-of-00002.safetensors");
-    assert_int_equal(unlink(at("hub/models--me--shards/snapshots/" HASH "/model-00002-of-00002.safetensors")), 0);
+    assert_int_equal(unlink(at("hub/models--me--shards/blobs/model-00002-of-00002.safetensors")),
+                     0);
+    expect("info me/shards", 1,
+           "is incomplete: a link to nothing: model-00002-of-00002.safetensors");
+    assert_int_equal(unlink(at("hub/models--me--shards/snapshots/" HASH
+                               "/model-00002-of-00002.safetensors")),
+                     0);
     broken("info me/shards", "model-00002-of-00002.safetensors: is missing (the index beside it");
 }
 
@@ -170,8 +183,10 @@ static void is_printable(const char *line, const char *said)
 
     for (int i = 0; i < 2; i++)
         for (const char *p = i ? o.err : o.out; *p; p++)
-            if (((unsigned char)*p < 0x20 && *p != '\n') || strncmp(p, CSI, 2) == 0 || strncmp(p, TURN, 3) == 0)
-                fail_msg("reach %s: byte %02X is printed, before \"%.20s\"", line, (unsigned char)*p, p + 1);
+            if (((unsigned char)*p < 0x20 && *p != '\n') || strncmp(p, CSI, 2) == 0 ||
+                strncmp(p, TURN, 3) == 0)
+                fail_msg("reach %s: byte %02X is printed, before \"%.20s\"", line,
+                         (unsigned char)*p, p + 1);
     if (!strstr(o.out, said) && !strstr(o.err, said))
         fail_msg("reach %s: %s\n%s(expected %s)", line, o.out, o.err, said);
     outcome_free(&o);
@@ -179,27 +194,30 @@ static void is_printable(const char *line, const char *said)
 
 static void names_are_printable(void **state)
 {
-    static const char csv[] = "formula,head,distance,bias,layer\n\"\033[31m" NAME "\ny\",1,1,-1,\n\"\033[31m" NAME
-                              "\ny\",1,2,-2,\n\"\033[31m" NAME "\ny\",1,3,-3,\n";
-    static const char *const lines[][2] = {{"info " NAME, SHOWN},
-                                           {"ppl " NAME " y" NAME "=./" NAME " --text text --context 16 --segments 20", SHOWN},
-                                           {"erf " NAME " y" NAME "=./" NAME " --text text --length 16 --segments 3 -o e" NAME,
-                                            SHOWN},
-                                           {"explain e" NAME " --segment 1 --model " NAME " -o x" NAME, SHOWN},
-                                           {"report e" NAME " -o " NAME ".html", SHOWN ".html"},
-                                           {"plot e" NAME " -o p" NAME, SHOWN},
-                                           {"trf " NAME, SHOWN},
-                                           {"bias " NAME, SHOWN},
-                                           {"fit " NAME " --range 0:4", SHOWN},
-                                           {"fit bias.csv", "\\x1B[31m" SHOWN "\\ny, head 1"},
-                                           {"convert " NAME " c" NAME, "c" SHOWN},
-                                           {"tokenize " NAME " " NAME ".txt out.npy", SHOWN},
-                                           {"erf " NAME " --text a\nb" NAME, "a\\nb" SHOWN ": cannot be opened"},
-                                           {NAME "\n", "reach: " SHOWN "\\n: unknown verb"},
-                                           {"help info " NAME "\n", SHOWN "\\n: unexpected argument"}};
+    static const char csv[] = "formula,head,distance,bias,layer\n\"\033[31m" NAME
+                              "\ny\",1,1,-1,\n\"\033[31m" NAME "\ny\",1,2,-2,\n\"\033[31m" NAME
+                              "\ny\",1,3,-3,\n";
+    static const char *const lines[][2] = {
+        {"info " NAME, SHOWN},
+        {"ppl " NAME " y" NAME "=./" NAME " --text text --context 16 --segments 20", SHOWN},
+        {"erf " NAME " y" NAME "=./" NAME " --text text --length 16 --segments 3 -o e" NAME, SHOWN},
+        {"explain e" NAME " --segment 1 --model " NAME " -o x" NAME, SHOWN},
+        {"report e" NAME " -o " NAME ".html", SHOWN ".html"},
+        {"plot e" NAME " -o p" NAME, SHOWN},
+        {"trf " NAME, SHOWN},
+        {"bias " NAME, SHOWN},
+        {"fit " NAME " --range 0:4", SHOWN},
+        {"fit bias.csv", "\\x1B[31m" SHOWN "\\ny, head 1"},
+        {"convert " NAME " c" NAME, "c" SHOWN},
+        {"tokenize " NAME " " NAME ".txt out.npy", SHOWN},
+        {"erf " NAME " --text a\nb" NAME, "a\\nb" SHOWN ": cannot be opened"},
+        {NAME "\n", "reach: " SHOWN "\\n: unknown verb"},
+        {"help info " NAME "\n", SHOWN "\\n: unexpected argument"}};
 
     (void)state;
-    assert_int_equal(tiny_checkpoint(at(NAME), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}), 0);
+    assert_int_equal(tiny_checkpoint(at(NAME),
+                                     &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}),
+                     0);
     scratch_write(base, "bias.csv", csv, sizeof csv - 1);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         is_printable(lines[i][0], lines[i][1]);

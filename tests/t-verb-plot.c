@@ -1,4 +1,5 @@
-/* `reach plot` as a user meets it: what it draws of which results, and that every option is applied or refused. */
+/* `reach plot` as a user meets it: what it draws of which results, and that every option is applied
+ * or refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,8 +60,9 @@ static void assert_lacks(const char *name, const char *part)
 
 static void a_folder_is_drawn_whole(void **state)
 {
-    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "validation", "heads",
-                                        "ppl", "fields", "bias",    "matrix",    "fit"};
+    static const char *const drawn[] = {"erf",        "layers", "targets", "attention",
+                                        "validation", "heads",  "ppl",     "fields",
+                                        "bias",       "matrix", "fit"};
 
     (void)state;
     expect("plot all -o whole --format svg", 0, "whole/heads.svg");
@@ -86,7 +88,8 @@ static void figures_are_those_of_the_run(void **state)
     (void)state;
     script_only("plot all -o again --figure layers,targets,attention,validation");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *own = script_of(at("all/%s.gp", names[i]) + strlen(base) + 1), *again = NULL, *from, *to, *same;
+        char *own = script_of(at("all/%s.gp", names[i]) + strlen(base) + 1), *again = NULL, *from,
+             *to, *same;
 
         again = slurp(at("again/%s.gp", names[i]), NULL);
         assert_non_null(again);
@@ -104,7 +107,8 @@ static void figures_are_those_of_the_run(void **state)
 static void options_are_applied(void **state)
 {
     (void)state;
-    script_only("plot all --figure erf -o o1 --only window --label window=A~name --no-title --panels tail --width 85mm --font "
+    script_only("plot all --figure erf -o o1 --only window --label window=A~name --no-title "
+                "--panels tail --width 85mm --font "
                 "Liberation~Serif --font-size 9 --legend top-left --threshold 0.9");
     assert_has("o1/erf.gp", "label1 = 'A name'");
     assert_has("o1/erf.gp", "width_mm = 85\n");
@@ -116,7 +120,8 @@ static void options_are_applied(void **state)
     assert_lacks("o1/erf.gp", "heading1");
     assert_lacks("o1/erf.gp", "position \"");
     assert_has("o1/erf.gp", "# command: reach plot all --figure erf --threshold 0.9 --only window");
-    script_only("plot all --figure erf -o o2 --title One~title --xlog --legend none --colours sequential --height 120mm");
+    script_only("plot all --figure erf -o o2 --title One~title --xlog --legend none --colours "
+                "sequential --height 120mm");
     assert_has("o2/erf.gp", "title1 = 'One title'");
     assert_has("o2/erf.gp", "heading1 = ");
     assert_has("o2/erf.gp", "height_mm = 120\n");
@@ -140,7 +145,8 @@ static double number_at(const char *p)
     return (double)(((uint32_t)u[0] << 24) + ((uint32_t)u[1] << 16) + ((uint32_t)u[2] << 8) + u[3]);
 }
 
-/* The first "/MediaBox [" of a PDF, in it or in one of its deflated streams, where newer cairo has it; `text` [size] is room. */
+/* The first "/MediaBox [" of a PDF, in it or in one of its deflated streams, where newer cairo has
+ * it; `text` [size] is room. */
 static const char *media_box(char *text, size_t size, char *pdf, size_t bytes)
 {
     char *found = memmem(pdf, bytes, "/MediaBox [", 11), *at = pdf;
@@ -176,7 +182,8 @@ static void size_of_picture(double size[2], const char *folder, const char *form
     if (strcmp(format, "png") == 0) {
         assert_memory_equal(picture + 33 + 4, "pHYs", 4);
         assert_int_equal(picture[33 + 16], 1); /* dots to the metre */
-        assert_true(number_at(picture + 33 + 17) == (double)crc32(0, (unsigned char *)picture + 33 + 4, 13));
+        assert_true(number_at(picture + 33 + 17) ==
+                    (double)crc32(0, (unsigned char *)picture + 33 + 4, 13));
         for (int i = 0; i < 2; i++)
             size[i] = number_at(picture + 16 + 4 * i) / number_at(picture + 33 + 8 + 4 * i) * 1000;
     } else if (strcmp(format, "svg") == 0) {
@@ -208,16 +215,17 @@ static void sizes_are_those_asked_for(void **state)
 
     (void)state;
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-        succeed_drawn(
-            "plot all --figure erf -o sized-%zu --panels tail --no-title --width %gmm --height 97mm --format png,svg,pdf,tikz", w,
-            widths[w]);
+        succeed_drawn("plot all --figure erf -o sized-%zu --panels tail --no-title --width %gmm "
+                      "--height 97mm --format png,svg,pdf,tikz",
+                      w, widths[w]);
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
             char folder[32];
 
             snprintf(folder, sizeof folder, "sized-%zu", w);
             size_of_picture(size, folder, formats[f]);
             if (!(fabs(size[0] - widths[w]) <= 0.3 && fabs(size[1] - 97) <= 0.3))
-                fail_msg("%s: %.2f x %.2f mm (expected %g x 97)", formats[f], size[0], size[1], widths[w]);
+                fail_msg("%s: %.2f x %.2f mm (expected %g x 97)", formats[f], size[0], size[1],
+                         widths[w]);
         }
     }
 }
@@ -241,7 +249,8 @@ static void options_are_refused(void **state)
         {"--figure ppl --panels ratio", 1, "--per-token"},
         {"--figure attention --threshold 0.123", 1, "no rows of epsilon 0.877"},
         {"--figure matrix --format tikz", 1, "--format tikz: matrix.gp"},
-        {"--figure erf --only window,nobody", 1, "nothing called \"nobody\" (expected one of window, none)"},
+        {"--figure erf --only window,nobody", 1,
+         "nothing called \"nobody\" (expected one of window, none)"},
         {"--figure erf --only none --label nobody=x", 1, "nothing called \"nobody\""},
         {"--figure erf --steps 1", 1, "--steps: has 1 numbers for 2 curves"},
         {"--figure erf --steps 1,1", 1, "the same one"},
@@ -251,7 +260,8 @@ static void options_are_refused(void **state)
         {"--label x", 2, "expected NAME=TEXT"},
         {"--title a --no-title", 2, "both given"},
         {"--font Times --format svg,tikz", 2, "not for tikz"},
-        {"--figure erf --label window=a --label window=b", 1, "--label: \"window\" is given two texts, \"a\" and \"b\""},
+        {"--figure erf --label window=a --label window=b", 1,
+         "--label: \"window\" is given two texts, \"a\" and \"b\""},
         {"--figure erf --steps 0x1,2", 1, "expected a number for each curve"},
         {"--figure erf --steps ~1,2", 1, "expected a number for each curve"},
         {"--width 0x50mm", 2, "not a length"},
@@ -275,18 +285,24 @@ static void options_are_refused(void **state)
     expect("plot all/fit.csv all/erf.h5 -o refused", 1, "cannot be drawn with curves");
     expect("plot targets.csv -o refused", 1, "expected ppl.csv");
     succeed("plot many -o drawn-many --figure epsilon");
-    assert_has("drawn-many/epsilon.gp", "\n0.01 5 5 5 1\n0.02 5 5 5 1\n"); /* of 90 points those that are apart have marks */
+    assert_has("drawn-many/epsilon.gp",
+               "\n0.01 5 5 5 1\n0.02 5 5 5 1\n"); /* of 90 points those that are apart have marks */
     assert_has("drawn-many/epsilon.gp", "\n0.9 1 1 1 0\n");
     expect("plot epsilons -o refused --figure epsilon --xlog", 1, "--xlog: is not for epsilon.gp");
-    expect("plot epsilons -o refused --figure epsilon --panels head", 1, "--panels: epsilon.gp has no panels");
-    expect("plot held --figure erf --train-length 9 -o refused", 1, "--train-length: the results state the training lengths");
+    expect("plot epsilons -o refused --figure epsilon --panels head", 1,
+           "--panels: epsilon.gp has no panels");
+    expect("plot held --figure erf --train-length 9 -o refused", 1,
+           "--train-length: the results state the training lengths");
     succeed("plot held --figure erf,validation --train-length 9 -o taken");
-    expect("plot all/summary.csv --threshold 0.77 -o refused", 1, "all/summary.csv: has no ERF(0.77)");
-    expect("plot all/trf.csv --figure fields --train-length 9 -o refused", 1, "fields.gp marks those of models");
+    expect("plot all/summary.csv --threshold 0.77 -o refused", 1,
+           "all/summary.csv: has no ERF(0.77)");
+    expect("plot all/trf.csv --figure fields --train-length 9 -o refused", 1,
+           "fields.gp marks those of models");
     expect("bias alibi -o refused --format tikz", 2, "matrix.gp has too many cells");
 }
 
-/* Texts of users in every format: what stands in them is drawn, and nothing of it is run or ends a string. */
+/* Texts of users in every format: what stands in them is drawn, and nothing of it is run or ends a
+ * string. */
 static void texts_are_only_texts(void **state)
 {
     static const char *const hostile[] = {"it's",
@@ -326,7 +342,9 @@ static void texts_are_only_texts(void **state)
             if (*p == ' ' || *p == '~') /* what program.h divides lines at, or writes for it */
                 *p = '~';
         snprintf(line, sizeof line,
-                 "plot all --figure erf,fields --format svg,tikz -o hostile --force --title T%s --label window=%s", text, text);
+                 "plot all --figure erf,fields --format svg,tikz -o hostile --force --title T%s "
+                 "--label window=%s",
+                 text, text);
         for (char *p = line; *p; p++)
             if (*p == '\n')
                 *p = '\t';
@@ -337,9 +355,11 @@ static void texts_are_only_texts(void **state)
         if (exists(at("hostile/ran")) || exists(at("ran")))
             fail_msg("\"%s\" was run", text);
         picture = script_of("hostile/erf.tikz");
-        if (strcmp(text, "#&~<>|") == 0 && !strstr(picture, "\\#\\& {\\ttfamily <}{\\ttfamily >}{\\ttfamily |}"))
+        if (strcmp(text, "#&~<>|") == 0 &&
+            !strstr(picture, "\\#\\& {\\ttfamily <}{\\ttfamily >}{\\ttfamily |}"))
             fail_msg("\"%s\" is not made safe for TeX", text);
-        if (strcmp(text, "\\input{x}") == 0 && (strstr(picture, "\\input") || !strstr(picture, "\\textbackslash{}input\\{x\\}")))
+        if (strcmp(text, "\\input{x}") == 0 &&
+            (strstr(picture, "\\input") || !strstr(picture, "\\textbackslash{}input\\{x\\}")))
             fail_msg("\"%s\" is a command of TeX", text);
         free(picture);
         shown = strcmp(text, "{/Symbol~a}_b^c") == 0 ? "{/Symbol a}_b^c"
@@ -404,7 +424,8 @@ static void nothing_in_the_folder_is_run(void **state)
 /* Cells that a run never writes: which row, and what was expected. */
 static void tables_are_checked(void **state)
 {
-    static const char head[] = "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded\n";
+    static const char head[] =
+        "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded\n";
     static const char *const cases[][2] = {
         {"a,1,16000,0.01,7,28,7,converges,2,0\na,,1,0.01,1234567,28,7654321,converges,2,0\n",
          "row 2 has \"\" as layer (expected a whole number from 1 to 16384)"},
@@ -414,7 +435,8 @@ static void tables_are_checked(void **state)
         {"a,1.5,1,0.01,7,28,7,converges,2,0\n", "row 1 has \"1.5\" as layer"},
         {"a,1,1,0.01,1e300,28,7,converges,2,0\n", "row 1 has \"1e300\" as attention_erf"},
         {"a,1,1,0.01,7,28,-1,converges,2,0\n", "row 1 has \"-1\" as trf_length"},
-        {"a,16384,16384,0.01,7,28,7,converges,2,0\n", "has 1 rows of a, and layers up to 16384 of heads up to 16384"},
+        {"a,16384,16384,0.01,7,28,7,converges,2,0\n",
+         "has 1 rows of a, and layers up to 16384 of heads up to 16384"},
     };
 
     (void)state;
@@ -430,11 +452,12 @@ static void tables_are_checked(void **state)
 /* The ratio of perplexities is that of the targets' log p, paired. */
 static void ratios_are_paired(void **state)
 {
-    static const char table[] = "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"
+    static const char table[] = "model,protocol,context,stride,tokens,nll,std_error,ppl,window,"
+                                "seconds_per_token,diff,diff_se,p\n"
                                 "a,last,8,,3,2,0.5,7.389,,,,,\na,last,16,,3,1,0.5,2.718,,,,,\n",
-                      targets[] =
-                          "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
-                          "a,16,,7,1,1\na,16,,70,1,50\n";
+                      targets[] = "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,"
+                                  "7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
+                                  "a,16,,7,1,1\na,16,,70,1,50\n";
     char *script, *line;
     double x, ppl, low, high, ratio, ratio_low, ratio_high;
 
@@ -445,8 +468,11 @@ static void ratios_are_paired(void **state)
     script = script_of("ratio/ppl.gp");
     line = strstr(script, "$line1 << EOD\n");
     assert_non_null(line);
-    line = strchr(strchr(line, '\n') + 1, '\n') + 1; /* context 16: differences -0.5, -0.5, -2 over the three that both have */
-    assert_int_equal(sscanf(line, "%lf %lf %lf %lf %lf %lf %lf", &x, &ppl, &low, &high, &ratio, &ratio_low, &ratio_high), 7);
+    line = strchr(strchr(line, '\n') + 1, '\n') +
+           1; /* context 16: differences -0.5, -0.5, -2 over the three that both have */
+    assert_int_equal(sscanf(line, "%lf %lf %lf %lf %lf %lf %lf", &x, &ppl, &low, &high, &ratio,
+                            &ratio_low, &ratio_high),
+                     7);
     assert_float_equal(x, 16, 1e-9);
     assert_float_equal(ratio, 0.36787944117, 1e-9); /* exp(-1) */
     assert_float_equal(ratio_low, 0.13807, 1e-4); /* exp(-1 - 1.96 * 0.5) */
@@ -466,12 +492,15 @@ static void steps_are_in_order(void **state)
     assert_true(strstr(script, "\n20 ") > strstr(script, "\n3 "));
     free(script);
     script = script_of("training/erf.gp");
-    assert_true(strstr(script, "label1 = 'step-3/window'") && strstr(script, "label2 = 'step-20/window'"));
+    assert_true(strstr(script, "label1 = 'step-3/window'") &&
+                strstr(script, "label2 = 'step-20/window'"));
     free(script);
-    script_only("plot all --steps 500,100 -o training --figure steps --force --xlog --panels field");
+    script_only(
+        "plot all --steps 500,100 -o training --figure steps --force --xlog --panels field");
     assert_has("training/steps.gp", "$fields << EOD\n100 ");
     assert_lacks("training/steps.gp", "Share of the most recent");
-    expect("plot all --steps 0,100 -o training --figure steps --force --xlog", 1, "begins at step 0");
+    expect("plot all --steps 0,100 -o training --figure steps --force --xlog", 1,
+           "begins at step 0");
 }
 
 /* The same results, the same bytes. */
@@ -485,7 +514,8 @@ static void scripts_are_the_same_bytes(void **state)
         assert_int_equal(rename(at("same/%s.gp", names[i]), at("same/%s.before", names[i])), 0);
     script_only("plot all -o same --force --figure erf,layers,heads,fit,matrix");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *a = slurp(at("same/%s.gp", names[i]), NULL), *b = slurp(at("same/%s.before", names[i]), NULL);
+        char *a = slurp(at("same/%s.gp", names[i]), NULL),
+             *b = slurp(at("same/%s.before", names[i]), NULL);
 
         assert_true(a && b && strcmp(a, b) == 0);
         free(a);
@@ -499,15 +529,17 @@ static int make_inputs(void **state)
         const char *name;
         struct tiny shape;
     } models[] = {{"none", {.seed = 1, .layers = 2}},
-                  {"window", {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
-    static const char measured[] =
-        "erf window none --text text --length 64 --segments 4 --bootstrap 20 --quiet -o all --layer all "
-        "--target-position 16,32 --attention --validate 3";
+                  {"window",
+                   {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
+    static const char measured[] = "erf window none --text text --length 64 --segments 4 "
+                                   "--bootstrap 20 --quiet -o all --layer all "
+                                   "--target-position 16,32 --attention --validate 3";
     static const char *const lines[] = {
         measured,
         "erf window --text text --length 32 --segments 3 --quiet -o step-3",
         "erf window --text text --length 32 --segments 3 --quiet -o step-20 --offset 200",
-        "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token targets.csv",
+        "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token "
+        "targets.csv",
         "erf window --text text --length 32 --segments 3 --validate 3 --quiet -o held",
         "trf window=./window -o all",
         "trf window=./window --epsilon 0.1 --epsilon 0.01 -o epsilons",

@@ -1,5 +1,5 @@
-/* `reach ppl` as a user meets it: numbers against the float64 PyTorch loop of tests/goldens/ppl, tables, files, refusals; and its
- * figure. */
+/* `reach ppl` as a user meets it: numbers against the float64 PyTorch loop of tests/goldens/ppl,
+ * tables, files, refusals; and its figure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,9 +52,12 @@ static void wrong_usage_exits_2(void **state)
         {"ppl none --text text --context 64,", "--context"},
         {"ppl none --text text --context 64,,32", "--context"},
         {"ppl none --text text --context 64x", "--context"},
-        {"ppl none --text text --context 99999999999999999999999999999999999999999999", "--context"},
-        {"ppl none --text text --protocol cached --window 4 --stride 4", "--protocol sliding and last"},
-        {"ppl none --text text --protocol nonoverlapping --stride 4", "--protocol sliding and last"},
+        {"ppl none --text text --context 99999999999999999999999999999999999999999999",
+         "--context"},
+        {"ppl none --text text --protocol cached --window 4 --stride 4",
+         "--protocol sliding and last"},
+        {"ppl none --text text --protocol nonoverlapping --stride 4",
+         "--protocol sliding and last"},
         {"ppl none --text text --protocol sliding --context 8,4 --stride 5", "would not be scored"},
         {"ppl none --text text --protocol sliding --stride 0", "--stride"},
         {"ppl none --text text --protocol nonoverlapping --segments 4", "--protocol last"},
@@ -90,8 +93,10 @@ static void bad_input_is_named(void **state)
         {"ppl none --text text --protocol cached --window 4 --bias -t/L", "length L"},
         {"ppl none --text text --context 8 -o text", "text"},
         {"ppl none --text text --context 4096 --memory 2M", "may be used"},
-        {"ppl spoiled --text text --context 8 --quiet -o bad", "the output of layer 2 of 2 is the first that is not finite"},
-        {"ppl spoiled --text text --protocol nonoverlapping --context 8 --quiet", "the first that token 2:"},
+        {"ppl spoiled --text text --context 8 --quiet -o bad",
+         "the output of layer 2 of 2 is the first that is not finite"},
+        {"ppl spoiled --text text --protocol nonoverlapping --context 8 --quiet",
+         "the first that token 2:"},
         {"ppl spoiled --text short --protocol cached --window 4 --quiet", "62 of 62 targets"},
         {"ppl none --text text --context 8 --device cuda:77", "--device cuda:77"},
     };
@@ -115,7 +120,8 @@ static void numbers_are_those_of_the_oracle(void **state)
         {"cached", "--window 6"},
         {"cached", "--window 60"},
     };
-    static const char *const models[] = {"own-alibi", "own-rotary-half", "own-sinusoidal", "own-window-list"};
+    static const char *const models[] = {"own-alibi", "own-rotary-half", "own-sinusoidal",
+                                         "own-window-list"};
     struct csv_table cases;
     struct error e;
     size_t compared = 0;
@@ -123,16 +129,17 @@ static void numbers_are_those_of_the_oracle(void **state)
     (void)state;
     if (csv_read("tests/goldens/ppl/cases.csv", &cases, &e) != 0)
         fail_msg("%s", e.text);
-    size_t last = cases.rows - 1, values = (size_t)(number(&cases, last, "first") + number(&cases, last, "count"));
+    size_t last = cases.rows - 1,
+           values = (size_t)(number(&cases, last, "first") + number(&cases, last, "count"));
     double *logprob = golden_read_f64("tests/goldens/ppl/logprob.npy", values);
     for (int wide = 0; wide < 2; wide++)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             struct csv_table t;
 
-            succeed(
-                "ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden",
-                goldens, models[0], goldens, models[1], goldens, models[2], goldens, models[3], goldens, calls[c].protocol,
-                calls[c].options, wide ? "f64" : "f32");
+            succeed("ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s "
+                    "--dtype %s --quiet --force -o golden",
+                    goldens, models[0], goldens, models[1], goldens, models[2], goldens, models[3],
+                    goldens, calls[c].protocol, calls[c].options, wide ? "f64" : "f32");
             t = read_ppl("golden");
             for (size_t i = 0; i < t.rows; i++) {
                 size_t j = 0, first, count;
@@ -140,21 +147,27 @@ static void numbers_are_those_of_the_oracle(void **state)
 
                 assert_string_equal(cell(&t, i, "protocol"), calls[c].protocol);
                 while (j < cases.rows &&
-                       (strcmp(strrchr(cell(&cases, j, "checkpoint"), '/') + 1, cell(&t, i, "model")) ||
+                       (strcmp(strrchr(cell(&cases, j, "checkpoint"), '/') + 1,
+                               cell(&t, i, "model")) ||
                         strcmp(cell(&cases, j, "protocol"), calls[c].protocol) ||
                         strcmp(cell(&cases, j, "context"), cell(&t, i, "context")) ||
                         strcmp(cell(&cases, j, "stride"), cell(&t, i, "stride")) ||
-                        (*cell(&cases, j, "window") && strcmp(cell(&cases, j, "window"), cell(&t, i, "window")))))
+                        (*cell(&cases, j, "window") &&
+                         strcmp(cell(&cases, j, "window"), cell(&t, i, "window")))))
                     j++;
                 if (j == cases.rows)
-                    fail_msg("%s %s: row %zu has no golden case", calls[c].protocol, calls[c].options, i);
-                first = (size_t)number(&cases, j, "first"), count = (size_t)number(&cases, j, "count");
+                    fail_msg("%s %s: row %zu has no golden case", calls[c].protocol,
+                             calls[c].options, i);
+                first = (size_t)number(&cases, j, "first"),
+                count = (size_t)number(&cases, j, "count");
                 for (size_t k = 0; k < count; k++)
                     sum -= logprob[first + k];
-                if ((size_t)number(&t, i, "tokens") != count || !(fabs(nll - sum / (double)count) <= tolerance) ||
+                if ((size_t)number(&t, i, "tokens") != count ||
+                    !(fabs(nll - sum / (double)count) <= tolerance) ||
                     !(fabs(number(&t, i, "ppl") - exp(nll)) <= 1e-12 * exp(nll)))
-                    fail_msg("%s %s, %s, context %s: %s targets, NLL %.12g, expected %zu and %.12g", cell(&t, i, "model"),
-                             calls[c].protocol, wide ? "f64" : "f32", cell(&t, i, "context"), cell(&t, i, "tokens"), nll, count,
+                    fail_msg("%s %s, %s, context %s: %s targets, NLL %.12g, expected %zu and %.12g",
+                             cell(&t, i, "model"), calls[c].protocol, wide ? "f64" : "f32",
+                             cell(&t, i, "context"), cell(&t, i, "tokens"), nll, count,
                              sum / (double)count);
                 compared++;
             }
@@ -165,20 +178,22 @@ static void numbers_are_those_of_the_oracle(void **state)
     csv_table_free(&cases);
 }
 
-/* The header is a contract; the first model has no difference, a model has none to itself, and others' is that of the means. */
+/* The header is a contract; the first model has no difference, a model has none to itself, and
+ * others' is that of the means. */
 static void differences_are_paired(void **state)
 {
     struct csv_table t;
     char *text;
 
     (void)state;
-    succeed("ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
+    succeed(
+        "ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
     text = slurp(at("paired/ppl.csv"), NULL);
-    assert_non_null(
-        strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"));
+    assert_non_null(strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,"
+                                 "seconds_per_token,diff,diff_se,p\n"));
     assert_int_equal(strncmp(text, "# reach ", 8), 0);
-    assert_non_null(
-        strstr(text, "\n# command: reach ppl none again=none window --text text --protocol last --context 4,12 --segments 40\n"));
+    assert_non_null(strstr(text, "\n# command: reach ppl none again=none window --text text "
+                                 "--protocol last --context 4,12 --segments 40\n"));
     free(text);
     t = read_ppl("paired");
     assert_int_equal(t.rows, 6);
@@ -197,8 +212,10 @@ static void differences_are_paired(void **state)
         }
         double difference = number(&t, i, "nll") - number(&t, i % 2, "nll"), p = number(&t, i, "p");
         if (!(fabs(number(&t, i, "diff") - difference) <= 1e-12))
-            fail_msg("row %zu: diff %s, the means differ by %.12g", i, cell(&t, i, "diff"), difference);
-        if (i < 4 ? number(&t, i, "diff_se") != 0 || p != 1 : !(number(&t, i, "diff_se") > 0 && p > 0 && p < 1))
+            fail_msg("row %zu: diff %s, the means differ by %.12g", i, cell(&t, i, "diff"),
+                     difference);
+        if (i < 4 ? number(&t, i, "diff_se") != 0 || p != 1
+                  : !(number(&t, i, "diff_se") > 0 && p > 0 && p < 1))
             fail_msg("row %zu: diff_se %s, p %s", i, cell(&t, i, "diff_se"), cell(&t, i, "p"));
     }
     csv_table_free(&t);
@@ -212,7 +229,8 @@ static void last_is_the_target_of_erf(void **state)
 
     (void)state;
     succeed("ppl none window --text text --context 40 --segments 25 --quiet --force -o last");
-    succeed("erf none window --text text --length 41 --segments 25 --quiet --force --bootstrap 0 -o last-erf");
+    succeed("erf none window --text text --length 41 --segments 25 --quiet --force --bootstrap 0 "
+            "-o last-erf");
     t = read_ppl("last");
     if (csv_read(at("last-erf/summary.csv"), &erf, &e) != 0)
         fail_msg("%s", e.text);
@@ -220,17 +238,19 @@ static void last_is_the_target_of_erf(void **state)
         size_t row = strcmp(cell(&erf, i, "model"), "none") != 0;
 
         if (!(fabs(number(&erf, i, "mean_logprob") + number(&t, row, "nll")) <= 1e-6))
-            fail_msg("%s: NLL %s, mean log p of reach erf %s", cell(&erf, i, "model"), cell(&t, row, "nll"),
-                     cell(&erf, i, "mean_logprob"));
+            fail_msg("%s: NLL %s, mean log p of reach erf %s", cell(&erf, i, "model"),
+                     cell(&t, row, "nll"), cell(&erf, i, "mean_logprob"));
     }
     csv_table_free(&erf);
     csv_table_free(&t);
 }
 
-/* Each row of a table is a stream of its own: the mean over all is that of the rows' means, for every protocol. */
+/* Each row of a table is a stream of its own: the mean over all is that of the rows' means, for
+ * every protocol. */
 static void rows_are_streams(void **state)
 {
-    static const char *const calls[] = {"--protocol nonoverlapping --context 9", "--protocol sliding --context 9 --stride 2",
+    static const char *const calls[] = {"--protocol nonoverlapping --context 9",
+                                        "--protocol sliding --context 9 --stride 2",
                                         "--protocol cached --window 3"};
 
     (void)state;
@@ -254,8 +274,8 @@ static void rows_are_streams(void **state)
     }
 }
 
-/* --per-token: the means are those of the table, the ids are the text's bytes, and a target has the same NLL whichever protocol
- * gives it a context. */
+/* --per-token: the means are those of the table, the ids are the text's bytes, and a target has the
+ * same NLL whichever protocol gives it a context. */
 static void per_token_is_what_the_table_averages(void **state)
 {
     enum { CONTEXT = 12 };
@@ -267,12 +287,15 @@ static void per_token_is_what_the_table_averages(void **state)
 
     (void)state;
     assert_non_null(by_position);
-    succeed("ppl none --text short --protocol sliding --context %d --stride 1 --quiet --per-token sliding.csv", CONTEXT);
+    succeed("ppl none --text short --protocol sliding --context %d --stride 1 --quiet --per-token "
+            "sliding.csv",
+            CONTEXT);
     assert_int_equal(csv_read(at("sliding.csv"), &other, &e), 0);
     assert_int_equal(other.rows, size - 1);
     for (size_t i = 0; i < other.rows; i++)
         by_position[(size_t)number(&other, i, "position")] = number(&other, i, "nll");
-    succeed("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token "
+    succeed("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet "
+            "--force -o overlapping --per-token "
             "each.csv",
             CONTEXT);
     t = read_ppl("overlapping");
@@ -293,28 +316,36 @@ static void per_token_is_what_the_table_averages(void **state)
                 assert_string_equal(cell(&each, next, "row"), "");
                 assert_int_equal(position, CONTEXT + 1 + 3 * i);
                 assert_int_equal((int)number(&each, next, "id"), text[position - 1]);
-                if (text[position - 1] > ' ' && text[position - 1] < 127 && text[position - 1] != '\\') {
+                if (text[position - 1] > ' ' && text[position - 1] < 127 &&
+                    text[position - 1] != '\\') {
                     assert_int_equal(cell(&each, next, "piece")[0], text[position - 1]);
                     assert_int_equal(strlen(cell(&each, next, "piece")), 1);
                 } else
                     assert_true(*cell(&each, next, "piece"));
                 if (m == 0 && c == 1 && !(fabs(nll - by_position[position]) <= 1e-5))
-                    fail_msg("position %zu: NLL %.9g, in sliding windows %.9g", position, nll, by_position[position]);
+                    fail_msg("position %zu: NLL %.9g, in sliding windows %.9g", position, nll,
+                             by_position[position]);
                 sum += nll;
             }
             if (!(fabs(sum / (double)count - number(&t, row, "nll")) <= 1e-12))
-                fail_msg("row %zu: NLL %s, of the targets %.17g", row, cell(&t, row, "nll"), sum / (double)count);
+                fail_msg("row %zu: NLL %s, of the targets %.17g", row, cell(&t, row, "nll"),
+                         sum / (double)count);
         }
     assert_int_equal(next, each.rows);
     csv_table_free(&other);
-    succeed("ppl none --tokens rows.npy --protocol nonoverlapping --context 9 --quiet --per-token rows.csv");
+    succeed("ppl none --tokens rows.npy --protocol nonoverlapping --context 9 --quiet --per-token "
+            "rows.csv");
     assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
     assert_int_equal(other.rows, 252);
     assert_string_equal(cell(&other, 63, "row"), "2");
     assert_string_equal(cell(&other, 63, "position"), "2");
     assert_string_equal(cell(&other, 62, "position"), "64");
     csv_table_free(&other);
-    succeed("ppl none --tokens rows.npy --context 9 --quiet --force --per-token rows.csv"); /* a target a row: its last token */
+    succeed(
+        "ppl none --tokens rows.npy --context 9 --quiet --force --per-token rows.csv"); /* a target
+                                                                                           a row:
+                                                                                           its last
+                                                                                           token */
     assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
     assert_int_equal(other.rows, 4);
     for (size_t i = 0; i < other.rows; i++) {
@@ -323,10 +354,13 @@ static void per_token_is_what_the_table_averages(void **state)
     }
     expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: exists");
     succeed("ppl none --text short --context 8 --quiet -o beside");
-    expect("ppl none --text short --context 8 --force -o beside --per-token beside/../beside/ppl.csv", 1,
-           "--per-token beside/../beside/ppl.csv: is a file of the results in beside");
-    expect("ppl none --text short --context 8 --force -o ./ --per-token gain.csv", 1, "is a file of the results in ./");
-    succeed("ppl none --text short --context 8 --quiet --force -o beside --per-token beside/targets.csv");
+    expect(
+        "ppl none --text short --context 8 --force -o beside --per-token beside/../beside/ppl.csv",
+        1, "--per-token beside/../beside/ppl.csv: is a file of the results in beside");
+    expect("ppl none --text short --context 8 --force -o ./ --per-token gain.csv", 1,
+           "is a file of the results in ./");
+    succeed("ppl none --text short --context 8 --quiet --force -o beside --per-token "
+            "beside/targets.csv");
     expect("ppl none --text short --context 8 --per-token nowhere/rows.csv", 1, "nowhere/rows.csv");
     csv_table_free(&other);
     csv_table_free(&each);
@@ -349,15 +383,18 @@ static void assert_same_csv(const char *a, const char *b)
 
 static void equal_runs_give_equal_bytes(void **state)
 {
-    static const char *const calls[] = {"--context 30,7 --segments 50", "--protocol nonoverlapping --context 33",
-                                        "--protocol sliding --context 20", "--protocol cached --window 5"};
+    static const char *const calls[] = {"--context 30,7 --segments 50",
+                                        "--protocol nonoverlapping --context 33",
+                                        "--protocol sliding --context 20",
+                                        "--protocol cached --window 5"};
 
     (void)state;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
         succeed("ppl window none --text middle %s --quiet --force --threads 1 -o same-1", calls[c]);
         succeed("ppl window none --text middle %s --quiet --force --threads 4 -o same-2", calls[c]);
         assert_same_csv("same-1", "same-2");
-        succeed("ppl window none --text middle %s --quiet --force --memory 7M -o same-2", calls[c]); /* smaller batches */
+        succeed("ppl window none --text middle %s --quiet --force --memory 7M -o same-2",
+                calls[c]); /* smaller batches */
         assert_same_csv("same-1", "same-2");
     }
     succeed("ppl none --text middle --context 8 --segments 9 --timing --quiet --force -o same-1");
@@ -369,7 +406,8 @@ static void equal_runs_give_equal_bytes(void **state)
 
 static void screen_and_files(void **state)
 {
-    struct outcome o = reach("ppl none window --text middle --context 8,4 --segments 9 --train-length 6");
+    struct outcome o = reach(
+        "ppl none window --text middle --context 8,4 --segments 9 --train-length 6");
 
     (void)state;
     assert_int_equal(o.status, 0);
@@ -392,14 +430,16 @@ static void screen_and_files(void **state)
     expect("ppl none --text middle --context 8 --segments 9 -o files --quiet", 1, "--force");
     succeed("ppl none --text middle --context 8 --segments 9 --force --quiet -o files");
     assert_false(exists(at("files/ppl.svg"))); /* a picture of other numbers */
-    o = finish(start("ppl none --text middle --context 8 --segments 9 -o bare --quiet", "/nonexistent"));
+    o = finish(
+        start("ppl none --text middle --context 8 --segments 9 -o bare --quiet", "/nonexistent"));
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.err, "gnuplot"));
     outcome_free(&o);
     assert_true(exists(at("bare/ppl.csv")) && exists(at("bare/ppl.gp")));
 }
 
-/* Cached inference reads a whole text: its figures count windows, and those of several runs become one line. */
+/* Cached inference reads a whole text: its figures count windows, and those of several runs become
+ * one line. */
 static void cached_figure_counts_windows(void **state)
 {
     char *text;
@@ -411,7 +451,9 @@ static void cached_figure_counts_windows(void **state)
     for (size_t i = 0; i < 3; i++) {
         static const struct {
             const char *folder, *points[2];
-        } rows[] = {{"cached-3", {"\n3 "}}, {"cached-5", {"\n5 "}}, {"cached-both", {"\n3 ", "\n5 "}}};
+        } rows[] = {{"cached-3", {"\n3 "}},
+                    {"cached-5", {"\n5 "}},
+                    {"cached-both", {"\n3 ", "\n5 "}}};
 
         text = slurp(at("%s/ppl.gp", rows[i].folder), NULL);
         if (!strstr(text, "set xlabel \"window (tokens)\"") || !strstr(text, rows[i].points[0]) ||
@@ -433,7 +475,8 @@ static int is_begun(const struct system_call *c, void *unused)
 
 static void interrupted_leaves_nothing(void **state)
 {
-    struct outcome o = end_at("ppl none --text text --protocol sliding --context 64 --stride 1 --dtype f64 --quiet -o long",
+    struct outcome o = end_at("ppl none --text text --protocol sliding --context 64 --stride 1 "
+                              "--dtype f64 --quiet -o long",
                               SIGINT, is_begun, NULL);
 
     (void)state;
@@ -446,13 +489,20 @@ static void interrupted_leaves_nothing(void **state)
 /* Figures of odd numbers are drawn whole: gnuplot says nothing, the picture is there. */
 static void odd_figures_are_drawn(void **state)
 {
-    static const struct ppl_point one[] = {{64, 1.2, NAN, NAN, NAN}}, zero[] = {{1, 0, 0, 0, 0}, {2, 0, 0, 0, 0}},
-                                  huge[] = {{16, 1, 0.1, 0, 0}, {32, 300, 1, 299, 1}, {64, 900, NAN, NAN, NAN}},
+    static const struct ppl_point one[] = {{64, 1.2, NAN, NAN, NAN}},
+                                  zero[] = {{1, 0, 0, 0, 0}, {2, 0, 0, 0, 0}},
+                                  huge[] = {{16, 1, 0.1, 0, 0},
+                                            {32, 300, 1, 299, 1},
+                                            {64, 900, NAN, NAN, NAN}},
                                   alone[] = {{8, 500, 1, NAN, NAN}},
-                                  steep[] = {{4, 1, 0.3, -8, 0.1}, {40, 3, 0.1, -6, 0.2}, {400, 9, 0.2, 0, 0}};
+                                  steep[] = {{4, 1, 0.3, -8, 0.1},
+                                             {40, 3, 0.1, -6, 0.2},
+                                             {400, 9, 0.2, 0, 0}};
     static const struct ppl_line rows[][3] = {
         {{"one", one, 1, 0, 0}},
-        {{"it's \"quoted\" `x` @y", zero, 2, 1, 1}, {"more", zero, 2, 3, 1}, {"other", zero, 2, 3, 1}},
+        {{"it's \"quoted\" `x` @y", zero, 2, 1, 1},
+         {"more", zero, 2, 3, 1},
+         {"other", zero, 2, 3, 1}},
         {{"huge", huge, 3, 128, 64}, {"steep", steep, 3, 512, 400}},
         {{"alone", alone, 1, 8, 0}},
     };
@@ -461,7 +511,8 @@ static void odd_figures_are_drawn(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", "context", NULL, AS("png"), &e);
+        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", "context", NULL,
+                            AS("png"), &e);
 
         if (rc != 0 || !exists(at("odd.png")))
             fail_msg("figure %zu: %d, %s", i, rc, rc ? e.text : "no picture");
@@ -469,7 +520,8 @@ static void odd_figures_are_drawn(void **state)
     assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", "", NULL, AS("png"), &e), -1);
 }
 
-/* The points of the first line of a figure without their contexts, which are set aside a little; the caller frees. */
+/* The points of the first line of a figure without their contexts, which are set aside a little;
+ * the caller frees. */
 static char *points_of(const char *path)
 {
     char *script = slurp(path, NULL), *from = script ? strstr(script, "$line1 << EOD\n") : NULL,
@@ -501,10 +553,12 @@ static void gain_follows_from_the_targets(void **state)
         double nll[2][CONTEXTS][MOST];
         size_t count;
 
-        succeed("ppl none window --text short --protocol %s --context 12,3,6 --gain --gain-within 0.02 --quiet --force -o gain "
+        succeed("ppl none window --text short --protocol %s --context 12,3,6 --gain --gain-within "
+                "0.02 --quiet --force -o gain "
                 "--per-token gain-each.csv --format svg",
                 protocols[k]);
-        if (csv_read(at("gain/gain.csv"), &gain, &e) != 0 || csv_read(at("gain-each.csv"), &each, &e) != 0)
+        if (csv_read(at("gain/gain.csv"), &gain, &e) != 0 ||
+            csv_read(at("gain-each.csv"), &each, &e) != 0)
             fail_msg("%s", e.text);
         assert_int_equal(gain.rows, 2 * CONTEXTS);
         count = each.rows / gain.rows;
@@ -531,7 +585,8 @@ static void gain_follows_from_the_targets(void **state)
                 }
                 enough += (double)needed / (double)count;
                 assert_int_equal((size_t)number(&gain, row, "tokens"), count);
-                assert_true(fabs(number(&gain, row, "needed") - (double)needed / (double)count) < 1e-12);
+                assert_true(fabs(number(&gain, row, "needed") - (double)needed / (double)count) <
+                            1e-12);
                 assert_true(fabs(number(&gain, row, "enough") - enough) < 1e-12);
                 if (j == 0)
                     assert_string_equal(cell(&gain, row, "gain"), "");
@@ -544,12 +599,14 @@ static void gain_follows_from_the_targets(void **state)
                     assert_string_equal(cell(&gain, row, "rest"), "");
                 else
                     assert_true(fabs(number(&gain, row, "rest") - rest / (double)count) < 1e-12);
-                assert_int_equal(number(&gain, row, "enough") >= 0.5, number(&gain, row, "needed_median") <= (double)(3 << j));
+                assert_int_equal(number(&gain, row, "enough") >= 0.5,
+                                 number(&gain, row, "needed_median") <= (double)(3 << j));
             }
         }
         succeed("plot gain/ppl.csv gain-each.csv -o gain-ratio --format svg --force");
         char *own = points_of(at("gain/ppl.gp")), *drawn_again = points_of(at("gain-ratio/ppl.gp"));
-        assert_string_equal(own, drawn_again); /* perplexities over that at the reference, from the same pairs */
+        assert_string_equal(
+            own, drawn_again); /* perplexities over that at the reference, from the same pairs */
         assert_null(strstr(own, "NaN"));
         free(own);
         free(drawn_again);
@@ -559,16 +616,28 @@ static void gain_follows_from_the_targets(void **state)
     assert_true(exists(at("gain/gain.gp")));
     succeed("plot gain/gain.csv -o gain-plot --format svg");
     assert_true(exists(at("gain-plot/gain.gp")));
-    succeed("ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had before does not stay */
-    assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) || exists(at("gain/gain.svg")));
-    succeed("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one target: no intervals */
+    succeed(
+        "ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had
+                                                                                        before does
+                                                                                        not stay */
+    assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) ||
+                 exists(at("gain/gain.svg")));
+    succeed("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one
+                                                                                                 target:
+                                                                                                 no
+                                                                                                 intervals
+                                                                                               */
     expect("ppl none --text short --gain-within 0.2", 2, "--gain-within is given without --gain");
-    expect("ppl none --text short --context 8,0000000000000000000000000000016x", 2, "--context: \"0000");
-    expect("ppl none --text short --context 8 --timing", 2, "--timing is given without -o (expected both, or neither)");
+    expect("ppl none --text short --context 8,0000000000000000000000000000016x", 2,
+           "--context: \"0000");
+    expect("ppl none --text short --context 8 --timing", 2,
+           "--timing is given without -o (expected both, or neither)");
     expect("ppl none --text short --context 8 --format svg", 2, "--format is given without -o");
     expect("ppl none --text short --context 8 --per-token -", 2, "--per-token: \"-\" is not valid");
-    expect("ppl none --text short --gain --context 8", 2, "--gain: compares several contexts, and one is given");
-    expect("ppl window --text short --gain --protocol cached", 2, "--gain: compares several contexts");
+    expect("ppl none --text short --gain --context 8", 2,
+           "--gain: compares several contexts, and one is given");
+    expect("ppl window --text short --gain --protocol cached", 2,
+           "--gain: compares several contexts");
     expect("ppl none --text short --gain --gain-within 0", 2, "--gain-within");
 }
 
@@ -592,8 +661,8 @@ static int make_inputs(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
             return -1;
-    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || tiny_text(at("middle"), 700, 9) != 0 ||
-        !(text = slurp(at("text"), NULL)))
+    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 ||
+        tiny_text(at("middle"), 700, 9) != 0 || !(text = slurp(at("text"), NULL)))
         return -1;
     for (int i = 0; i < 256; i++)
         ids[i] = (unsigned char)text[i];

@@ -52,7 +52,8 @@ static void types_are_named(void **state)
         if (!strstr(o.err, "are widened to float32; activations are not quantised"))
             fail_msg("%s: %s", path, o.err);
         outcome_free(&o);
-        expect(line("convert %s out", path), 1, "which cannot be written (expected --widen, which writes it as F32)");
+        expect(line("convert %s out", path), 1,
+               "which cannot be written (expected --widen, which writes it as F32)");
         expect(line("convert %s wide --widen --force", path), 0, "tensors");
         expect("info wide --length 32 --strict --verify", 0, "stored as      f32, bf16\n");
     }
@@ -62,7 +63,8 @@ static void other_methods_are_named(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        changed(i ? "llama-tied" : "quantised/nf4", "quantization_config", "{\"quant_method\": \"gptq\", \"bits\": 4}");
+        changed(i ? "llama-tied" : "quantised/nf4", "quantization_config",
+                "{\"quant_method\": \"gptq\", \"bits\": 4}");
         expect(line("info %s --length 32", scratch_folder), 1,
                "quantization_config is not supported: its quant_method is 'gptq' (expected");
     }
@@ -72,6 +74,8 @@ static void other_methods_are_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(types_are_named), cmocka_unit_test(other_methods_are_named)};
-    return cmocka_run_group_tests_name("quantised checkpoints as a user meets them", tests, open_all, close_all);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(types_are_named),
+                                       cmocka_unit_test(other_methods_are_named)};
+    return cmocka_run_group_tests_name("quantised checkpoints as a user meets them", tests,
+                                       open_all, close_all);
 }

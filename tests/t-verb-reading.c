@@ -1,5 +1,5 @@
-/* What segments begin with (--bos) and within what they lie (--boundary), in `reach erf` and `reach ppl`: against transformers in
- * float64 (tests/goldens/reading/make.py), and what is refused. */
+/* What segments begin with (--bos) and within what they lie (--boundary), in `reach erf` and `reach
+ * ppl`: against transformers in float64 (tests/goldens/reading/make.py), and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,11 +29,13 @@ static char goldens[PATH_MAX]; /* tests/goldens */
 
 enum { TOKENS = 400 };
 
-/* "none" reads bytes, "tokens" has a beginning-of-text token and no tokenizer; packed.npy has documents of 3, 40, 90 and 17
- * tokens, an empty one, and 100 behind the last token 7; its ids are below 256 else. */
+/* "none" reads bytes, "tokens" has a beginning-of-text token and no tokenizer; packed.npy has
+ * documents of 3, 40, 90 and 17 tokens, an empty one, and 100 behind the last token 7; its ids are
+ * below 256 else. */
 static int setup(void **state)
 {
-    struct tiny none = {.seed = 1}, named = {.seed = 2, .settings = "\"bos\": 5,"}, deep = {.seed = 3, .settings = "\"bos\": 5,"};
+    struct tiny none = {.seed = 1}, named = {.seed = 2, .settings = "\"bos\": 5,"},
+                deep = {.seed = 3, .settings = "\"bos\": 5,"};
     int32_t ids[TOKENS], n = 0;
     static const int documents[] = {3, 40, 90, 0, 17, 100};
 
@@ -43,10 +45,12 @@ static int setup(void **state)
             ids[n] = 10 + (n * n + 3 * n) % 200;
         ids[n++] = 7;
     }
-    return program_open() != 0 || !realpath("tests/goldens", goldens) || tiny_checkpoint(at("none"), &none) != 0 ||
-                   tiny_checkpoint(at("named"), &named) != 0 || tiny_checkpoint(at("deep"), &deep) != 0 ||
-                   tiny_npy(at("packed.npy"), ids, 0, (size_t)n - 1) != 0 || tiny_npy(at("rows.npy"), ids, 5, 50) != 0 ||
-                   tiny_text(at("text"), 30000, 4) != 0
+    return program_open() != 0 || !realpath("tests/goldens", goldens) ||
+                   tiny_checkpoint(at("none"), &none) != 0 ||
+                   tiny_checkpoint(at("named"), &named) != 0 ||
+                   tiny_checkpoint(at("deep"), &deep) != 0 ||
+                   tiny_npy(at("packed.npy"), ids, 0, (size_t)n - 1) != 0 ||
+                   tiny_npy(at("rows.npy"), ids, 5, 50) != 0 || tiny_text(at("text"), 30000, 4) != 0
                ? -1
                : 0;
 }
@@ -68,7 +72,8 @@ static size_t whole(const struct csv_table *t, size_t row, const char *name)
 
 /* ---- against transformers ---- */
 
-static void compare_erf(const char *name, const double *want, size_t count, const int32_t *starts, size_t segments)
+static void compare_erf(const char *name, const double *want, size_t count, const int32_t *starts,
+                        size_t segments)
 {
     struct result r;
     struct error e = {""};
@@ -85,16 +90,20 @@ static void compare_erf(const char *name, const double *want, size_t count, cons
         for (size_t m = 0; m < length - 1; m++)
             largest = expected[m] > largest ? expected[m] : largest;
         if (r.models->start[s] != (uint64_t)starts[s])
-            fail_msg("%s: segment %zu starts at %zu (expected %d)", name, s, (size_t)r.models->start[s], starts[s]);
-        if (compare_values(name, result_main(r.models)->norm + s * (length - 1), expected, length - 1, 1e-11 * largest, 0) ||
-            compare_values(name, &result_main(r.models)->logprob[s], &expected[length - 1], 1, 1e-11, 0))
+            fail_msg("%s: segment %zu starts at %zu (expected %d)", name, s,
+                     (size_t)r.models->start[s], starts[s]);
+        if (compare_values(name, result_main(r.models)->norm + s * (length - 1), expected,
+                           length - 1, 1e-11 * largest, 0) ||
+            compare_values(name, &result_main(r.models)->logprob[s], &expected[length - 1], 1,
+                           1e-11, 0))
             fail();
     }
     result_free(&r);
 }
 
 /* Of several contexts the golden has the one that its option names first. */
-static void compare_ppl(const char *name, const char *context, const double *want, const int32_t *places, size_t count)
+static void compare_ppl(const char *name, const char *context, const double *want,
+                        const int32_t *places, size_t count)
 {
     struct csv_table t = read_csv(at("each.csv"));
     size_t found = 0;
@@ -105,7 +114,8 @@ static void compare_ppl(const char *name, const char *context, const double *wan
         if (context && strtoul(context, NULL, 10) != whole(&t, i, "context"))
             continue;
         if (found < count && whole(&t, i, "position") != (size_t)places[found])
-            fail_msg("%s: target %zu has position %s (expected %d)", name, found, cell(&t, i, "position"), places[found]);
+            fail_msg("%s: target %zu has position %s (expected %d)", name, found,
+                     cell(&t, i, "position"), places[found]);
         if (found < count && compare_values(name, &nll, &(double){-want[found]}, 1, 1e-11, 0))
             fail();
         found++;
@@ -137,12 +147,14 @@ static void numbers_are_those_of_transformers(void **state)
 
         snprintf(name, sizeof name, "%s %s", model, options);
         if (strcmp(cell(&cases, i, "verb"), "erf") == 0) {
-            succeed("erf %s/saved/%s --text %s/saved/text.txt --dtype f64 --bootstrap 0 --format svg --force --quiet -o out %s",
+            succeed("erf %s/saved/%s --text %s/saved/text.txt --dtype f64 --bootstrap 0 --format "
+                    "svg --force --quiet -o out %s",
                     goldens, model, goldens, options);
             compare_erf(name, want, count, where, whole(&cases, i, "places"));
         } else {
-            succeed("ppl %s/saved/%s --text %s/saved/text.txt --dtype f64 --force --quiet --per-token each.csv %s", goldens,
-                    model, goldens, options);
+            succeed("ppl %s/saved/%s --text %s/saved/text.txt --dtype f64 --force --quiet "
+                    "--per-token each.csv %s",
+                    goldens, model, goldens, options);
             compare_ppl(name, context ? context + strlen("--context ") : NULL, want, where, count);
         }
     }
@@ -162,16 +174,21 @@ static void results_say_it(void **state)
         const char *line, *said;
     } rows[] = {
         {ERF "-o a --length 10 --bos always",
-         "named: every segment begins with its beginning-of-text token 5, which counts in the length\n"},
+         "named: every segment begins with its beginning-of-text token 5, which counts in the "
+         "length\n"},
         {ERF "-o a --length 40 --boundary 7 --segments 2",
-         "named: 5 documents between tokens 7: 2 used, 2 too short, whose 20 tokens are left out\n"},
+         "named: 5 documents between tokens 7: 2 used, 2 too short, whose 20 tokens are left "
+         "out\n"},
         /* the length counts the token: 40 of the text are needed for 41 */
         {ERF "-o a --length 41 --boundary 7 --bos always",
-         "which the length counts; 5 documents between tokens 7: 3 used, 2 too short, whose 20 tokens are left out\n"},
+         "which the length counts; 5 documents between tokens 7: 3 used, 2 too short, whose 20 "
+         "tokens are left out\n"},
         {PPL "--context 16 --bos always", "targets: the last tokens of 15 segments of 17 tokens"},
-        {PPL "--context 16 --bos always --protocol sliding", "targets: every token of the text, the same for every context"},
+        {PPL "--context 16 --bos always --protocol sliding",
+         "targets: every token of the text, the same for every context"},
         {PPL "--context 16 --boundary 7 --protocol sliding",
-         "targets: every token but the first of each document that is used, the same for every context"},
+         "targets: every token but the first of each document that is used, the same for every "
+         "context"},
         {PPL "--context 16 --boundary 7 --protocol nonoverlapping",
          "named: 5 documents between tokens 7: 4 used, 1 too short, whose 3 tokens are left out\n"},
         {PPL "--protocol cached --window 4 --boundary 7 --bos always",
@@ -185,7 +202,9 @@ static void results_say_it(void **state)
         expect(rows[i].line, 0, rows[i].said);
     o = reach("erf named --tokens packed.npy --length 10 --bootstrap 0 --force --format svg -o a");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.err, "named: segments begin without its beginning-of-text token 5 (--bos always adds it)"));
+    assert_non_null(strstr(
+        o.err,
+        "named: segments begin without its beginning-of-text token 5 (--bos always adds it)"));
     assert_null(strstr(o.out, "beginning-of-text"));
     outcome_free(&o);
 }
@@ -198,23 +217,32 @@ static void impossible_is_refused(void **state)
         const char *said;
     } rows[] = {
         {"erf none --tokens packed.npy -o x --bos", 2, "--bos: has no value (expected --bos WHEN)"},
-        {"erf none --tokens packed.npy -o x --bos yes", 2, "--bos: \"yes\" is not valid (expected auto, always or never)"},
+        {"erf none --tokens packed.npy -o x --bos yes", 2,
+         "--bos: \"yes\" is not valid (expected auto, always or never)"},
         {"ppl none --tokens packed.npy --bos yes", 2, "--bos: \"yes\" is not valid"},
         {"erf none --tokens packed.npy -o x --bos always --length 10", 1,
          "none: has no beginning-of-text token for --bos always"},
-        {"ppl none --tokens packed.npy --bos always --context 8", 1, "none: has no beginning-of-text token for --bos always"},
+        {"ppl none --tokens packed.npy --bos always --context 8", 1,
+         "none: has no beginning-of-text token for --bos always"},
         {ERF "-o x --boundary 7 --length 101", 1,
-         "packed.npy: no document is long enough: the longest of 5 has 100 tokens (expected at least 101 for one segment)"},
-        {PPL "--boundary 7 --context 100", 1, "the longest of 5 has 100 tokens (expected at least 101 for one segment)"},
+         "packed.npy: no document is long enough: the longest of 5 has 100 tokens (expected at "
+         "least 101 for one segment)"},
+        {PPL "--boundary 7 --context 100", 1,
+         "the longest of 5 has 100 tokens (expected at least 101 for one segment)"},
         {PPL "--boundary 7 --context 100 --protocol sliding", 1,
          "the longest of 5 has 100 tokens (expected at least 101 for one window)"},
-        {PPL "--boundary 7 --context 101 --protocol nonoverlapping --bos always", 1, "(expected at least 101 for one window)"},
-        {"erf named --tokens rows.npy -o x --boundary 7", 1, "rows.npy: is 2-D, with one document per row"},
-        {"ppl named --tokens rows.npy --context 8 --boundary 7", 1, "rows.npy: is 2-D, with one document per row"},
+        {PPL "--boundary 7 --context 101 --protocol nonoverlapping --bos always", 1,
+         "(expected at least 101 for one window)"},
+        {"erf named --tokens rows.npy -o x --boundary 7", 1,
+         "rows.npy: is 2-D, with one document per row"},
+        {"ppl named --tokens rows.npy --context 8 --boundary 7", 1,
+         "rows.npy: is 2-D, with one document per row"},
         {"ppl named --tokens rows.npy --context 8 --boundary 7 --protocol sliding", 1,
          "rows.npy: is 2-D, with one document per row"},
-        {ERF "-o x --boundary 99999999999", 1, "--boundary: 99999999999 is not an id (expected 0 to 2147483647)"},
-        {ERF "-o x --boundary <s>", 1, "named: has no tokenizer to find the token of --boundary <s> in (expected an id)"},
+        {ERF "-o x --boundary 99999999999", 1,
+         "--boundary: 99999999999 is not an id (expected 0 to 2147483647)"},
+        {ERF "-o x --boundary <s>", 1,
+         "named: has no tokenizer to find the token of --boundary <s> in (expected an id)"},
         {"erf named --text text -o x --boundary <s>", 1, "(expected an id, or one byte)"},
     };
 
@@ -227,8 +255,8 @@ static void impossible_is_refused(void **state)
 /* A document is measured as it is by itself, and a byte's text is its id. */
 static void documents_are_streams(void **state)
 {
-    static const char *const protocols[] = {"nonoverlapping --context 9,16", "sliding --context 9 --stride 2",
-                                            "cached --window 3"};
+    static const char *const protocols[] = {"nonoverlapping --context 9,16",
+                                            "sliding --context 9 --stride 2", "cached --window 3"};
     char *a, *b;
 
     (void)state;
@@ -241,7 +269,8 @@ static void documents_are_streams(void **state)
             ids[n] = 10 + ((n + 45) * (n + 45) + 3 * (n + 45)) % 200;
         assert_int_equal(tiny_npy(at("one.npy"), ids, 0, 90), 0);
         succeed(PPL "--boundary 7 --force --per-token all.csv --protocol %s", protocols[i]);
-        succeed("ppl named --tokens one.npy --quiet --force --per-token one.csv --protocol %s", protocols[i]);
+        succeed("ppl named --tokens one.npy --quiet --force --per-token one.csv --protocol %s",
+                protocols[i]);
         all = read_csv(at("all.csv"));
         one = read_csv(at("one.csv"));
         for (size_t row = 0; row < all.rows; row++) {
@@ -259,8 +288,10 @@ static void documents_are_streams(void **state)
         csv_table_free(&all);
         csv_table_free(&one);
     }
-    succeed("erf none --text text --boundary e --length 20 --bootstrap 0 --quiet --force --format svg -o byte");
-    succeed("erf none --text text --boundary 101 --length 20 --bootstrap 0 --quiet --force --format svg -o number");
+    succeed("erf none --text text --boundary e --length 20 --bootstrap 0 --quiet --force --format "
+            "svg -o byte");
+    succeed("erf none --text text --boundary 101 --length 20 --bootstrap 0 --quiet --force "
+            "--format svg -o number");
     a = slurp(at("byte/curve.csv"), NULL);
     b = slurp(at("number/curve.csv"), NULL);
     assert_string_equal(strstr(a, "# units"), strstr(b, "# units"));
@@ -270,7 +301,9 @@ static void documents_are_streams(void **state)
 
 /* ---- the same bytes ---- */
 
-#define SEGMENTS "erf deep --text text --length 50 --segments 300 --stride 3 --dtype f64 --bootstrap 20 --quiet --format svg "
+#define SEGMENTS \
+    "erf deep --text text --length 50 --segments 300 --stride 3 --dtype f64 --bootstrap 20 " \
+    "--quiet --format svg "
 #define LONG SEGMENTS "--boundary e "
 
 static void shards_and_resume_give_the_same_bytes(void **state)
@@ -280,7 +313,8 @@ static void shards_and_resume_give_the_same_bytes(void **state)
     } others[] = {
         {SEGMENTS "--resume -o stopped --boundary t", "boundary"},
         {SEGMENTS "--resume -o stopped", "boundary"},
-        {SEGMENTS "--resume -o stopped --boundary e --bos always", "bos is -1 there, 5 in this run"},
+        {SEGMENTS "--resume -o stopped --boundary e --bos always",
+         "bos is -1 there, 5 in this run"},
     };
 
     (void)state;
@@ -295,7 +329,8 @@ static void shards_and_resume_give_the_same_bytes(void **state)
     succeed(SEGMENTS "--boundary t -o part-x --shard 2/3");
     expect("merge part-1 part-x part-3 --quiet -o bad", 1, "expected shards of one run");
     /* an interrupted run goes on to the same bytes, and not with another boundary or beginning */
-    struct outcome o = run_until_journal(LONG "-o stopped", "stopped", SIGKILL, (size_t)40 * 50 * 8); /* some 40 segments */
+    struct outcome o = run_until_journal(LONG "-o stopped", "stopped", SIGKILL,
+                                         (size_t)40 * 50 * 8); /* some 40 segments */
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -1,4 +1,5 @@
-/* `reach report`: results of every kind in one page, by themselves; names that try to be more than names; what is refused. */
+/* `reach report`: results of every kind in one page, by themselves; names that try to be more than
+ * names; what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,11 +33,13 @@ static int setup(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)('a' + (i * i + i / 7) % 26);
-    if (program_open() != 0 || tiny_checkpoint(at("m"), &one) != 0 || tiny_checkpoint(at("n"), &other) != 0)
+    if (program_open() != 0 || tiny_checkpoint(at("m"), &one) != 0 ||
+        tiny_checkpoint(at("n"), &other) != 0)
         return -1;
     scratch_write(base, "text", text, sizeof text);
     has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
-    succeed("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 --train-length 16 --layer all "
+    succeed("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 "
+                           "--train-length 16 --layer all "
             "--target-position 8,16 --attention --validate 4 --quiet -o run");
     succeed("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
     succeed("trf alibi sandwich -o both");
@@ -70,26 +73,28 @@ static size_t count_of(const char *page, const char *text)
 /* Every kind, and all that belongs to it. */
 static void test_kinds(void **state)
 {
-    static const char *const said[] = {"<!doctype html>", "default-src 'none'", "color-scheme", "@media print",
-                                       "prefers-color-scheme:dark",
-                                       /* erf */
-                                       "run/erf.h5", "half of the summed gradient norm comes from", "ERF(0.99)", "95 % interval",
-                                       "paired by segment", "by layer (gradient", "by target position",
-                                       "target: gradient of log p(target)", "attention ERF(0.01) of other",
-                                       "a head has a share of 0.99 of its attention", "trained on (tokens)", "f32 on cpu",
-                                       ">digest<", "<td>16</td>", "reach erf",
-                                       /* ppl */
-                                       "both/ppl.csv", "the perplexity is", "tokens of context", "exp(nll)", "reach ppl",
-                                       /* gain */
-                                       "both/gain.csv", "nine tenths no more than", "needed_q90",
-                                       /* validation */
-                                       "run/validation.csv", "changes the loss by no more than 0.05 nats",
-                                       /* trf */
-                                       "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
-                                       /* itself */
-                                       "reach report run both"};
-    static const char *const never[] = {"<script",  "<img", "http://www.w3.org/1999/xhtml", "src=", "@import",
-                                        "url(http", "<link"};
+    static const char *const said[] = {
+        "<!doctype html>", "default-src 'none'", "color-scheme", "@media print",
+        "prefers-color-scheme:dark",
+        /* erf */
+        "run/erf.h5", "half of the summed gradient norm comes from", "ERF(0.99)", "95 % interval",
+        "paired by segment", "by layer (gradient", "by target position",
+        "target: gradient of log p(target)", "attention ERF(0.01) of other",
+        "a head has a share of 0.99 of its attention", "trained on (tokens)", "f32 on cpu",
+        ">digest<", "<td>16</td>", "reach erf",
+        /* ppl */
+        "both/ppl.csv", "the perplexity is", "tokens of context", "exp(nll)", "reach ppl",
+        /* gain */
+        "both/gain.csv", "nine tenths no more than", "needed_q90",
+        /* validation */
+        "run/validation.csv", "changes the loss by no more than 0.05 nats",
+        /* trf */
+        "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
+        /* itself */
+        "reach report run both"};
+    static const char *const never[] = {"<script", "<img",    "http://www.w3.org/1999/xhtml",
+                                        "src=",    "@import", "url(http",
+                                        "<link"};
     char *page = page_of("report run both");
 
     (void)state;
@@ -103,7 +108,8 @@ static void test_kinds(void **state)
     assert_int_equal(count_of(page, "<section"), 5);
     assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
     assert_int_equal(count_of(page, "<table>"), count_of(page, "</table>"));
-    assert_int_equal(count_of(page, "<figure>"), has_gnuplot ? 8 : 0); /* four of erf, validation, ppl, gain, fields */
+    assert_int_equal(count_of(page, "<figure>"),
+                     has_gnuplot ? 8 : 0); /* four of erf, validation, ppl, gain, fields */
     assert_int_equal(count_of(page, "<svg"), count_of(page, "</svg>"));
     assert_int_equal(count_of(page, "How to repeat"), 5);
     assert_int_equal(has_gnuplot, strstr(page, "href='#f2-") != NULL);
@@ -191,13 +197,15 @@ static int hidden(const char *folder)
     int count = 0;
 
     for (const struct dirent *entry; d && (entry = readdir(d));)
-        count += entry->d_name[0] == '.' && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+        count += entry->d_name[0] == '.' && strcmp(entry->d_name, ".") != 0 &&
+                 strcmp(entry->d_name, "..") != 0;
     if (d)
         closedir(d);
     return count;
 }
 
-/* A signal while gnuplot draws: it ends as well, and no folder for figures, no lock and no half file stays. */
+/* A signal while gnuplot draws: it ends as well, and no folder for figures, no lock and no half
+ * file stays. */
 static void test_signals_leave_nothing(void **state)
 {
     static const char *const lines[] = {"report both -o ended.html", "plot both -o drawn --force"};
@@ -206,7 +214,8 @@ static void test_signals_leave_nothing(void **state)
 
     (void)state;
     assert_int_equal(mkdir(at("slow"), 0700), 0);
-    snprintf(script, sizeof script, "#!/bin/sh\necho $$ >'%s'\nexec /bin/sleep 100\n", at("started"));
+    snprintf(script, sizeof script, "#!/bin/sh\necho $$ >'%s'\nexec /bin/sleep 100\n",
+             at("started"));
     scratch_write(at("slow"), "gnuplot", script, strlen(script));
     assert_int_equal(chmod(at("slow/gnuplot"), 0700), 0);
     assert_int_equal(mkdir(at("temporary-files-in-a-folder-with-a-long-name"), 0700), 0);
@@ -218,10 +227,11 @@ static void test_signals_leave_nothing(void **state)
         assert_int_equal(scratch_count(getenv("TMPDIR")), i % 2 == 0);
         kill(child, numbers[i / 2]);
         o = finish(child);
-        if (o.status != 1 || scratch_count(getenv("TMPDIR")) || exists(at("ended.html")) || hidden("drawn") ||
-            kill(drawing, 0) == 0)
-            fail_msg("%s, signal %d: exit %d, %d temporary, gnuplot %d, %s", lines[i % 2], numbers[i / 2], o.status,
-                     scratch_count(getenv("TMPDIR")), kill(drawing, 0), o.err);
+        if (o.status != 1 || scratch_count(getenv("TMPDIR")) || exists(at("ended.html")) ||
+            hidden("drawn") || kill(drawing, 0) == 0)
+            fail_msg("%s, signal %d: exit %d, %d temporary, gnuplot %d, %s", lines[i % 2],
+                     numbers[i / 2], o.status, scratch_count(getenv("TMPDIR")), kill(drawing, 0),
+                     o.err);
         outcome_free(&o);
         unlink(at("started"));
     }
@@ -233,9 +243,12 @@ static void test_signals_leave_nothing(void **state)
         usleep((useconds_t)(1000 * i));
         kill(child, SIGTERM);
         o = finish(child);
-        files = exists(at("ended")) ? scratch_count(at("ended")) : -1; /* all of the result or nothing, not even its folder */
-        if ((files != 2 && (files != -1 || o.status == 0)) || (o.status != 0 && o.status != 1 && o.status != -SIGTERM))
-            fail_msg("explain, a signal after %d ms: exit %d, %d files, %s", i, o.status, files, o.err);
+        files = exists(at("ended")) ? scratch_count(at("ended"))
+                                    : -1; /* all of the result or nothing, not even its folder */
+        if ((files != 2 && (files != -1 || o.status == 0)) ||
+            (o.status != 0 && o.status != 1 && o.status != -SIGTERM))
+            fail_msg("explain, a signal after %d ms: exit %d, %d files, %s", i, o.status, files,
+                     o.err);
         outcome_free(&o);
         snprintf(text, sizeof text, "%s", at("ended"));
         if (exists(text)) {

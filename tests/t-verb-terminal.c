@@ -1,5 +1,5 @@
-/* What all verbs do alike for people at a terminal: tables as wide as it is, pipes that close, slips of the hand, options given
- * twice, lines said once. */
+/* What all verbs do alike for people at a terminal: tables as wide as it is, pipes that close,
+ * slips of the hand, options given twice, lines said once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ static int setup(void **state)
 
     (void)state;
     unsetenv("COLUMNS");
-    return program_open() != 0 || tiny_checkpoint(at("m"), &shape) != 0 || tiny_checkpoint(at("n"), &shape) != 0 ||
-                   tiny_text(at("text"), 2000, 7) != 0
+    return program_open() != 0 || tiny_checkpoint(at("m"), &shape) != 0 ||
+                   tiny_checkpoint(at("n"), &shape) != 0 || tiny_text(at("text"), 2000, 7) != 0
                ? -1
                : 0;
 }
@@ -67,7 +67,8 @@ static size_t first_line(const char *text)
 static void tables_fit(void **state)
 {
     struct outcome whole = reach(ERF);
-    char *wide = on_terminal(ERF " --wide", 60), *narrow = on_terminal(ERF, 60), *roomy = on_terminal(ERF, 200);
+    char *wide = on_terminal(ERF " --wide", 60), *narrow = on_terminal(ERF, 60),
+         *roomy = on_terminal(ERF, 200);
     size_t needs = first_line(whole.out);
 
     (void)state;
@@ -95,7 +96,8 @@ static void readers_may_stop(void **state)
         char command[512], *said;
         size_t size;
 
-        snprintf(command, sizeof command, "cd '%s' && { \"$REACH\" %s 2> said; echo $? > status; } | true", base, lines[i]);
+        snprintf(command, sizeof command,
+                 "cd '%s' && { \"$REACH\" %s 2> said; echo $? > status; } | true", base, lines[i]);
         assert_int_equal(system(command), 0);
         said = slurp(at("said"), &size);
         assert_string_equal(said, "");
@@ -119,7 +121,8 @@ static void slips_are_guessed(void **state)
     expect("erf m --text text --bias alibi(delt=2)", 2, "it takes: delta=0");
     expect("trf alibi sandwich --set delt=1", 2, "NAME one of delta");
     expect("trf t --set x=1", 2, "no formula has a parameter");
-    expect("ppl m --text text --protocol slidng", 2, "expected last, nonoverlapping, sliding or cached");
+    expect("ppl m --text text --protocol slidng", 2,
+           "expected last, nonoverlapping, sliding or cached");
 }
 
 static void once_is_enough(void **state)
@@ -133,8 +136,9 @@ static void once_is_enough(void **state)
 /* The memory of models that take the same. */
 static void plans_are_told_once(void **state)
 {
-    static const char *const lines[] = {"erf m n --text text --length 32 --segments 3 --bootstrap 20 --force -o run",
-                                        "ppl m n --text text --context 8 --segments 3"};
+    static const char *const lines[] = {
+        "erf m n --text text --length 32 --segments 3 --bootstrap 20 --force -o run",
+        "ppl m n --text text --context 8 --segments 3"};
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -151,8 +155,10 @@ static void plans_are_told_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tables_fit), cmocka_unit_test(readers_may_stop),
-                                       cmocka_unit_test(slips_are_guessed), cmocka_unit_test(once_is_enough),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tables_fit),
+                                       cmocka_unit_test(readers_may_stop),
+                                       cmocka_unit_test(slips_are_guessed),
+                                       cmocka_unit_test(once_is_enough),
                                        cmocka_unit_test(plans_are_told_once)};
 
     return cmocka_run_group_tests(tests, setup, program_close);

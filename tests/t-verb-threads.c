@@ -1,5 +1,5 @@
-/* Threads as an environment grants them: few, none at all, in tiny stacks. Either the program gives the bytes of a plain run, or
- * it says in a line what it lacks. */
+/* Threads as an environment grants them: few, none at all, in tiny stacks. Either the program gives
+ * the bytes of a plain run, or it says in a line what it lacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@
 #define ERF "erf window rotary --text text --length 80 --segments 5 --bootstrap 20 --quiet --force"
 #define PPL "ppl window --text text --context 32,72 --protocol nonoverlapping --quiet --force"
 
-static const char *const erf_files[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", NULL}, *const ppl_files[] = {"ppl.csv",
-                                                                                                                     NULL};
+static const char *const erf_files[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", NULL},
+                         *const ppl_files[] = {"ppl.csv", NULL};
 
 /* Sets or unsets the variables of "NAME=VALUE NAME=VALUE". */
 static void change(const char *settings, int set)
@@ -54,16 +54,17 @@ static struct outcome run(const char *settings, const char *line)
 
 static int setup(void **state)
 {
-    static const char *const unset[] = {"OMP_NUM_THREADS",       "OMP_THREAD_LIMIT", "OMP_DYNAMIC",
-                                        "OMP_MAX_ACTIVE_LEVELS", "OMP_STACKSIZE",    "OMP_WAIT_POLICY"};
+    static const char *const unset[] = {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT",
+                                        "OMP_DYNAMIC",     "OMP_MAX_ACTIVE_LEVELS",
+                                        "OMP_STACKSIZE",   "OMP_WAIT_POLICY"};
     struct tiny window = {.hidden = 64, .heads = 4, .settings = "\"window\": 24,", .seed = 1},
                 rotary = {.hidden = 64, .heads = 4, .layers = 1, .seed = 2};
 
     (void)state;
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         unsetenv(unset[i]);
-    if (program_open() != 0 || tiny_checkpoint(at("window"), &window) != 0 || tiny_checkpoint(at("rotary"), &rotary) != 0 ||
-        tiny_text(at("text"), 1000, 3) != 0)
+    if (program_open() != 0 || tiny_checkpoint(at("window"), &window) != 0 ||
+        tiny_checkpoint(at("rotary"), &rotary) != 0 || tiny_text(at("text"), 1000, 3) != 0)
         return -1;
     return 0;
 }
@@ -73,9 +74,11 @@ static void compare(const char *settings, const char *const *files)
 {
     for (; *files; files++) {
         size_t sizes[2];
-        char *texts[2] = {slurp(at("plain/%s", *files), &sizes[0]), slurp(at("other/%s", *files), &sizes[1])};
+        char *texts[2] = {slurp(at("plain/%s", *files), &sizes[0]),
+                          slurp(at("other/%s", *files), &sizes[1])};
 
-        if (!texts[0] || !texts[1] || sizes[0] != sizes[1] || memcmp(texts[0], texts[1], sizes[0]) != 0)
+        if (!texts[0] || !texts[1] || sizes[0] != sizes[1] ||
+            memcmp(texts[0], texts[1], sizes[0]) != 0)
             fail_msg("%s: %s differs from that of a plain run", settings, *files);
         free(texts[0]);
         free(texts[1]);
@@ -153,8 +156,8 @@ static void one_processor_changes_no_byte(void **state)
 
 static void perplexity_stays(void **state)
 {
-    static const char *const settings[] = {"OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true", "OMP_MAX_ACTIVE_LEVELS=0",
-                                           "OMP_NUM_THREADS=7"};
+    static const char *const settings[] = {"OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true",
+                                           "OMP_MAX_ACTIVE_LEVELS=0", "OMP_NUM_THREADS=7"};
     struct outcome o = run("", PPL " -o plain");
 
     (void)state;
@@ -166,8 +169,8 @@ static void perplexity_stays(void **state)
     }
 }
 
-/* Runs `reach LINE` with these settings, which must end with 1, say `said` in its last line and, what OpenMP's own library says
- * of its environment aside, nothing more. */
+/* Runs `reach LINE` with these settings, which must end with 1, say `said` in its last line and,
+ * what OpenMP's own library says of its environment aside, nothing more. */
 static void refuse(const char *settings, const char *line, const char *said)
 {
     struct outcome o;
@@ -178,13 +181,15 @@ static void refuse(const char *settings, const char *line, const char *said)
     change(settings, 0);
     last = strstr(o.err, "reach ");
     if (o.status != 1 || *o.out || !last || lines(last) != 1 || !strstr(last, said))
-        fail_msg("%s: exit %d, expected to be told \"%s\": %s%s", settings, o.status, said, o.err, o.out);
+        fail_msg("%s: exit %d, expected to be told \"%s\": %s%s", settings, o.status, said, o.err,
+                 o.out);
     outcome_free(&o);
 }
 
 static void stacks_are_checked(void **state)
 {
-    static const char *const verbs[] = {ERF " -o refused", PPL " -o refused", "merge plain -o refused", "info window"};
+    static const char *const verbs[] = {ERF " -o refused", PPL " -o refused",
+                                        "merge plain -o refused", "info window"};
     static const struct {
         const char *settings, *said;
     } cases[] = {
@@ -213,14 +218,18 @@ static void stacks_are_checked(void **state)
 /* The least stack that is accepted is enough, for every kind of work. */
 static void least_stack_is_enough(void **state)
 {
-    static const char *const lines[] = {
-        ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other",
-        "info window",   "info window --dtype f64"};
+    static const char *const lines[] = {ERF " -o other",
+                                        ERF " -o other --dtype f64",
+                                        ERF " -o other --attention --attribution ig",
+                                        PPL " -o other",
+                                        "info window",
+                                        "info window --dtype f64"};
 
     char settings[64];
 
     (void)state;
-    snprintf(settings, sizeof settings, "OMP_STACKSIZE=%dK OMP_NUM_THREADS=4", THREADS_STACK_LEAST >> 10);
+    snprintf(settings, sizeof settings, "OMP_STACKSIZE=%dK OMP_NUM_THREADS=4",
+             THREADS_STACK_LEAST >> 10);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct outcome o = run(settings, lines[i]);
 
@@ -234,13 +243,15 @@ static void wrong_products_end_the_run(void **state)
     char settings[4400];
 
     (void)state;
-    snprintf(settings, sizeof settings, "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%s/tests/wrong-sgemm.so", built);
+    snprintf(settings, sizeof settings,
+             "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%s/tests/wrong-sgemm.so", built);
     refuse(settings, ERF " -o refused", "results of a matrix product are wrong");
     refuse(settings, PPL " -o refused", "results of a matrix product are wrong");
     assert_false(exists(at("refused")));
 }
 
-/* The run of oneDNN 3, which multiplies without generated code where it gets no memory for it: its results. */
+/* The run of oneDNN 3, which multiplies without generated code where it gets no memory for it: its
+ * results. */
 static void require_results(const char *settings, const char *line)
 {
     struct outcome o;
@@ -253,7 +264,8 @@ static void require_results(const char *settings, const char *line)
     outcome_free(&o);
 }
 
-/* A oneDNN that gets no memory for the code it generates, from the first request or a later one on. What it had begun is lost. */
+/* A oneDNN that gets no memory for the code it generates, from the first request or a later one on.
+ * What it had begun is lost. */
 static void no_code_ends_the_run(void **state)
 {
     static const int from[] = {0, 1, 7};
@@ -262,7 +274,8 @@ static void no_code_ends_the_run(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         snprintf(settings, sizeof settings,
-                 "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 OMP_NUM_THREADS=4 NO_CODE_FROM=%d "
+                 "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 OMP_NUM_THREADS=4 "
+                 "NO_CODE_FROM=%d "
                  "LD_PRELOAD=%s/tests/wrong-no_code.so",
                  from[i], built);
         if (dnnl_version()->major >= 3) {
@@ -276,7 +289,8 @@ static void no_code_ends_the_run(void **state)
     }
 }
 
-/* Instructions that oneDNN is held to change last places, so the name that results keep tells them. */
+/* Instructions that oneDNN is held to change last places, so the name that results keep tells them.
+ */
 static void instructions_are_named(void **state)
 {
     struct outcome o = run("ONEDNN_MAX_CPU_ISA=SSE41", "version");

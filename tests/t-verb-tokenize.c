@@ -47,7 +47,8 @@ static void write_text(const char *path, const char *text)
 
 static int setup(void **state)
 {
-    struct tiny bytes = {.seed = 1}, llama = {.seed = 2, .vocabulary = 800, .settings = "\"bos\": 1,"};
+    struct tiny bytes = {.seed = 1},
+                llama = {.seed = 2, .vocabulary = 800, .settings = "\"bos\": 1,"};
     struct tiny gpt2 = {.seed = 3, .vocabulary = 512}, none = gpt2;
     struct buffer sound = {0}; /* of the goldens' text, made sound: its ids are the same */
     struct error e;
@@ -56,16 +57,19 @@ static int setup(void **state)
     gzFile packed;
 
     (void)state;
-    if (program_open() != 0 || tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("llama"), &llama) != 0 ||
-        tiny_checkpoint(at("gpt2"), &gpt2) != 0 || tiny_checkpoint(at("none"), &none) != 0)
+    if (program_open() != 0 || tiny_checkpoint(at("bytes"), &bytes) != 0 ||
+        tiny_checkpoint(at("llama"), &llama) != 0 || tiny_checkpoint(at("gpt2"), &gpt2) != 0 ||
+        tiny_checkpoint(at("none"), &none) != 0)
         return -1;
     copy(GOLDENS "llama2.json", at("llama/tokenizer.json"));
-    write_text(at("llama/tokenizer_config.json"), "{\"bos_token\": \"<s>\", \"add_bos_token\": true}");
+    write_text(at("llama/tokenizer_config.json"),
+               "{\"bos_token\": \"<s>\", \"add_bos_token\": true}");
     copy(GOLDENS "two-files/vocab.json", at("gpt2/vocab.json"));
     copy(GOLDENS "two-files/merges.txt", at("gpt2/merges.txt"));
     copy(GOLDENS "text.bin", at("broken"));
     text = slurp(GOLDENS "text.bin", &size);
-    if (utf8_repair(&sound, (struct span){text, size}, &e) != 0 || !scratch_write(base, "text", sound.text, sound.size))
+    if (utf8_repair(&sound, (struct span){text, size}, &e) != 0 ||
+        !scratch_write(base, "text", sound.text, sound.size))
         return -1;
     packed = gzopen(at("text.gz"), "wb");
     assert_int_equal(gzwrite(packed, sound.text, (unsigned)sound.size), sound.size);
@@ -109,7 +113,8 @@ static void tokens_of_a_text(void **state)
     assert_int_equal(o.status, 0);
     outcome_free(&o);
     assert_same_tokens(at("gpt2.npy"), GOLDENS "two-files.npy");
-    o = reach("tokenize bytes broken bytes.npy"); /* no tokenizer, 256 ids: bytes, whatever they are */
+    o = reach(
+        "tokenize bytes broken bytes.npy"); /* no tokenizer, 256 ids: bytes, whatever they are */
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "bytes per token  1\n"));
     outcome_free(&o);
@@ -120,25 +125,33 @@ static void tokens_refused(void **state)
     (void)state;
     expect("tokenize", 2, "no MODEL is given (expected MODEL FILE OUT)");
     expect("tokenize llama text", 2, "no OUT is given (expected MODEL FILE OUT)");
-    expect("tokenize llama text a.npy b.npy", 2, "b.npy: unexpected argument (expected MODEL FILE OUT)");
-    expect("tokenize llama text out.txt", 2, "out.txt: its name has no known ending (expected .npy, .h5 or .hdf5)");
+    expect("tokenize llama text a.npy b.npy", 2,
+           "b.npy: unexpected argument (expected MODEL FILE OUT)");
+    expect("tokenize llama text out.txt", 2,
+           "out.txt: its name has no known ending (expected .npy, .h5 or .hdf5)");
     expect("tokenize llama text out", 2, "out: its name has no known ending");
     expect("tokenize llama text out.npy --bos", 2, "--bos: unknown option");
     expect("tokenize none text out.npy", 1,
-           "none: has a vocabulary of 512 and no tokenizer to read text with (expected tokenizer.json");
+           "none: has a vocabulary of 512 and no tokenizer to read text with (expected "
+           "tokenizer.json");
     expect("tokenize absent text out.npy", 1, "absent");
     expect("tokenize llama absent out.npy", 1, "absent: cannot be opened");
     expect("tokenize llama text absent/out.npy", 1, "absent");
     write_text(at("there.npy"), "x");
-    expect("tokenize llama text there.npy", 1, "there.npy: exists (expected --force to overwrite it, or another name)");
+    expect("tokenize llama text there.npy", 1,
+           "there.npy: exists (expected --force to overwrite it, or another name)");
     struct outcome o = reach("tokenize llama text there.npy --force");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
-    write_text(at("none/tokenizer.json"), "{\"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": [\"a b\"]}}");
-    expect("tokenize none text out.npy", 1, "none/tokenizer.json: merge 1 needs 'a', which is not a token");
-    expect("erf none --text text -o out " RUN, 1, "none/tokenizer.json: merge 1 needs 'a', which is not a token");
+    write_text(at("none/tokenizer.json"),
+               "{\"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": [\"a b\"]}}");
+    expect("tokenize none text out.npy", 1,
+           "none/tokenizer.json: merge 1 needs 'a', which is not a token");
+    expect("erf none --text text -o out " RUN, 1,
+           "none/tokenizer.json: merge 1 needs 'a', which is not a token");
     unlink(at("none/tokenizer.json"));
-    expect("erf none --text text -o out " RUN, 1, "none: has a vocabulary of 512 and no tokenizer to read text with");
+    expect("erf none --text text -o out " RUN, 1,
+           "none: has a vocabulary of 512 and no tokenizer to read text with");
     assert_false(exists(at("out.npy")));
     assert_false(exists(at("out")));
 }
@@ -160,14 +173,17 @@ static void broken_text(void **state)
         if (o.status != (i < 26 ? 0 : 1))
             fail_msg("%d bytes: %s", i + 1, o.err);
         if (i == 25)
-            assert_string_equal(o.err, "reach tokenize: some: 26 of 2000 bytes are not UTF-8, and read as U+FFFD\n");
+            assert_string_equal(
+                o.err,
+                "reach tokenize: some: 26 of 2000 bytes are not UTF-8, and read as U+FFFD\n");
         outcome_free(&o);
     }
     for (int i = 0; i < (int)sizeof text; i++) /* UTF-16 without a mark */
         text[i] = i % 2 ? 0 : 'x';
     scratch_write(base, "wide", text, sizeof text);
     expect("ppl llama --text wide --context 16", 1,
-           "wide: is not text: 50 % of its bytes are zero or not UTF-8 (expected 1 % at most, in UTF-8)");
+           "wide: is not text: 50 % of its bytes are zero or not UTF-8 (expected 1 % at most, in "
+           "UTF-8)");
     o = reach("ppl bytes --text wide --context 16");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
@@ -188,7 +204,8 @@ static void assert_same_model(const struct result_model *a, const struct result_
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(result_attribute(x, names[i]), result_attribute(y, names[i])) != 0)
-            fail_msg("%s of %s is %s and %s", names[i], a->name, result_attribute(x, names[i]), result_attribute(y, names[i]));
+            fail_msg("%s of %s is %s and %s", names[i], a->name, result_attribute(x, names[i]),
+                     result_attribute(y, names[i]));
     assert_int_equal(a->segments, b->segments);
     assert_int_equal(x->positions, y->positions);
     assert_memory_equal(a->start, b->start, a->segments * sizeof *a->start);
@@ -196,11 +213,13 @@ static void assert_same_model(const struct result_model *a, const struct result_
     assert_memory_equal(x->logprob, y->logprob, a->segments * sizeof *x->logprob);
 }
 
-/* Text through a tokenizer is the same as its tokens, with the beginning-of-text token where the tokenizer asks for it. */
+/* Text through a tokenizer is the same as its tokens, with the beginning-of-text token where the
+ * tokenizer asks for it. */
 static void erf_of_a_text(void **state)
 {
     static const struct {
-        const char *model, *bos, *bos_given; /* what stands in the results; what --tokens needs for it */
+        const char *model, *bos,
+            *bos_given; /* what stands in the results; what --tokens needs for it */
     } cases[] = {{"llama", "1", " --bos always"}, {"gpt2", "0", ""}};
 
     (void)state;
@@ -219,7 +238,8 @@ static void erf_of_a_text(void **state)
         if (o.status != 0)
             fail_msg("%s", o.err);
         outcome_free(&o);
-        snprintf(line, sizeof line, "erf %s --tokens %s-erf.npy%s -o %s-tokens " RUN, model, model, cases[i].bos_given, model);
+        snprintf(line, sizeof line, "erf %s --tokens %s-erf.npy%s -o %s-tokens " RUN, model, model,
+                 cases[i].bos_given, model);
         o = reach(line);
         if (o.status != 0)
             fail_msg("%s", o.err);
@@ -235,7 +255,8 @@ static void erf_of_a_text(void **state)
     }
 }
 
-/* Models with other tokenizers share a run, each with its own segments, also when it goes on after an end. */
+/* Models with other tokenizers share a run, each with its own segments, also when it goes on after
+ * an end. */
 static void several_tokenizers(void **state)
 {
     struct outcome o = reach("erf llama gpt2 bytes --text text -o all " RUN);
@@ -271,8 +292,9 @@ static void several_tokenizers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_of_a_text), cmocka_unit_test(tokens_refused),     cmocka_unit_test(broken_text),
-        cmocka_unit_test(erf_of_a_text),    cmocka_unit_test(several_tokenizers),
+        cmocka_unit_test(tokens_of_a_text),   cmocka_unit_test(tokens_refused),
+        cmocka_unit_test(broken_text),        cmocka_unit_test(erf_of_a_text),
+        cmocka_unit_test(several_tokenizers),
     };
 
     return cmocka_run_group_tests(tests, setup, program_close);

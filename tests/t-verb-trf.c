@@ -1,4 +1,5 @@
-/* `reach trf` as a user meets it: $REACH is spawned, and what it prints, writes and returns is checked. */
+/* `reach trf` as a user meets it: $REACH is spawned, and what it prints, writes and returns is
+ * checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,12 +23,12 @@
 #include <unistd.h>
 
 /* The first row whose cells are as given (NULL: any). */
-static size_t find_row(const struct csv_table *t, const char *formula, const char *head, const char *length, const char *layers,
-                       const char *epsilon, const char *layer)
+static size_t find_row(const struct csv_table *t, const char *formula, const char *head,
+                       const char *length, const char *layers, const char *epsilon,
+                       const char *layer)
 {
-    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"}, *const wanted[] = {formula, head,
-                                                                                                                length,  layers,
-                                                                                                                epsilon, layer};
+    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"},
+                      *const wanted[] = {formula, head, length, layers, epsilon, layer};
 
     for (size_t row = 0; row < t->rows; row++) {
         int same = 1;
@@ -37,8 +38,9 @@ static size_t find_row(const struct csv_table *t, const char *formula, const cha
         if (same)
             return row;
     }
-    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s", formula ? formula : "",
-             head ? head : "", length ? length : "", layers ? layers : "", epsilon ? epsilon : "", layer ? layer : "");
+    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s",
+             formula ? formula : "", head ? head : "", length ? length : "", layers ? layers : "",
+             epsilon ? epsilon : "", layer ? layer : "");
     return 0;
 }
 
@@ -120,7 +122,8 @@ static void known_fields(void **state)
         {"-2*ln(1+t)", "all", "inf", "0.01", "converges", "61"},
         {"-ln(1+t^2)", "all", "inf", "0.01", "converges", "49"},
         {"type2(1)", "all", "inf", "0.01", "converges", "10"},
-        {"window(40)", "all", "inf", "0.1", "converges", "37"}, /* a tie, which the strict > decides */
+        {"window(40)", "all", "inf", "0.1", "converges",
+         "37"}, /* a tie, which the strict > decides */
         {"none", "all", "inf", "0.01", "diverges", ""},
         {"none", "all", "512", "0.1", "diverges", "461"},
         {"sandwich", "8", "512", "0.01", "diverges", "492"},
@@ -130,25 +133,32 @@ static void known_fields(void **state)
     struct csv_table t;
 
     (void)state;
-    expect("trf alibi -2*ln(1+t) -ln(1+t^2) type2(1) window(40) none sandwich --epsilon 0.01 --epsilon 0.1 --length 512 --length "
+    expect("trf alibi -2*ln(1+t) -ln(1+t^2) type2(1) window(40) none sandwich --epsilon 0.01 "
+           "--epsilon 0.1 --length 512 --length "
            "2048 --length 8192 -o fields",
            0, "converges");
     t = read_table(at("fields/trf.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t row = find_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1", cases[i].epsilon, "");
-        const char *lo = cell(&t, row, "trf_lo"), *hi = cell(&t, row, "trf_hi"), *logarithm = cell(&t, row, "log10_trf_lo");
+        size_t row = find_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1",
+                              cases[i].epsilon, "");
+        const char *lo = cell(&t, row, "trf_lo"), *hi = cell(&t, row, "trf_hi"),
+                   *logarithm = cell(&t, row, "log10_trf_lo");
 
-        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || strcmp(lo, cases[i].trf) != 0 ||
-            strcmp(hi, cases[i].trf) != 0)
-            fail_msg("%s, head %s, length %s, eps %s: %s, [%s, %s] (expected %s, %s)", cases[i].formula, cases[i].head,
-                     cases[i].length, cases[i].epsilon, cell(&t, row, "verdict"), lo, hi, cases[i].verdict, cases[i].trf);
-        if (*cases[i].trf ? !(fabs(strtod(logarithm, NULL) - log10(strtod(cases[i].trf, NULL))) <= 1e-12) : *logarithm != 0)
+        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 ||
+            strcmp(lo, cases[i].trf) != 0 || strcmp(hi, cases[i].trf) != 0)
+            fail_msg("%s, head %s, length %s, eps %s: %s, [%s, %s] (expected %s, %s)",
+                     cases[i].formula, cases[i].head, cases[i].length, cases[i].epsilon,
+                     cell(&t, row, "verdict"), lo, hi, cases[i].verdict, cases[i].trf);
+        if (*cases[i].trf
+                ? !(fabs(strtod(logarithm, NULL) - log10(strtod(cases[i].trf, NULL))) <= 1e-12)
+                : *logarithm != 0)
             fail_msg("%s: log10 \"%s\" of %s", cases[i].formula, logarithm, cases[i].trf);
     }
     /* the bounds of B hold 1/(1 - e^-1/2) */
     {
         size_t row = find_row(&t, "alibi", "1", "inf", "1", "0.01", "");
-        double lo = strtod(cell(&t, row, "sum_lo"), NULL), hi = strtod(cell(&t, row, "sum_hi"), NULL), sum = 1 / (1 - exp(-0.5));
+        double lo = strtod(cell(&t, row, "sum_lo"), NULL),
+               hi = strtod(cell(&t, row, "sum_hi"), NULL), sum = 1 / (1 - exp(-0.5));
 
         if (!(lo <= sum * (1 + 1e-15) && sum * (1 - 1e-15) <= hi && hi - lo <= 1e-9))
             fail_msg("B of alibi, head 1: [%.17g, %.17g] (expected %.17g)", lo, hi, sum);
@@ -186,7 +196,8 @@ static void refused_alike(void **state)
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "converges  2.644934067"));
     outcome_free(&o);
-    o = reach("trf t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6)) --length 40 --length 50 --layers 2 --explain");
+    o = reach(
+        "trf t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6)) --length 40 --length 50 --layers 2 --explain");
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "undecided"));
     assert_non_null(strstr(o.out, "at t = 40 is a number, an infinity or none cannot be told"));
@@ -206,7 +217,8 @@ static void long_integers_are_whole_in_the_table(void **state)
     if (strcmp(cell(&t, row, "trf_lo"), "5640741144419037752115262568930173714240") != 0 ||
         strcmp(cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi")) != 0 ||
         !(fabs(strtod(cell(&t, row, "log10_trf_lo"), NULL) - 39.75133617025723) <= 1e-12))
-        fail_msg("p = 1.05: [%s, %s], log10 %s", cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"), cell(&t, row, "log10_trf_lo"));
+        fail_msg("p = 1.05: [%s, %s], log10 %s", cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"),
+                 cell(&t, row, "log10_trf_lo"));
     csv_table_free(&t);
 }
 
@@ -216,13 +228,16 @@ static void depth_cone_and_ranking(void **state)
     struct csv_table t;
 
     (void)state;
-    if (o.status != 0 || !strstr(o.out, "w R") || !strstr(o.out, "  32    29") || !strstr(o.out, "ranking") ||
-        !strstr(o.out, "proved") || !strstr(o.out, "none: - (diverges)") || *o.err)
+    if (o.status != 0 || !strstr(o.out, "w R") || !strstr(o.out, "  32    29") ||
+        !strstr(o.out, "ranking") || !strstr(o.out, "proved") ||
+        !strstr(o.out, "none: - (diverges)") || *o.err)
         fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
     outcome_free(&o);
     t = read_table(at("deep/trf.csv"));
-    /* exp(-t) is geometric: four of them make a negative binomial, whose 0.99 quantile is 5: 6 tokens */
-    assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "1", "0.01", ""), "trf_lo"), "5");
+    /* exp(-t) is geometric: four of them make a negative binomial, whose 0.99 quantile is 5: 6
+     * tokens */
+    assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "1", "0.01", ""), "trf_lo"),
+                        "5");
     {
         double p = 1 - exp(-1), mass = p * p * p * p, sum = 0;
         long j = 0;
@@ -234,7 +249,9 @@ static void depth_cone_and_ranking(void **state)
             j++;
         }
         snprintf(expected, sizeof expected, "%ld", j);
-        assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "4", "0.01", ""), "trf_lo"), expected);
+        assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "4", "0.01", ""),
+                                 "trf_lo"),
+                            expected);
     }
     csv_table_free(&t);
 }
@@ -254,11 +271,13 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
         {"weighted", "all", "1", "not applicable", ""},
     };
     struct csv_table t;
-    struct outcome o = reach("trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
+    struct outcome o = reach(
+        "trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
 
     (void)state;
-    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") || !strstr(o.out, "layer 1") ||
-        !strstr(o.out, "rotary positions turn") || !strstr(o.out, "depends on the scores") || *o.err)
+    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") ||
+        !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
+        !strstr(o.out, "depends on the scores") || *o.err)
         fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
     outcome_free(&o);
     t = read_table(at("models/trf.csv"));
@@ -267,28 +286,34 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
 
         if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 ||
             (cases[i].trf && strcmp(cell(&t, row, "trf_lo"), cases[i].trf) != 0))
-            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].layer,
-                     cell(&t, row, "verdict"), cell(&t, row, "trf_lo"), cases[i].verdict, cases[i].trf ? cases[i].trf : "any");
+            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula,
+                     cases[i].head, cases[i].layer, cell(&t, row, "verdict"),
+                     cell(&t, row, "trf_lo"), cases[i].verdict,
+                     cases[i].trf ? cases[i].trf : "any");
     }
     csv_table_free(&t);
     expect("bias windows --length 12", 0, "layer 2");
     expect("info slopes", 0, "TRF(0.01)");
 }
 
-/* A sweep is the decimals between its ends, each once and exact, beside those given singly, and draws itself. */
+/* A sweep is the decimals between its ends, each once and exact, beside those given singly, and
+ * draws itself. */
 static void epsilons_by_a_sweep(void **state)
 {
-    static const char *const expected[] = {"0.05", "0.055", "0.06", "0.065", "0.07", "1e-3", "0.5", "0.9"};
+    static const char *const expected[] = {"0.05", "0.055", "0.06", "0.065",
+                                           "0.07", "1e-3",  "0.5",  "0.9"};
     struct csv_table t, singly;
 
     (void)state;
-    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05:.073:0.005 --epsilon 1e-3 --epsilon 0.5:0.99999:0.4 -o sweep", 0,
-           "TRF(0.055)");
+    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05:.073:0.005 --epsilon 1e-3 --epsilon "
+           "0.5:0.99999:0.4 -o sweep",
+           0, "TRF(0.055)");
     t = read_table(at("sweep/trf.csv"));
     assert_int_equal(t.rows, 3 * 8);
     for (size_t i = 0; i < t.rows; i++)
         assert_string_equal(cell(&t, i, "epsilon"), expected[i % 8]);
-    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05 --epsilon 0.055 --epsilon 0.06 --epsilon 0.065 --epsilon 0.07 "
+    expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05 --epsilon 0.055 --epsilon 0.06 --epsilon "
+           "0.065 --epsilon 0.07 "
            "--epsilon 1e-3 "
            "--epsilon 0.5 --epsilon 0.9 -o singly",
            0, "TRF(0.055)");
@@ -297,7 +322,8 @@ static void epsilons_by_a_sweep(void **state)
         assert_string_equal(t.cell[i], singly.cell[i]);
     csv_table_free(&singly);
     csv_table_free(&t);
-    assert_same_file(at("sweep/trf.csv"), at("singly/trf.csv")); /* the command is recorded by its values */
+    assert_same_file(at("sweep/trf.csv"),
+                     at("singly/trf.csv")); /* the command is recorded by its values */
     expect("plot sweep/trf.csv -o swept", 0, "");
     assert_true(exists(at("swept/epsilon.gp")));
     expect("trf alibi --heads 1 --epsilon 0.001:0.999:0.001", 0, "TRF(0.999)");
@@ -312,7 +338,8 @@ static void plot_sets_fields_beside_each_other(void **state)
 
     (void)state;
     expect("trf windows slopes --layers 2 -o theory", 0, NULL);
-    o = reach("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured --quiet");
+    o = reach("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured "
+              "--quiet");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
     expect("plot theory/trf.csv measured -o both", 0, "both/fields.png");
@@ -326,19 +353,22 @@ static void plot_sets_fields_beside_each_other(void **state)
     expect("plot theory/trf.csv measured -o both", 1, "--force");
 }
 
-/* 1 + 1/4 + ... + 1/36 is the first partial sum above 0.9 pi^2/6, that of 61 terms above 0.99 pi^2/6. */
+/* 1 + 1/4 + ... + 1/36 is the first partial sum above 0.9 pi^2/6, that of 61 terms above 0.99
+ * pi^2/6. */
 static void plot_draws_fields_over_epsilon(void **state)
 {
     char *script;
 
     (void)state;
-    expect("trf -2*ln(1+t) window(40) -ln(1+t) -(2+sin(t))*ln(1+t) --heads 1 --length 100 --epsilon 0.1 --epsilon 0.01 "
+    expect("trf -2*ln(1+t) window(40) -ln(1+t) -(2+sin(t))*ln(1+t) --heads 1 --length 100 "
+           "--epsilon 0.1 --epsilon 0.01 "
            "-o eps",
            0, NULL);
     expect("plot eps/trf.csv -o over --figure epsilon", 0, "over/epsilon.png");
     script = slurp(at("over/epsilon.gp"), NULL);
     assert_non_null(script);
-    assert_non_null(strstr(script, "$line1 << EOD\n0.01 61 61 61 1\n0.1 6 6 6 1\nEOD\n")); /* ascending */
+    assert_non_null(
+        strstr(script, "$line1 << EOD\n0.01 61 61 61 1\n0.1 6 6 6 1\nEOD\n")); /* ascending */
     assert_non_null(strstr(script, "\n0.01 40 40 40 1\n0.1 37 37 37 1\nEOD\n"));
     assert_non_null(strstr(script, "'-ln(1+t), L = 100'"));
     assert_null(strstr(script, "'-ln(1+t)'")); /* it diverges */
@@ -346,7 +376,9 @@ static void plot_draws_fields_over_epsilon(void **state)
     expect("trf window(40) --heads 1 -o one", 0, NULL);
     expect("plot one/trf.csv -o over --figure epsilon --force", 1, "no figure \"epsilon\"");
     expect("plot eps/trf.csv -o over --figure epsilon --force --threshold 0.9", 1, "--threshold");
-    expect("plot eps/trf.csv -o over --figure epsilon --force --only window(40) --label window(40)=w", 0, NULL);
+    expect(
+        "plot eps/trf.csv -o over --figure epsilon --force --only window(40) --label window(40)=w",
+        0, NULL);
     script = slurp(at("over/epsilon.gp"), NULL);
     assert_non_null(script);
     assert_non_null(strstr(script, "'w'"));
@@ -381,7 +413,8 @@ static int make_inputs(void **state)
         {"rotary", "\"position\": {\"kind\": \"rotary\"},"},
         {"narrow", "\"position\": {\"kind\": \"rotary\"}, \"window\": 5,"},
         {"trained", "\"window\": 4, \"train_length\": 8,"},
-        {"kerple", "\"position_bias\": {\"formula\": \"kerple_log\", \"set\": {\"p\": [2.5, 3], \"a\": [1, 0.5]}},"},
+        {"kerple", "\"position_bias\": {\"formula\": \"kerple_log\", \"set\": {\"p\": [2.5, 3], "
+                   "\"a\": [1, 0.5]}},"},
         {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
     };
 
@@ -411,7 +444,8 @@ static void printed_counts_hold_the_count(void **state)
     } cases[] = {
         {"12", "58", 1, 2, "[12, 58]"},
         {"12399999999999999999", "12400000000000000000", 19, 20, "[1.23e19, 1.24e19]"},
-        {"12300000000000000000", "12300000000000000001", 19, 20, "[1.23000000000e19, 1.23000000001e19]"},
+        {"12300000000000000000", "12300000000000000001", 19, 20,
+         "[1.23000000000e19, 1.23000000001e19]"},
         {"12345678912345678912", "12345699912345678912", 19, 20, "[1.234567e19, 1.234570e19]"},
         {"12345699812345678912", "12345699912345678912", 19, 20, "[1.23456998e19, 1.23457000e19]"},
         {"99999999999999999999", "99999999999999999999", 19, 20, "1.00e20 (20 digits)"},
@@ -425,12 +459,13 @@ static void printed_counts_hold_the_count(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct series_count c = {(char *)cases[i].lo, (char *)cases[i].hi, cases[i].log10_lo, cases[i].log10_hi};
+        struct series_count c = {(char *)cases[i].lo, (char *)cases[i].hi, cases[i].log10_lo,
+                                 cases[i].log10_hi};
 
         trf_count_text(text, &c);
         if (strcmp(text, cases[i].text) != 0)
-            fail_msg("[%s, %s] is printed as %s (expected %s)", cases[i].lo ? cases[i].lo : "-", cases[i].hi ? cases[i].hi : "-",
-                     text, cases[i].text);
+            fail_msg("[%s, %s] is printed as %s (expected %s)", cases[i].lo ? cases[i].lo : "-",
+                     cases[i].hi ? cases[i].hi : "-", text, cases[i].text);
     }
 }
 
@@ -451,7 +486,8 @@ static void tables_hold_bounds(void **state)
     csv_table_free(&t);
 }
 
-/* What lies within the training length: of a formula by --layers and --train-length, of a checkpoint by its own. */
+/* What lies within the training length: of a formula by --layers and --train-length, of a
+ * checkpoint by its own. */
 static void outlooks(void **state)
 {
     struct outcome o = reach("trf window(96) narrow --layers 4");
@@ -461,33 +497,43 @@ static void outlooks(void **state)
         fail_msg("exit %d\n%s", o.status, o.out);
     outcome_free(&o);
     expect("trf window(40) --layers 4 --train-length 128", 0,
-           "98.5 % of the weight that 4 layers give to 1024 distances is within the training length of 128: at least 30 %, so it "
+           "98.5 % of the weight that 4 layers give to 1024 distances is within the training "
+           "length of 128: at least 30 %, so it "
            "should "
-           "keep its loss on longer texts\n\nwhat to expect on longer texts: by a rule that was right for ");
+           "keep its loss on longer texts\n\nwhat to expect on longer texts: by a rule that was "
+           "right for ");
     expect("trf window(96) --layers 4 --train-length 128", 0,
-           "13.5 % of the weight that 4 layers give to 1024 distances is within the training length of 128: less than 30 %, so "
+           "13.5 % of the weight that 4 layers give to 1024 distances is within the training "
+           "length of 128: less than 30 %, so "
            "it should have a higher loss on longer texts\n\nwhat to expect");
-    expect("trf window(96) --train-length 24", 0, "25.0 % of the weight that 1 layer gives to 192 distances");
+    expect("trf window(96) --train-length 24", 0,
+           "25.0 % of the weight that 1 layer gives to 192 distances");
     expect("trf window(1000) --train-length 300", 0,
-           "30.0 % of the weight that 1 layer gives to 2400 distances is within the training length of 300: at least 30 %");
-    expect("trf alibi --heads 2 --layers 2 --train-length 2", 0, "% of what 2 layers take from 16 distances");
+           "30.0 % of the weight that 1 layer gives to 2400 distances is within the training "
+           "length of 300: at least 30 %");
+    expect("trf alibi --heads 2 --layers 2 --train-length 2", 0,
+           "% of what 2 layers take from 16 distances");
     expect("trf windows --train-length 10 --layers 7", 0,
            "80.0 % of what 2 layers take from 80 distances"); /* 40 of 5 x 10 pairs */
     expect("trf trained --train-length 8", 0,
            "100.0 % of what 2 layers take from 64 distances lies within the training length of 8");
-    expect("trf trained window(4) --layers 2 --train-length 3", 0, "lies within the training length of 8");
-    expect("trf trained --train-length 3", 1, "--train-length: the checkpoints state other training lengths themselves");
+    expect("trf trained window(4) --layers 2 --train-length 3", 0,
+           "lies within the training length of 8");
+    expect("trf trained --train-length 3", 1,
+           "--train-length: the checkpoints state other training lengths themselves");
     expect("trf alibi --train-length 131073", 2, "--train-length");
 }
 
-/* What a checker needs: a block for each head, and its lines. The checker itself is tests/certificate.py. */
+/* What a checker needs: a block for each head, and its lines. The checker itself is
+ * tests/certificate.py. */
 static void certificates(void **state)
 {
     static const char *const lines[] = {
         "reach-certificate 1 ",
         "\nformula kerple_log-0*h\n",
         "\npreset kerple_log(p,a) -p*ln(1+a*t)\n",
-        "\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\nrule 4.4 from 2\nrate -2 -1.3333333333333333\n",
+        "\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\nrule 4.4 from 2\nrate -2 "
+        "-1.3333333333333333\n",
         "\nstart -2.197",
         "\nrule 4.4 from 1000\nrate -2 -1.998001998001998\nstart -13.8175",
         "\ntail 1000 0.000999",
@@ -498,7 +544,8 @@ static void certificates(void **state)
     };
 
     (void)state;
-    expect("trf kerple_log-0*h --set p=2,3 --set a=1 --heads 2 --length 50 --certificate proved", 0, "converges");
+    expect("trf kerple_log-0*h --set p=2,3 --set a=1 --heads 2 --length 50 --certificate proved", 0,
+           "converges");
     size_t size;
     char *text = slurp(at("proved"), &size), *from = text;
     assert_non_null(text);
@@ -510,7 +557,8 @@ static void certificates(void **state)
     }
     free(text);
     expect("trf alibi --certificate none/proved", 1, "none/proved");
-    expect("trf alibi --heads 1 --certificate proved", 1, "proved: exists (expected another --certificate FILE, or --force)");
+    expect("trf alibi --heads 1 --certificate proved", 1,
+           "proved: exists (expected another --certificate FILE, or --force)");
     expect("trf alibi --heads 1 --certificate proved --force", 0, "converges");
     expect("trf alibi --heads 1 --certificate both/trf.csv -o both", 1,
            "--certificate both/trf.csv: is a file of the results in both");
@@ -522,7 +570,9 @@ static void formulas_from_a_table(void **state)
     struct csv_table t;
 
     (void)state;
-    write_text("forms.csv", "# biases\nname,formula,p,a\nslow,kerple_log,1.5,1\n,\"kerple_log(2,1)\",,\nexponential,-t/10,,\n");
+    write_text("forms.csv", "# "
+                            "biases\nname,formula,p,a\nslow,kerple_log,1.5,1\n,\"kerple_log(2,1)\","
+                            ",\nexponential,-t/10,,\n");
     expect("trf @forms.csv alibi --heads 1 -o tabled", 0, "exponential");
     t = read_table(at("tabled/trf.csv"));
     assert_int_equal(t.rows, 4);
@@ -535,8 +585,9 @@ static void formulas_from_a_table(void **state)
     csv_table_free(&t);
     write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
     expect("trf @forms.csv", 0, "-p*t, p=0.5");
-    expect("trf @forms.csv --set q=3", 2,
-           "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME one of p)");
+    expect(
+        "trf @forms.csv --set q=3", 2,
+        "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME one of p)");
     write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
     expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
     write_text("forms.csv", "formula,p\n-p*t,\n");
@@ -559,8 +610,9 @@ static void formulas_from_a_table(void **state)
 static void effort_ends(void **state)
 {
     (void)state;
-    expect("trf -ln(1+t)*(1.5+0.2*abs(sin(t))) --effort 0.000001", 0,
-           "the search ended while rules 4.4 and 4.5 were tried: an effort of 1e-06 s is not enough");
+    expect(
+        "trf -ln(1+t)*(1.5+0.2*abs(sin(t))) --effort 0.000001", 0,
+        "the search ended while rules 4.4 and 4.5 were tried: an effort of 1e-06 s is not enough");
     expect("trf -ln(1+t)*(1.5+0.2*abs(sin(t))) --effort 0.000001 --explain", 0,
            "undecided: the search ended while rules 4.4 and 4.5 were tried");
     expect("trf -ln(1+t)*(1.5+0.2*abs(sin(t))) --effort 1000", 0, "[1036, 1921]");
@@ -571,18 +623,22 @@ static void effort_ends(void **state)
            "the search ended while rules 4.4 and 4.5 were tried; --effort S gives it S seconds");
 }
 
-/* Terms that take more the farther out they are: few are added, and a short length is exact all the same. */
+/* Terms that take more the farther out they are: few are added, and a short length is exact all the
+ * same. */
 static void dear_terms(void **state)
 {
     (void)state;
-    expect("trf -sum(i,1,t,0.1/sqrt(i))+min(sin(pi*t),cos(pi*(t+1)/4)) --epsilon 0.05 --length 3 --layers 4", 0,
-           "  3                 6");
+    expect("trf -sum(i,1,t,0.1/sqrt(i))+min(sin(pi*t),cos(pi*(t+1)/4)) --epsilon 0.05 --length 3 "
+           "--layers 4",
+           0, "  3                 6");
     expect("trf -0.5*sqrt(t)-sum(i,1,t,t*0.001/i)*2 --length 60", 0, "               55");
     /* not taken apart at each of its 9,000 kinks, which took minutes */
     expect("trf -sum(i,1,9000,abs(t-7*i))/9000000", 0, "[19895, 63336]");
     expect("trf -sum(i,1,300,floor(t/i))/300-1.5*ln(1+t)", 0, " 63");
-    /* whole parts of numbers of thousands of digits: minutes, were all terms added that cheap ones would be */
-    expect("trf -2*ln(1+t)+sum(i,1,50,floor(exp(i*t/50))-2*floor(exp(i*t/50)/2))/50 --length 50", 0, " 23");
+    /* whole parts of numbers of thousands of digits: minutes, were all terms added that cheap ones
+     * would be */
+    expect("trf -2*ln(1+t)+sum(i,1,50,floor(exp(i*t/50))-2*floor(exp(i*t/50)/2))/50 --length 50", 0,
+           " 23");
     expect("trf -sum(i,1,30000,floor(ln(1+t)*i))/30000-t/50", 0, "  1          1");
     /* a sum whose denominator has hundreds of thousands of digits: it took 26 s to add up */
     expect("trf -t*sum(i,1,30000,1/(i^20+1))", 1, "is too large to analyse");

@@ -1,5 +1,5 @@
-/* `reach erf --validate` as a user meets it: its losses against those of `reach ppl` on texts that were changed by hand, exact
- * zeros beyond the cone of a window, resuming, refusals. */
+/* `reach erf --validate` as a user meets it: its losses against those of `reach ppl` on texts that
+ * were changed by hand, exact zeros beyond the cone of a window, resuming, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,19 +22,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LENGTH = 40, N = LENGTH - 1, SEGMENTS = 5, WINDOW = 6, LAYERS = 2, CONE = LAYERS * (WINDOW - 1) + 1, VOCABULARY = 256 };
+enum {
+    LENGTH = 40,
+    N = LENGTH - 1,
+    SEGMENTS = 5,
+    WINDOW = 6,
+    LAYERS = 2,
+    CONE = LAYERS * (WINDOW - 1) + 1,
+    VOCABULARY = 256
+};
 
 static int32_t text[SEGMENTS][LENGTH];
 
 /* The row of a model, kind of change and number of tokens. */
-static size_t row_of(const struct csv_table *t, const char *model, const char *change, size_t tokens)
+static size_t row_of(const struct csv_table *t, const char *model, const char *change,
+                     size_t tokens)
 {
     int name = csv_column(t, "model"), kind = csv_column(t, "change");
 
     for (size_t i = 0; i < t->rows; i++) {
         char *const *row = t->cell + i * t->columns;
 
-        if (strcmp(row[name], model) == 0 && strcmp(row[kind], change) == 0 && (size_t)number(t, i, "tokens") == tokens)
+        if (strcmp(row[name], model) == 0 && strcmp(row[kind], change) == 0 &&
+            (size_t)number(t, i, "tokens") == tokens)
             return i;
     }
     fail_msg("no row %s %s %zu", model, change, tokens);
@@ -49,8 +59,9 @@ static void losses(double *out, const char *model, const int32_t *ids, size_t ro
 
     assert_int_equal(tiny_npy(at("changed.npy"), ids, rows, n + 1), 0);
     snprintf(line, sizeof line,
-             "ppl %s --tokens changed.npy --context %zu --segments %zu --per-token changed.csv -o changed --force", model, n,
-             rows);
+             "ppl %s --tokens changed.npy --context %zu --segments %zu --per-token changed.csv -o "
+             "changed --force",
+             model, n, rows);
     succeed("%s", line);
     t = read_table(at("changed.csv"));
     assert_int_equal(t.rows, rows);
@@ -66,8 +77,8 @@ static void require(const char *what, size_t tokens, double got, double want)
 }
 
 /* Compares a row's means with those of losses less `whole`. */
-static void require_row(const struct csv_table *t, const char *model, const char *change, size_t tokens, const double *changed,
-                        const double *whole, size_t count)
+static void require_row(const struct csv_table *t, const char *model, const char *change,
+                        size_t tokens, const double *changed, const double *whole, size_t count)
 {
     size_t row = row_of(t, model, change, tokens);
     double mean = 0, size = 0;
@@ -109,15 +120,16 @@ static int make_inputs(void **state)
         return -1;
     for (size_t i = 0; i < SEGMENTS * LENGTH; i++)
         text[i / LENGTH][i % LENGTH] = (int32_t)((i * i * 31 + i * 7) % VOCABULARY);
-    return tiny_npy(at("text.npy"), *text, SEGMENTS, LENGTH) || tiny_checkpoint(at("plain"), &plain) ||
-           tiny_checkpoint(at("window"), &window);
+    return tiny_npy(at("text.npy"), *text, SEGMENTS, LENGTH) ||
+           tiny_checkpoint(at("plain"), &plain) || tiny_checkpoint(at("window"), &window);
 }
 
 static void test_losses(void **state)
 {
     int32_t changed[SEGMENTS][LENGTH], shorter[SEGMENTS * LENGTH];
     double whole[SEGMENTS], now[SEGMENTS], of_one[SEGMENTS * 4];
-    size_t kept[VALIDATION_KEPT_MAX], where[VALIDATION_SINGLE_MAX], count = validation_kept(kept, N), single;
+    size_t kept[VALIDATION_KEPT_MAX], where[VALIDATION_SINGLE_MAX],
+        count = validation_kept(kept, N), single;
     struct csv_table t;
     struct result r;
     struct error e;
@@ -139,7 +151,8 @@ static void test_losses(void **state)
         require_row(&t, "plain", "replaced", kept[k], now, whole, SEGMENTS);
         losses(now, "plain", shorter, SEGMENTS, kept[k]);
         require_row(&t, "plain", "truncated", kept[k], now, whole, SEGMENTS);
-        require("gradient before", kept[k], number(&t, row_of(&t, "plain", "replaced", kept[k]), "gradient"),
+        require("gradient before", kept[k],
+                number(&t, row_of(&t, "plain", "replaced", kept[k]), "gradient"),
                 share_before(&r.models[0], kept[k]));
     }
     /* the octave from 8 to 15: the inputs that were drawn, all at once */
@@ -169,7 +182,8 @@ static void test_losses(void **state)
     result_free(&r);
 }
 
-/* What lies before the cone of a window changes nothing and has no gradient, so that the cone is more than enough. */
+/* What lies before the cone of a window changes nothing and has no gradient, so that the cone is
+ * more than enough. */
 static void test_cone(void **state)
 {
     size_t kept[VALIDATION_KEPT_MAX], count = validation_kept(kept, N);
@@ -182,7 +196,8 @@ static void test_cone(void **state)
         double size = number(&t, row, "size"), gradient = number(&t, row, "gradient");
 
         if (kept[k] >= CONE ? size != 0 || gradient != 0 : !(size > 0 && gradient > 0))
-            fail_msg("%zu of a cone of %d kept: size %g, gradient %g", kept[k], CONE, size, gradient);
+            fail_msg("%zu of a cone of %d kept: size %g, gradient %g", kept[k], CONE, size,
+                     gradient);
         kept[k] >= CONE ? outside++ : inside++;
     }
     assert_true(inside > 2 && outside > 2);
@@ -210,8 +225,9 @@ static void test_resume(void **state)
     struct outcome o;
 
     (void)state;
-    o = run_until_journal("erf plain window --tokens text.npy --validate 5 --seed 9 --memory 64M -o again", "again", SIGKILL,
-                          8000);
+    o = run_until_journal(
+        "erf plain window --tokens text.npy --validate 5 --seed 9 --memory 64M -o again", "again",
+        SIGKILL, 8000);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
     succeed("erf plain window --tokens text.npy --validate 5 --seed 9 -o again --resume");
@@ -225,8 +241,10 @@ static void test_refusals(void **state)
 {
     (void)state;
     assert_int_equal(tiny_npy(at("one.npy"), *text, 1, LENGTH), 0);
-    expect("erf plain --tokens one.npy --validate 3 -o one", 1, "--validate: plain has 1 segment (expected at least two");
-    expect("erf plain --tokens text.npy --validate 3 --shard 1/2 -o one", 2, "--validate and --shard are both given");
+    expect("erf plain --tokens one.npy --validate 3 -o one", 1,
+           "--validate: plain has 1 segment (expected at least two");
+    expect("erf plain --tokens text.npy --validate 3 --shard 1/2 -o one", 2,
+           "--validate and --shard are both given");
     expect("erf plain --tokens text.npy --validate 0 -o one", 2, "--validate");
     assert_true(!exists(at("one/validation.csv")));
     /* a result without it takes the file of the one before away */
@@ -236,7 +254,8 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses), cmocka_unit_test(test_cone), cmocka_unit_test(test_resume),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses), cmocka_unit_test(test_cone),
+                                       cmocka_unit_test(test_resume),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

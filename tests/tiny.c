@@ -18,13 +18,15 @@ struct writer {
     uint64_t drawn;
 };
 
-static void add_tensor(struct writer *w, const char *name, size_t rows, size_t columns, float centre, float spread)
+static void add_tensor(struct writer *w, const char *name, size_t rows, size_t columns,
+                       float centre, float spread)
 {
     size_t count = rows * (columns ? columns : 1), bytes = count * sizeof(float);
 
     if (w->t->missing && strcmp(name, w->t->missing) == 0)
         return;
-    fprintf(w->header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%zu", w->offset ? "," : "", name, rows);
+    fprintf(w->header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%zu", w->offset ? "," : "", name,
+            rows);
     if (columns)
         fprintf(w->header, ",%zu", columns);
     fprintf(w->header, "],\"data_offsets\":[%zu,%zu]}", w->offset, w->offset + bytes);
@@ -60,7 +62,8 @@ static void add_layer(struct writer *w, int layer, size_t hidden)
         char name[64];
 
         snprintf(name, sizeof name, "layers.%d.%s", layer, parts[i].name);
-        add_tensor(w, name, (size_t)parts[i].rows * hidden, (size_t)parts[i].columns * hidden, parts[i].centre, parts[i].spread);
+        add_tensor(w, name, (size_t)parts[i].rows * hidden, (size_t)parts[i].columns * hidden,
+                   parts[i].centre, parts[i].spread);
     }
 }
 
@@ -73,7 +76,9 @@ static int write_config(const char *folder, const struct tiny *t)
     f = fopen(path, "w");
     if (!f)
         return -1;
-    fprintf(f, "{\"format\": \"reach-checkpoint/1\", \"vocabulary\": %d, \"hidden\": %d, \"layers\": %d, \"heads\": %d, ",
+    fprintf(f,
+            "{\"format\": \"reach-checkpoint/1\", \"vocabulary\": %d, \"hidden\": %d, \"layers\": "
+            "%d, \"heads\": %d, ",
             t->vocabulary, t->hidden, t->layers, t->heads);
     if (t->learned)
         fprintf(f, "\"position\": {\"kind\": \"learned\", \"length\": %d}, ", t->learned);
@@ -152,9 +157,12 @@ int tiny_npy(const char *path, const int32_t *ids, size_t rows, size_t columns)
     if (!f)
         return -1;
     if (rows)
-        used = snprintf(header, sizeof header, "{'descr': '<i4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, columns);
+        used = snprintf(header, sizeof header,
+                        "{'descr': '<i4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows,
+                        columns);
     else
-        used = snprintf(header, sizeof header, "{'descr': '<i4', 'fortran_order': False, 'shape': (%zu,), }", columns);
+        used = snprintf(header, sizeof header,
+                        "{'descr': '<i4', 'fortran_order': False, 'shape': (%zu,), }", columns);
     memset(header + used, ' ', sizeof header - (size_t)used);
     header[sizeof header - 1] = '\n';
     fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, f);

@@ -36,8 +36,9 @@ void written_check(const struct written *parts, size_t count)
         char *old, *text = new_text(&parts[i], &old);
 
         if (strcmp(text, old) != 0)
-            fail_msg("%s is not what the tables of the program say below %s(expected it so: make outputs)", parts[i].path,
-                     parts[i].begin);
+            fail_msg("%s is not what the tables of the program say below %s(expected it so: make "
+                     "outputs)",
+                     parts[i].path, parts[i].begin);
         free(text);
         free(old);
     }

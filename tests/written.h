@@ -1,5 +1,5 @@
-/* Parts of committed files that are made from tables of the program, between two marks. A test compares them, and its program
- * writes them when it is called with --write (make outputs). */
+/* Parts of committed files that are made from tables of the program, between two marks. A test
+ * compares them, and its program writes them when it is called with --write (make outputs). */
 #ifndef REACH_TESTS_WRITTEN_H
 #define REACH_TESTS_WRITTEN_H
 
@@ -8,7 +8,8 @@
 
 struct written {
     const char *path;
-    const char *begin, *end; /* marks, which stay: whole lines, the first of its kind in the file, and the next one after it */
+    const char *begin, *end; /* marks, which stay: whole lines, the first of its kind in the file,
+                                and the next one after it */
     void (*write)(FILE *f, const void *from); /* what stands between them */
     const void *from;
 };
@@ -20,8 +21,8 @@ int written_write(const struct written *parts, size_t count);
 /* 1 if the program is to do so. */
 int written_wanted(int argc, char **argv);
 
-/* `text` as words from column `at` on, in lines of `width` characters at most, which begin with `indent` but for the first; ends
- * the last line. */
+/* `text` as words from column `at` on, in lines of `width` characters at most, which begin with
+ * `indent` but for the first; ends the last line. */
 void written_wrap(FILE *f, const char *text, size_t at, size_t width, const char *indent);
 
 #endif

@@ -1,4 +1,5 @@
-/* The public face. The search (search/) finds what to try, the proof (proof/) shows that it holds; here they are joined. */
+/* The public face. The search (search/) finds what to try, the proof (proof/) shows that it holds;
+ * here they are joined. */
 #include "analyze/series/series.h"
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/certificate.h"
@@ -64,12 +65,13 @@ static int find_sum(struct series *s, struct formula_error *e)
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
-    /* of all terms; where nothing is known of these, or they need not have a sum, of the first, or the very first */
+    /* of all terms; where nothing is known of these, or they need not have a sum, of the first, or
+     * the very first */
     for (int first = !converges; first < 3 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
         double hi = s->sum_hi;
         fmpz_set_ui(limit, first < 2 ? PARTIAL_LENGTH : PARTIAL_LEAST);
-        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL, SERIES_PREC,
-                                                   search_has_waves(s->summand, 1), e);
+        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL,
+                                                   SERIES_PREC, search_has_waves(s->summand, 1), e);
         if (!sums && first > !converges) /* there may be no mass there */
             break;
         if (!sums)
@@ -82,13 +84,14 @@ static int find_sum(struct series *s, struct formula_error *e)
     return 0;
 }
 
-struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
+struct series *series_open(const struct formula *f, const struct formula_point *at,
+                           struct formula_error *e)
 {
     return series_open_within(f, at, INFINITY, e);
 }
 
-struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
-                                  struct formula_error *e)
+struct series *series_open_within(const struct formula *f, const struct formula_point *at,
+                                  double seconds, struct formula_error *e)
 {
     const char *missing = formula_missing(f);
     if (missing) {
@@ -117,7 +120,8 @@ struct series *series_open_within(const struct formula *f, const struct formula_
 struct series *series_open_mean(struct series *const *heads, int count, struct formula_error *e)
 {
     int total = 0, n = 0, worst = -1;
-    static const int badness[] = {[SERIES_CONVERGES] = 0, [SERIES_UNDECIDED] = 1, [SERIES_DIVERGES] = 2};
+    static const int badness[] = {
+        [SERIES_CONVERGES] = 0, [SERIES_UNDECIDED] = 1, [SERIES_DIVERGES] = 2};
     for (int i = 0; i < count; i++) {
         if (heads[i]->mean) {
             formula_refuse(e, 0, "a mean of means is not supported");
@@ -152,8 +156,8 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
     if (s->verdict == SERIES_CONVERGES)
         snprintf(s->proof, size, "converges: the mean of %d kernels of sum 1 each", total);
     else
-        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->summand[worst]->at.h,
-                 series_proof(heads[worst]));
+        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict),
+                 s->summand[worst]->at.h, series_proof(heads[worst]));
     return s;
 }
 
@@ -209,9 +213,10 @@ void series_sum(const struct series *s, double *lo, double *hi)
     *hi = s->sum_hi;
 }
 
-/* The field of the first `length` distances (0: of all, if the series converges) across so many layers; *lo, *hi: their sum. */
-static int ask(struct series_count *out, double *lo, double *hi, const struct series *s, const char *epsilon, int layers,
-               uint64_t length, struct formula_error *e)
+/* The field of the first `length` distances (0: of all, if the series converges) across so many
+ * layers; *lo, *hi: their sum. */
+static int ask(struct series_count *out, double *lo, double *hi, const struct series *s,
+               const char *epsilon, int layers, uint64_t length, struct formula_error *e)
 {
     LOCAL(fmpq, q);
     LOCAL(fmpz, limit);
@@ -231,7 +236,8 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     if (layers > 1)
         return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);
-    int failed = search_field(&f, total, s->summand, s->count, s->kept, q, most, e); /* 1: there may be no mass, and no field */
+    int failed = search_field(&f, total, s->summand, s->count, s->kept, q, most,
+                              e); /* 1: there may be no mass, and no field */
     if (!failed) {
         ball_doubles(lo, hi, total, s->summand[0]->shift);
         if (s->mean) /* of kernels whose sum is 1 */
@@ -248,14 +254,16 @@ int series_epsilon(const char *epsilon, struct formula_error *e)
     return field_epsilon(q, epsilon, e);
 }
 
-int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e)
+int series_trf(const struct series *s, const char *epsilon, struct series_count *out,
+               struct formula_error *e)
 {
     double lo, hi;
     return ask(out, &lo, &hi, s, epsilon, 1, 0, e);
 }
 
-int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo,
-                      double *sum_hi, struct formula_error *e)
+int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length,
+                      struct series_count *out, double *sum_lo, double *sum_hi,
+                      struct formula_error *e)
 {
     double lo = 0, hi = INFINITY;
     int failed = -1;
@@ -270,8 +278,8 @@ int series_trf_finite(const struct series *s, const char *epsilon, uint64_t leng
     return failed;
 }
 
-int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out,
-                     struct formula_error *e)
+int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length,
+                     struct series_count *out, struct formula_error *e)
 {
     double lo, hi;
     if (layers >= 1 && layers <= 100000)
@@ -282,10 +290,10 @@ int series_trf_depth(const struct series *s, const char *epsilon, int layers, ui
 
 /* ---- comparing ---- */
 
-/* Both biases taken apart, in one pool. *order and why if they can be compared; falls, rises: whether it is worth trying that f/g
- * and g/f never increase. 0 or -1 with *e. */
-static int compare_pair(struct series_summand *f, struct series_summand *g, int falls, int rises, int *order, char why[256],
-                        struct formula_error *e)
+/* Both biases taken apart, in one pool. *order and why if they can be compared; falls, rises:
+ * whether it is worth trying that f/g and g/f never increase. 0 or -1 with *e. */
+static int compare_pair(struct series_summand *f, struct series_summand *g, int falls, int rises,
+                        int *order, char why[256], struct formula_error *e)
 {
     if (are_proportional(f, g)) {
         *order = -1;
@@ -298,17 +306,20 @@ static int compare_pair(struct series_summand *f, struct series_summand *g, int 
     intervals = intervals < 50 ? 50 : intervals > INTERVALS ? INTERVALS : intervals;
     if (falls && ratio_falls(f, g, intervals)) {
         *order = -1;
-        snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
+        snprintf(why, 256,
+                 "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
     } else if (rises && ratio_falls(g, f, intervals)) {
         *order = 1;
-        snprintf(why, 256, "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
+        snprintf(why, 256,
+                 "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
     } else {
         snprintf(why, 256, "neither f/g nor g/f is proved never to increase");
     }
     return 0;
 }
 
-int series_compare(const struct series *f, const struct series *g, int *order, char why[256], struct formula_error *e)
+int series_compare(const struct series *f, const struct series *g, int *order, char why[256],
+                   struct formula_error *e)
 {
     LOCAL(fmpz, none);
     *order = 0;
@@ -323,7 +334,8 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         return 0;
     }
     struct series_summand *first = summand_new(a->formula, &a->at, none, NULL, e);
-    struct series_summand *second = first ? summand_new(b->formula, &b->at, none, first->pool, e) : NULL;
+    struct series_summand *second = first ? summand_new(b->formula, &b->at, none, first->pool, e)
+                                          : NULL;
     int failed = second ? compare_pair(first, second, falls, rises, order, why, e) : -1;
     summand_release(second);
     summand_release(first);
@@ -337,16 +349,20 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
     const struct series_summand *f = s->summand[0];
     LOCAL(arb, shift, k);
     int known = 0;
-    if (s->mean || f->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
+    if (s->mean || f->pieces != 1 || s->verdict != SERIES_CONVERGES ||
+        !(epsilon > 0 && epsilon < 1))
         return 0;
     if (f->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
         evaluate_affine(shift, k, f->pool, f->piece[0].root, 64);
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m, which is rounded up");
         known = 1;
-    } else if (is_type1(k, f->pool, f->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
+    } else if (is_type1(k, f->pool, f->piece[0].root,
+                        64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
-        snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps), of the integral instead of the sum");
+        snprintf(
+            text, 128,
+            "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps), of the integral instead of the sum");
         known = 1;
     }
     return known && isfinite(*value);

@@ -2,11 +2,12 @@
  *
  *   erf SHAPE LENGTH DTYPE REPEATS [BATCH]     SHAPE of shapes.h; BATCH 0: by the plan
  *
- * Fails where the cuda set does not open. Prints key=value lines: seconds (a segment; the mean of REPEATS batches after a
- * warm-up, two begun at a time as `reach erf` does), tflops (needed operations over that), flops, memory (GB of the device that
- * the run holds), batch, plan, and a line product= for each kind of matrix product with the algorithm that runs it. With
- * NORMS=FILE in the environment the norms of the first segment go there as doubles. Token i of segment b is (i + 13 b) 7919 mod
- * the vocabulary. */
+ * Fails where the cuda set does not open. Prints key=value lines: seconds (a segment; the mean of
+ * REPEATS batches after a warm-up, two begun at a time as `reach erf` does), tflops (needed
+ * operations over that), flops, memory (GB of the device that the run holds), batch, plan, and a
+ * line product= for each kind of matrix product with the algorithm that runs it. With NORMS=FILE in
+ * the environment the norms of the first segment go there as doubles. Token i of segment b is (i +
+ * 13 b) 7919 mod the vocabulary. */
 #include "bench/gpu/shapes.h"
 #include "model/engine.h"
 
@@ -83,9 +84,10 @@ static int run(struct kernels *k, const struct decoder *d, int length, int repea
         perror("NORMS");
         goto end;
     }
-    printf("kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\nflops=%.6g\ntflops=%.2f\nlogprob=%.9g\n", k->name, k->dtype,
-           memory_plan_text(text, engine_plan(g)), batch, seconds, engine_plan(g)->flops, engine_plan(g)->flops / seconds * 1e-12,
-           logprob[0]);
+    printf(
+        "kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\nflops=%.6g\ntflops=%.2f\nlogprob=%.9g\n",
+        k->name, k->dtype, memory_plan_text(text, engine_plan(g)), batch, seconds,
+        engine_plan(g)->flops, engine_plan(g)->flops / seconds * 1e-12, logprob[0]);
     for (int i = 0; k->product_text && k->product_text(k, i, product, sizeof product); i++)
         printf("product=%s\n", product);
     rc = 0;

@@ -1,10 +1,13 @@
-/* Each operation of the cuda set beside what the GPU can do: matrix products beside cuBLASLt's own first choice, which may split
- * sums, with a workspace of 32 MiB and with none; what moves memory beside a copy on the device.
+/* Each operation of the cuda set beside what the GPU can do: matrix products beside cuBLASLt's own
+ * first choice, which may split sums, with a workspace of 32 MiB and with none; what moves memory
+ * beside a copy on the device.
  *
- *   kernels [DTYPE [ROWS]]     DTYPE f32, tf32, bf16 (default all); ROWS of a segment (default 2047)
+ *   kernels [DTYPE [ROWS]]     DTYPE f32, tf32, bf16 (default all); ROWS of a segment (default
+ * 2047)
  *
- * Each line ends with the GPU, the library and the type that it is of. A time is the mean over a second or so of enqueued
- * operations between two waits, after a warm-up, over buffers larger than the cache. */
+ * Each line ends with the GPU, the library and the type that it is of. A time is the mean over a
+ * second or so of enqueued operations between two waits, after a warm-up, over buffers larger than
+ * the cache. */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -92,11 +95,14 @@ static void measure_copy(void)
     check(cudaFree(to));
 }
 
-/* FLOP/s of y[rows, out] = x[rows, in] w^T by the library's first choice for so many bytes of workspace; 0: it has none. */
-static double library_rate(const char *dtype, size_t rows, size_t out, size_t in, size_t workspace_bytes)
+/* FLOP/s of y[rows, out] = x[rows, in] w^T by the library's first choice for so many bytes of
+ * workspace; 0: it has none. */
+static double library_rate(const char *dtype, size_t rows, size_t out, size_t in,
+                           size_t workspace_bytes)
 {
     cudaDataType_t type = strcmp(dtype, "bf16") ? CUDA_R_32F : CUDA_R_16BF;
-    cublasComputeType_t compute = strcmp(dtype, "tf32") ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
+    cublasComputeType_t compute = strcmp(dtype, "tf32") ? CUBLAS_COMPUTE_32F
+                                                        : CUBLAS_COMPUTE_32F_FAST_TF32;
     size_t size = type == CUDA_R_16BF ? 2 : 4;
     cublasLtHandle_t library;
     cublasLtMatmulDesc_t desc;
@@ -125,12 +131,14 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
     check(cudaStreamSynchronize(stream));
     free(host);
     if (cublasLtCreate(&library) || cublasLtMatmulDescCreate(&desc, compute, CUDA_R_32F) ||
-        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose) ||
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose,
+                                       sizeof transpose) ||
         cublasLtMatrixLayoutCreate(&a, type, in, out, (int64_t)in) ||
         cublasLtMatrixLayoutCreate(&b, type, in, rows, (int64_t)in) ||
-        cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) || cublasLtMatmulPreferenceCreate(&preference) ||
-        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
-                                             sizeof workspace_bytes))
+        cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) ||
+        cublasLtMatmulPreferenceCreate(&preference) ||
+        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &workspace_bytes, sizeof workspace_bytes))
         die("cuBLASLt: description of a product");
     if (cublasLtMatmulAlgoGetHeuristic(library, desc, a, b, c, c, preference, 4, found, &got))
         got = 0;
@@ -139,8 +147,8 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
         check(cudaStreamSynchronize(stream));
         double start = now();
         for (int j = 0; j < 10; j++)
-            if (cublasLtMatmul(library, desc, &one, w, a, x, b, &zero, y, c, y, c, &found[0].algo, workspace, workspace_bytes,
-                               stream))
+            if (cublasLtMatmul(library, desc, &one, w, a, x, b, &zero, y, c, y, c, &found[0].algo,
+                               workspace, workspace_bytes, stream))
                 die("cuBLASLt: product");
         check(cudaStreamSynchronize(stream));
         best = fmin(best, (now() - start) / 10);
@@ -181,7 +189,8 @@ static struct buffer *buffer_of(struct kernels *k, enum buffer_role role, size_t
     return b;
 }
 
-static struct weight *weight_of(struct kernels *k, enum weight_use use, size_t rows, size_t columns, double size)
+static struct weight *weight_of(struct kernels *k, enum weight_use use, size_t rows, size_t columns,
+                                double size)
 {
     struct error e;
     double *x = numbers(rows * columns, size);
@@ -201,7 +210,8 @@ struct library_rates {
 
 static struct library_rates library_rates(const char *dtype, size_t rows, size_t out, size_t in)
 {
-    struct library_rates r = {library_rate(dtype, rows, out, in, (size_t)32 << 20), library_rate(dtype, rows, out, in, 0)};
+    struct library_rates r = {library_rate(dtype, rows, out, in, (size_t)32 << 20),
+                              library_rate(dtype, rows, out, in, 0)};
     return r;
 }
 
@@ -209,16 +219,18 @@ static void report_flops(const char *what, double took, double flops, struct lib
 {
     char beside[100] = "";
     if (library.with > 0)
-        snprintf(beside, sizeof beside, "%5.1f %% of cuBLASLt's %.1f (%.1f without workspace)", 100 * flops / took / library.with,
-                 library.with * 1e-12, library.without * 1e-12);
-    printf("%-46s %9.3f ms %8.1f TFLOP/s  %-50s %s\n", what, took * 1e3, flops / took * 1e-12, beside, set_name);
+        snprintf(beside, sizeof beside, "%5.1f %% of cuBLASLt's %.1f (%.1f without workspace)",
+                 100 * flops / took / library.with, library.with * 1e-12, library.without * 1e-12);
+    printf("%-46s %9.3f ms %8.1f TFLOP/s  %-50s %s\n", what, took * 1e3, flops / took * 1e-12,
+           beside, set_name);
 }
 
 static void report_bytes(const char *what, double took, double bytes)
 {
     char beside[40];
     snprintf(beside, sizeof beside, "%5.1f %% of a copy", 100 * bytes / took / copy_rate);
-    printf("%-46s %9.3f ms %8.0f GB/s     %-50s %s\n", what, took * 1e3, bytes / took * 1e-9, beside, set_name);
+    printf("%-46s %9.3f ms %8.0f GB/s     %-50s %s\n", what, took * 1e3, bytes / took * 1e-9,
+           beside, set_name);
 }
 
 static void linear_case(struct kernels *k, int in, int out)
@@ -246,7 +258,8 @@ static void linear_case(struct kernels *k, int in, int out)
     k->weight_free(k, w), k->weight_free(k, bias);
 }
 
-static void attention_case(struct kernels *k, int heads, int kv_heads, int size, int with_bias, int keys, int queries)
+static void attention_case(struct kernels *k, int heads, int kv_heads, int size, int with_bias,
+                           int keys, int queries)
 {
     size_t width = (size_t)heads * (size_t)size, kv_width = 2 * (size_t)kv_heads * (size_t)size;
     double *bias = numbers((size_t)heads * (size_t)keys, 1), pairs = 0;
@@ -254,7 +267,8 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
     struct error e;
     for (int h = 0; h < heads; h++)
         for (int t = 0; t < keys; t++)
-            bias[(size_t)h * (size_t)keys + (size_t)t] = -t * 0.004 / (h + 1); /* gentle: nothing may be skipped */
+            bias[(size_t)h * (size_t)keys + (size_t)t] =
+                -t * 0.004 / (h + 1); /* gentle: nothing may be skipped */
     for (int q = keys - queries; q < keys; q++)
         pairs += q + 1;
     shape.heads = heads, shape.kv_heads = kv_heads, shape.head_size = size, shape.positions = keys,
@@ -263,35 +277,48 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
     struct attention *a = k->attention_create(k, &shape, &e);
     if (!a)
         die(e.text);
-    size_t q_count = (size_t)segments * (size_t)queries * width, kv_count = (size_t)segments * (size_t)keys * kv_width;
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1),
+    size_t q_count = (size_t)segments * (size_t)queries * width,
+           kv_count = (size_t)segments * (size_t)keys * kv_width;
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1),
+                  *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1),
                   *o = buffer_of(k, ROLE_ACTIVATION, q_count, 1);
-    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1),
+    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1),
+                  *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1),
                   *dkv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1);
-    struct buffer *lse = buffer_of(k, ROLE_STATISTIC, (size_t)segments * (size_t)heads * (size_t)queries, 1);
+    struct buffer *lse = buffer_of(k, ROLE_STATISTIC,
+                                   (size_t)segments * (size_t)heads * (size_t)queries, 1);
     double flops = 4.0 * segments * heads * size * pairs;
     char what[80];
-    snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size, queries, keys,
-             with_bias ? ", bias" : "");
-    report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, NULL, segments, queries, keys); }), flops, {});
+    snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size,
+             queries, keys, with_bias ? ", bias" : "");
+    report_flops(what,
+                 seconds(k,
+                         [&] { k->attention(k, o, lse, q, kv, a, NULL, segments, queries, keys); }),
+                 flops, {});
     snprintf(what, sizeof what, "  reverse (10 products' worth a pair)");
     report_flops(what,
-                 seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, NULL, segments, queries, keys); }),
+                 seconds(k,
+                         [&] {
+                             k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, NULL, segments,
+                                                  queries, keys);
+                         }),
                  2.5 * flops, {});
-    k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq), k->destroy(k, dkv),
-        k->destroy(k, lse);
+    k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq),
+        k->destroy(k, dkv), k->destroy(k, lse);
     k->attention_free(k, a);
     free(bias);
 }
 
 static void row_cases(struct kernels *k, int width, int inner)
 {
-    size_t rows_total = (size_t)segments * (size_t)count, n = rows_total * (size_t)width, m = rows_total * (size_t)inner;
+    size_t rows_total = (size_t)segments * (size_t)count, n = rows_total * (size_t)width,
+           m = rows_total * (size_t)inner;
     struct rows rows = {segments, count};
     double activation = (double)k->role_size[ROLE_ACTIVATION];
     struct buffer *x = buffer_of(k, ROLE_RESIDUAL, n, 1), *dx = buffer_of(k, ROLE_RESIDUAL, n, 1),
                   *y = buffer_of(k, ROLE_ACTIVATION, n, 1);
-    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, m, 1), *gate = buffer_of(k, ROLE_ACTIVATION, m, 1),
+    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, m, 1),
+                  *gate = buffer_of(k, ROLE_ACTIVATION, m, 1),
                   *a = buffer_of(k, ROLE_ACTIVATION, m, 1);
     struct buffer *statistics = buffer_of(k, ROLE_STATISTIC, 2 * rows_total, 1);
     struct weight *scale = weight_of(k, WEIGHT_VECTOR, (size_t)width, 1, 1),
@@ -305,24 +332,37 @@ static void row_cases(struct kernels *k, int width, int inner)
         report_bytes(what, seconds(k, [&] { k->norm(k, y, statistics, x, norms[i], rows, width); }),
                      (double)n * (4 + activation));
         snprintf(what, sizeof what, "%s of %d, reverse, added", names[i], width);
-        report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, NULL, y, x, statistics, norms[i], rows, width, 1); }),
+        report_bytes(what,
+                     seconds(k,
+                             [&] {
+                                 k->norm_reverse(k, dx, NULL, y, x, statistics, norms[i], rows,
+                                                 width, 1);
+                             }),
                      (double)n * (12 + activation));
     }
     snprintf(what, sizeof what, "copy of %d", width);
     report_bytes(what, seconds(k, [&] { k->copy(k, dx, x, rows, width); }), (double)n * 8);
     snprintf(what, sizeof what, "row_norms of %d", width);
-    report_bytes(what, seconds(k, [&] { k->row_norms(k, statistics, x, 1, rows, width); }), (double)n * 4);
+    report_bytes(what, seconds(k, [&] { k->row_norms(k, statistics, x, 1, rows, width); }),
+                 (double)n * 4);
     snprintf(what, sizeof what, "GELU (tanh) of %d", inner);
-    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
+    report_bytes(what,
+                 seconds(k,
+                         [&] { k->activate(k, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
                  (double)m * 2 * activation);
     report_bytes("  reverse",
-                 seconds(k, [&] { k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
+                 seconds(k,
+                         [&] {
+                             k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH,
+                                                 rows, inner);
+                         }),
                  (double)m * 3 * activation);
     snprintf(what, sizeof what, "gated SiLU of %d", inner);
-    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, gate, ACTIVATION_SILU, rows, inner); }),
+    report_bytes(what,
+                 seconds(k, [&] { k->activate(k, a, up, gate, ACTIVATION_SILU, rows, inner); }),
                  (double)m * 3 * activation);
-    k->destroy(k, x), k->destroy(k, dx), k->destroy(k, y), k->destroy(k, up), k->destroy(k, gate), k->destroy(k, a),
-        k->destroy(k, statistics);
+    k->destroy(k, x), k->destroy(k, dx), k->destroy(k, y), k->destroy(k, up), k->destroy(k, gate),
+        k->destroy(k, a), k->destroy(k, statistics);
     k->weight_free(k, scale), k->weight_free(k, shift);
 }
 
@@ -340,8 +380,10 @@ static void head_case(struct kernels *k, int width, int vocabulary)
         die("head");
     k->write_index(k, targets, 0, ids, (size_t)segments);
     snprintf(what, sizeof what, "head %d x %d, %d segments", vocabulary, width, segments);
-    report_bytes(what, seconds(k, [&] { k->head(k, dx, logprob, x, targets, w, NULL, 0, 1, segments, width); }),
-                 8.0 * vocabulary * width);
+    report_bytes(
+        what,
+        seconds(k, [&] { k->head(k, dx, logprob, x, targets, w, NULL, 0, 1, segments, width); }),
+        8.0 * vocabulary * width);
     k->destroy(k, x), k->destroy(k, dx), k->destroy(k, logprob), k->destroy(k, targets);
     k->weight_free(k, w);
 }
@@ -362,11 +404,13 @@ static void run(const char *dtype)
         row_cases(k, 64, 96);
         head_case(k, 64, 300);
     } else {
-        linear_case(k, 768, 768), linear_case(k, 768, 3072), linear_case(k, 1600, 6400), linear_case(k, 4096, 4096),
-            linear_case(k, 4096, 11008);
-        attention_case(k, 12, 12, 64, 0, count, count), attention_case(k, 12, 12, 64, 1, count, count),
+        linear_case(k, 768, 768), linear_case(k, 768, 3072), linear_case(k, 1600, 6400),
+            linear_case(k, 4096, 4096), linear_case(k, 4096, 11008);
+        attention_case(k, 12, 12, 64, 0, count, count),
+            attention_case(k, 12, 12, 64, 1, count, count),
             attention_case(k, 32, 32, 128, 0, count, count);
-        attention_case(k, 32, 32, 128, 1, count, count), attention_case(k, 32, 8, 128, 0, count, count),
+        attention_case(k, 32, 32, 128, 1, count, count),
+            attention_case(k, 32, 8, 128, 0, count, count),
             attention_case(k, 12, 12, 64, 0, count, 1);
         row_cases(k, 768, 3072), row_cases(k, 4096, 11008);
         head_case(k, 768, 50257), head_case(k, 4096, 32000);

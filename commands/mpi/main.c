@@ -39,13 +39,16 @@ static int open_job(struct ranks *here, struct error *e)
     if (rc != MPI_SUCCESS)
         return failed(rc, e);
     if (given < MPI_THREAD_SERIALIZED)
-        return fail(e, "this MPI takes calls from only one thread (expected MPI_THREAD_SERIALIZED)");
+        return fail(e,
+                    "this MPI takes calls from only one thread (expected MPI_THREAD_SERIALIZED)");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if ((rc = MPI_Comm_rank(MPI_COMM_WORLD, &here->rank)) != MPI_SUCCESS ||
         (rc = MPI_Comm_size(MPI_COMM_WORLD, &here->count)) != MPI_SUCCESS ||
-        (rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine)) != MPI_SUCCESS ||
+        (rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                                  &machine)) != MPI_SUCCESS ||
         (rc = MPI_Comm_rank(machine, &here->local)) != MPI_SUCCESS ||
-        (rc = MPI_Comm_size(machine, &here->local_count)) != MPI_SUCCESS || (rc = MPI_Comm_free(&machine)) != MPI_SUCCESS)
+        (rc = MPI_Comm_size(machine, &here->local_count)) != MPI_SUCCESS ||
+        (rc = MPI_Comm_free(&machine)) != MPI_SUCCESS)
         return failed(rc, e);
     return 0;
 }
@@ -57,7 +60,8 @@ static int send_message(int to, uint32_t kind, const void *data, size_t bytes, s
     int rc = MPI_Send(&head, (int)sizeof head, MPI_BYTE, to, TAG_HEAD, MPI_COMM_WORLD);
 
     for (size_t at = 0; at < bytes && rc == MPI_SUCCESS; at += PIECE)
-        rc = MPI_Send(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to, TAG_DATA, MPI_COMM_WORLD);
+        rc = MPI_Send(from + at, (int)(bytes - at < PIECE ? bytes - at : PIECE), MPI_BYTE, to,
+                      TAG_DATA, MPI_COMM_WORLD);
     return rc == MPI_SUCCESS ? 0 : failed(rc, e);
 }
 
@@ -73,7 +77,8 @@ static int receive_message(struct ranks_message *m, struct error *e)
     if (!there)
         return 0;
     m->from = status.MPI_SOURCE;
-    rc = MPI_Recv(&head, (int)sizeof head, MPI_BYTE, m->from, TAG_HEAD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    rc = MPI_Recv(&head, (int)sizeof head, MPI_BYTE, m->from, TAG_HEAD, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS)
         return failed(rc, e);
     m->kind = (uint32_t)head.kind;
@@ -81,8 +86,8 @@ static int receive_message(struct ranks_message *m, struct error *e)
     if (m->bytes && !(m->data = malloc(m->bytes)))
         return fail_memory(e, (double)m->bytes, "a message of another rank");
     for (size_t at = 0; at < m->bytes && rc == MPI_SUCCESS; at += PIECE)
-        rc = MPI_Recv(m->data + at, (int)(m->bytes - at < PIECE ? m->bytes - at : PIECE), MPI_BYTE, m->from, TAG_DATA,
-                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        rc = MPI_Recv(m->data + at, (int)(m->bytes - at < PIECE ? m->bytes - at : PIECE), MPI_BYTE,
+                      m->from, TAG_DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return rc == MPI_SUCCESS ? 1 : failed(rc, e);
 }
 

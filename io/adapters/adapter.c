@@ -125,22 +125,25 @@ static struct tensor *find_base(const struct merge *m, const char *module, const
 }
 
 /* The tensor of the base for the adapter's `name`. */
-static struct tensor *target(const struct merge *m, const char *name, const char *module, const char *end)
+static struct tensor *target(const struct merge *m, const char *name, const char *module,
+                             const char *end)
 {
     struct tensor *found = find_base(m, module, end);
     if (!found)
-        fail(m->e, "%s: tensor %s is for %s%s, which %s does not have", m->file->path, name, module, end, tensors_path(m->base));
+        fail(m->e, "%s: tensor %s is for %s%s, which %s does not have", m->file->path, name, module,
+             end, tensors_path(m->base));
     else if (found->stored->kind == STORED_QUANTISED)
-        fail(
-            m->e,
-            "%s: tensor %s is for %s, which %s holds quantised (expected a base that is not; `reach convert --widen` writes one)",
-            m->file->path, name, found->name, tensors_path(m->base));
+        fail(m->e,
+             "%s: tensor %s is for %s, which %s holds quantised (expected a base that is not; "
+             "`reach convert --widen` writes one)",
+             m->file->path, name, found->name, tensors_path(m->base));
     else
         return found;
     return NULL;
 }
 
-static struct tensor *pair(const struct merge *m, const char *name, const char *module, const char *end)
+static struct tensor *pair(const struct merge *m, const char *name, const char *module,
+                           const char *end)
 {
     char other[2 * NAME_BYTES];
     snprintf(other, sizeof other, PREFIX "%s%s", module, end);
@@ -172,34 +175,42 @@ static const char *shape_text(char out[64], const struct tensor *t)
 /* -- finding the work -- */
 
 /* A is [rank, in], B [out, rank]. */
-static int add_pair(struct merge *m, struct tensor *a, const char *module, const char *end_b, int is_table)
+static int add_pair(struct merge *m, struct tensor *a, const char *module, const char *end_b,
+                    int is_table)
 {
-    struct tensor *b = pair(m, a->name, module, end_b), *onto = b ? target(m, a->name, module, ".weight") : NULL;
+    struct tensor *b = pair(m, a->name, module, end_b),
+                  *onto = b ? target(m, a->name, module, ".weight") : NULL;
     char text[3][64];
     double scale;
     long rank;
     if (!onto || adapter_settings_of(&rank, &scale, &m->settings, module, m->e))
         return -1;
     int turned = is_table || is_transposed(m, module);
-    if (a->rank != 2 || b->rank != 2 || onto->rank != 2 || a->shape[0] != (size_t)rank || b->shape[1] != (size_t)rank ||
-        a->shape[1] != onto->shape[turned ? 0 : 1] || b->shape[0] != onto->shape[turned ? 1 : 0])
-        return fail(m->e, "%s: tensors %s %s and %s %s do not fit %s %s of the base at rank %ld", m->file->path, a->name,
-                    shape_text(text[0], a), end_b, shape_text(text[1], b), onto->name, shape_text(text[2], onto), rank);
+    if (a->rank != 2 || b->rank != 2 || onto->rank != 2 || a->shape[0] != (size_t)rank ||
+        b->shape[1] != (size_t)rank || a->shape[1] != onto->shape[turned ? 0 : 1] ||
+        b->shape[0] != onto->shape[turned ? 1 : 0])
+        return fail(m->e, "%s: tensors %s %s and %s %s do not fit %s %s of the base at rank %ld",
+                    m->file->path, a->name, shape_text(text[0], a), end_b, shape_text(text[1], b),
+                    onto->name, shape_text(text[2], onto), rank);
     m->products[m->count++] = (struct product){onto, turned ? a : b, turned ? b : a, turned, scale};
     return 0;
 }
 
 static int add_bias(struct merge *m, struct tensor *b, const char *module)
 {
-    struct tensor *onto = pair(m, b->name, module, ".lora_A.weight") ? target(m, b->name, module, ".bias") : NULL;
+    struct tensor *onto = pair(m, b->name, module, ".lora_A.weight")
+                              ? target(m, b->name, module, ".bias")
+                              : NULL;
     double scale;
     long rank;
     if (!onto || adapter_settings_of(&rank, &scale, &m->settings, module, m->e))
         return -1;
     if (!m->settings.has_bias)
-        return fail(m->e, "%s: tensor %s is there although lora_bias is false", m->file->path, b->name);
+        return fail(m->e, "%s: tensor %s is there although lora_bias is false", m->file->path,
+                    b->name);
     if (b->rank != 1 || onto->rank != 1 || b->shape[0] != onto->shape[0])
-        return fail(m->e, "%s: tensor %s does not fit %s of the base", m->file->path, b->name, onto->name);
+        return fail(m->e, "%s: tensor %s does not fit %s of the base", m->file->path, b->name,
+                    onto->name);
     m->products[m->count++] = (struct product){onto, NULL, b, 0, scale};
     return 0;
 }
@@ -237,11 +248,14 @@ static int replace(struct merge *m, const struct tensor *with, const char *name)
     if (!old)
         return -1;
     if (old->merged)
-        return fail(m->e, "%s: two of its tensors are for %s of the base, the second %s", m->file->path, old->name, with->name);
-    if (with->rank != old->rank || memcmp(with->shape, old->shape, (size_t)old->rank * sizeof *old->shape)) {
+        return fail(m->e, "%s: two of its tensors are for %s of the base, the second %s",
+                    m->file->path, old->name, with->name);
+    if (with->rank != old->rank ||
+        memcmp(with->shape, old->shape, (size_t)old->rank * sizeof *old->shape)) {
         int resized = with->rank == 2 && old->rank == 2 && with->shape[1] == old->shape[1];
-        return fail(m->e, "%s: tensor %s is %s, and %s of the base %s (expected the same%s)", m->file->path, with->name,
-                    shape_text(text[0], with), old->name, shape_text(text[1], old),
+        return fail(m->e, "%s: tensor %s is %s, and %s of the base %s (expected the same%s)",
+                    m->file->path, with->name, shape_text(text[0], with), old->name,
+                    shape_text(text[1], old),
                     resized ? ": a base whose vocabulary was resized as it was for training" : "");
     }
     store_replace(m->base, old, with, m->file);
@@ -254,11 +268,13 @@ static int take(struct merge *m, struct tensor *t)
     const char *name = t->name + strlen(PREFIX);
     char module[NAME_BYTES + 1];
     if (strncmp(t->name, PREFIX, strlen(PREFIX)))
-        return fail(m->e, "%s: tensor %s has no place in an adapter (expected names that begin with " PREFIX ")", m->file->path,
-                    t->name);
+        return fail(
+            m->e,
+            "%s: tensor %s has no place in an adapter (expected names that begin with " PREFIX ")",
+            m->file->path, t->name);
     if (t->integer)
-        return fail(m->e, "%s: tensor %s is stored as %s (expected F64, F32, F16 or BF16)", m->file->path, t->name,
-                    t->stored->name);
+        return fail(m->e, "%s: tensor %s is stored as %s (expected F64, F32, F16 or BF16)",
+                    m->file->path, t->name, t->stored->name);
     if (module_of(module, name, ".lora_A.weight")) {
         char bias[2 * NAME_BYTES];
         snprintf(bias, sizeof bias, "%s.lora_B.bias", module);
@@ -275,8 +291,10 @@ static int take(struct merge *m, struct tensor *t)
     if (module_of(module, name, ".lora_embedding_B"))
         return pair(m, t->name, module, ".lora_embedding_A") ? 0 : -1;
     if (strstr(name, "lora_"))
-        return fail(m->e, "%s: tensor %s is not supported (expected lora_A and lora_B, of matrices and tables)", m->file->path,
-                    t->name);
+        return fail(
+            m->e,
+            "%s: tensor %s is not supported (expected lora_A and lora_B, of matrices and tables)",
+            m->file->path, t->name);
     snprintf(module, sizeof module, "%s", name);
     return is_copy(m, module) ? 0 : replace(m, t, module);
 }
@@ -302,9 +320,11 @@ static int merge_all(struct merge *m)
         const struct tensor *t = m->products[i].onto;
         size_t own;
         if (i && t == m->products[i - 1].onto)
-            return fail(m->e, "%s: two pairs of its tensors are for %s of the base", m->file->path, t->name);
+            return fail(m->e, "%s: two pairs of its tensors are for %s of the base", m->file->path,
+                        t->name);
         if (product_bytes(&own, &m->products[i]) || size_add(&bytes, bytes, aligned(own)))
-            return fail(m->e, "%s: its matrices have more bytes than can be counted", m->file->path);
+            return fail(m->e, "%s: its matrices have more bytes than can be counted",
+                        m->file->path);
     }
     unsigned char *memory = store_spill(m->base, bytes, "merged matrices", m->e);
     for (size_t i = 0; memory && i < m->count; i++) {
@@ -349,7 +369,9 @@ static int read_tensors(struct merge *m)
     if (tensors_count(m->adapter) == 0)
         return fail(m->e, "%s: holds no tensors (expected those of an adapter)", m->file->path);
     m->products = calloc(tensors_count(m->adapter), sizeof *m->products);
-    return m->products ? 0 : fail_memory(m->e, (double)tensors_count(m->adapter) * sizeof *m->products, "an adapter's tensors");
+    return m->products ? 0
+                       : fail_memory(m->e, (double)tensors_count(m->adapter) * sizeof *m->products,
+                                     "an adapter's tensors");
 }
 
 static int merge(struct merge *m)
@@ -362,7 +384,8 @@ static int merge(struct merge *m)
 
 static int is_gguf(const struct tensors *t)
 {
-    return store_files(t) && store_file_at(t, 0)->size >= 4 && memcmp(store_file_at(t, 0)->bytes, GGUF_MAGIC, 4) == 0;
+    return store_files(t) && store_file_at(t, 0)->size >= 4 &&
+           memcmp(store_file_at(t, 0)->bytes, GGUF_MAGIC, 4) == 0;
 }
 
 static int is_there(const char *folder, const char *name)
@@ -403,28 +426,36 @@ static void fail_folder(const char *folder, struct error *e)
     char shown[SHOWN_MAX];
     int count = adapters_within(shown, folder);
     if (count)
-        fail(e, "%s: holds %d adapter%s (expected %sthe path: %s)", folder, count, count == 1 ? "" : "s",
-             count == 1 ? "it as " : "one of them as ", shown);
+        fail(e, "%s: holds %d adapter%s (expected %sthe path: %s)", folder, count,
+             count == 1 ? "" : "s", count == 1 ? "it as " : "one of them as ", shown);
     else
-        fail(e, "%s: holds no adapter (expected a folder with " CONFIG " and " WEIGHTS " or " OLDER_WEIGHTS ")", folder);
+        fail(e,
+             "%s: holds no adapter (expected a folder with " CONFIG " and " WEIGHTS
+             " or " OLDER_WEIGHTS ")",
+             folder);
 }
 
-struct config *adapter_merge(struct tensors *base, const char *folder, const char *const *transposed, struct error *e)
+struct config *adapter_merge(struct tensors *base, const char *folder,
+                             const char *const *transposed, struct error *e)
 {
     struct merge m = {.base = base, .transposed = transposed, .e = e};
-    const char *file = !is_there(folder, WEIGHTS) && is_there(folder, OLDER_WEIGHTS) ? OLDER_WEIGHTS : WEIGHTS;
+    const char *file = !is_there(folder, WEIGHTS) && is_there(folder, OLDER_WEIGHTS) ? OLDER_WEIGHTS
+                                                                                     : WEIGHTS;
     char *path = in_folder(folder, CONFIG, e), *weights = in_folder(folder, file, e);
     struct config *config = NULL;
     int result = -1;
     if (!path || !weights)
         goto end;
     if (is_gguf(base))
-        fail(e, "%s: is for the model it was trained on, and %s is GGUF (expected the folder of that model)", folder,
-             tensors_path(base));
+        fail(e,
+             "%s: is for the model it was trained on, and %s is GGUF (expected the folder of that "
+             "model)",
+             folder, tensors_path(base));
     else if (access(path, F_OK))
         fail_folder(folder, e);
     /* the second call settles both files and the base's, before their numbers are read */
-    else if ((m.file = store_map(base, weights, e)) && store_watch(base, path, e) == 0 && (config = config_open(path, e)) &&
+    else if ((m.file = store_map(base, weights, e)) && store_watch(base, path, e) == 0 &&
+             (config = config_open(path, e)) &&
              adapter_settings_read(&m.settings, config, e) == 0 && read_tensors(&m) == 0)
         result = merge(&m);
 end:
@@ -447,13 +478,18 @@ int adapter_alone(const char *folder, struct error *e)
     struct config *config = NULL;
     int result = path ? 0 : -1;
     if (path && access(path, F_OK) && adapters_within(shown, folder))
-        result = fail(e, "%s: holds only adapters: %s (expected their base as the model, with one of them as --adapter)", folder,
-                      shown);
+        result = fail(e,
+                      "%s: holds only adapters: %s (expected their base as the model, with one of "
+                      "them as --adapter)",
+                      folder, shown);
     if (path && access(path, F_OK) == 0)
-        result = (config = config_open(path, e)) &&
-                         config_string_or(config, "base_model_name_or_path", "its base model", &name, e) == 0
-                     ? fail(e, "%s: is only an adapter (expected %.200s as the model, with --adapter %s)", folder, name, folder)
-                     : -1;
+        result =
+            (config = config_open(path, e)) && config_string_or(config, "base_model_name_or_path",
+                                                                "its base model", &name, e) == 0
+                ? fail(e,
+                       "%s: is only an adapter (expected %.200s as the model, with --adapter %s)",
+                       folder, name, folder)
+                : -1;
     config_close(config);
     free(path);
     return result;

@@ -16,7 +16,8 @@
  * out]; may be NULL. The adapter's file counts in the store's digest, and both of its files must
  * stay unchanged. Parts without a tensor in the base, and unsupported features, are refused by
  * name. Returns adapter_config.json, which the caller closes; NULL on failure. */
-struct config *adapter_merge(struct tensors *base, const char *folder, const char *const *transposed, struct error *e) MUST_USE;
+struct config *adapter_merge(struct tensors *base, const char *folder,
+                             const char *const *transposed, struct error *e) MUST_USE;
 
 /* Fails if FOLDER holds an adapter or folders of adapters: -1, with an error that names the base
  * model and the option to use. */

@@ -12,7 +12,8 @@ static double *read_matrix(const struct tensor *t, int transposed, struct error 
     double *out = NULL, *row = NULL;
     void *stored = NULL;
     if (size_multiply(&bytes, t->count, sizeof *out) == 0 && (out = malloc(bytes ? bytes : 1)) &&
-        (row = malloc(columns * sizeof *row + 1)) && (stored = malloc(columns * t->stored->bytes + 1))) {
+        (row = malloc(columns * sizeof *row + 1)) &&
+        (stored = malloc(columns * t->stored->bytes + 1))) {
         for (size_t i = 0; i < rows; i++) {
             tensor_copy(stored, t, i * columns, columns);
             element_widen_f64(row, stored, t->type, columns);
@@ -31,14 +32,16 @@ static double *read_matrix(const struct tensor *t, int transposed, struct error 
 
 /* Element (i, j) is the base's plus scale times the sum over k, in this order, of left(i, k)
  * right(k, j). Returns how many are not finite. */
-static size_t add_product(void *out, const struct stored_type *type, const struct tensor *base, const double *left,
-                          const double *right, size_t rank, double scale)
+static size_t add_product(void *out, const struct stored_type *type, const struct tensor *base,
+                          const double *left, const double *right, size_t rank, double scale)
 {
-    size_t columns = base->shape[base->rank - 1], rows = base->count ? base->count / columns : 0, bad = 0;
+    size_t columns = base->shape[base->rank - 1], rows = base->count ? base->count / columns : 0,
+           bad = 0;
 #pragma omp parallel for schedule(static) reduction(+ : bad)
     for (size_t i = 0; i < rows; i++)
         for (size_t first = 0; first < columns; first += PIECE) {
-            size_t count = columns - first < PIECE ? columns - first : PIECE, at = i * columns + first;
+            size_t count = columns - first < PIECE ? columns - first : PIECE,
+                   at = i * columns + first;
             double stored[PIECE], numbers[PIECE], sum[PIECE] = {0};
             tensor_copy(stored, base, at, count);
             element_widen_f64(numbers, stored, base->type, count);
@@ -72,7 +75,8 @@ int product_bytes(size_t *bytes, const struct product *p)
     return size_multiply(bytes, p->onto->count, merged_type(p->onto)->bytes);
 }
 
-int product_merge(const struct product *p, struct tensors *base, const struct mapped *file, void *out, struct error *e)
+int product_merge(const struct product *p, struct tensors *base, const struct mapped *file,
+                  void *out, struct error *e)
 {
     static const double one = 1;
     struct tensor merged = *p->onto;
@@ -86,7 +90,8 @@ int product_merge(const struct product *p, struct tensors *base, const struct ma
     bad = add_product(out, merged.stored, p->onto, left ? left : &one, right, rank, p->scale);
     tensor_release(p->onto);
     if (bad) {
-        fail(e, "%s: %s of the base with this adapter has %zu numbers that are not finite", file->path, merged.name, bad);
+        fail(e, "%s: %s of the base with this adapter has %zu numbers that are not finite",
+             file->path, merged.name, bad);
         goto end;
     }
     store_replace(base, p->onto, &merged, file);

@@ -18,6 +18,7 @@ int product_bytes(size_t *bytes, const struct product *p) MUST_USE;
 
 /* Writes the tensor that replaces the base's to `out`, zeroed memory of the base. Numbers that are
  * not finite are an error that names `file`, the adapter's. */
-int product_merge(const struct product *p, struct tensors *base, const struct mapped *file, void *out, struct error *e) MUST_USE;
+int product_merge(const struct product *p, struct tensors *base, const struct mapped *file,
+                  void *out, struct error *e) MUST_USE;
 
 #endif

@@ -47,10 +47,11 @@ static int is_listed(const char *const *list, size_t count, const char *text)
 /* null, false, 0, "", [] and {}: false in Python. */
 static int is_off(const json_t *value)
 {
-    return json_is_null(value) || json_is_false(value) || (json_is_number(value) && json_number_value(value) == 0) ||
+    return json_is_null(value) || json_is_false(value) ||
+           (json_is_number(value) && json_number_value(value) == 0) ||
            (json_is_string(value) && json_string_length(value) == 0) ||
-           ((json_is_array(value) || json_is_object(value)) && json_array_size(value) + json_object_size(value) == 0 &&
-            !json_not_finite(value));
+           ((json_is_array(value) || json_is_object(value)) &&
+            json_array_size(value) + json_object_size(value) == 0 && !json_not_finite(value));
 }
 
 static int check_keys(struct config *c, struct error *e)
@@ -60,53 +61,64 @@ static int check_keys(struct config *c, struct error *e)
     if (config_string_or(c, "peft_type", "", &peft_type, e))
         return -1;
     if (strcmp(peft_type, "LORA"))
-        return fail(e, "%s: peft_type '%.40s' is not supported (expected LORA)", config_path(c), peft_type);
+        return fail(e, "%s: peft_type '%.40s' is not supported (expected LORA)", config_path(c),
+                    peft_type);
     value = json_object_get(config_root(c), "init_lora_weights");
-    if (json_is_string(value) && !is_listed(inits, sizeof inits / sizeof *inits, json_string_value(value)))
-        return fail(e, "%s: init_lora_weights '%.40s' is not supported: it begins with other weights of the base model",
+    if (json_is_string(value) &&
+        !is_listed(inits, sizeof inits / sizeof *inits, json_string_value(value)))
+        return fail(e,
+                    "%s: init_lora_weights '%.40s' is not supported: it begins with other weights "
+                    "of the base model",
                     config_path(c), json_string_value(value));
     json_object_foreach(config_root(c), key, value)
     {
         if (!config_asked(c, key) && strcmp(key, "init_lora_weights") && !is_off(value) &&
             !is_listed(harmless, sizeof harmless / sizeof *harmless, key))
-            return fail(e, "%s: %.60s is not supported (expected it to be off: null, false or empty)", config_path(c), key);
+            return fail(e,
+                        "%s: %.60s is not supported (expected it to be off: null, false or empty)",
+                        config_path(c), key);
     }
     return 0;
 }
 
 /* -- patterns -- */
 
-static int add_rule(struct adapter_rules *rules, struct config *c, const char *key, double value, struct error *e)
+static int add_rule(struct adapter_rules *rules, struct config *c, const char *key, double value,
+                    struct error *e)
 {
     char *text;
     int problem;
     PCRE2_SIZE at;
     if (asprintf(&text, "(.*\\.)?(%s)$", key) < 0)
         return fail_memory(e, (double)strlen(key), "a pattern");
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &problem, &at,
-                                     NULL);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                                     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &problem, &at, NULL);
     free(text);
     if (!code)
-        return fail(e, "%s: the pattern '%.80s' of a module's name is not a regular expression", config_path(c), key);
+        return fail(e, "%s: the pattern '%.80s' of a module's name is not a regular expression",
+                    config_path(c), key);
     rules->rule[rules->count++] = (struct adapter_rule){code, value};
     return 0;
 }
 
-static int read_rules(struct adapter_rules *rules, struct config *c, const char *name, int whole, struct error *e)
+static int read_rules(struct adapter_rules *rules, struct config *c, const char *name, int whole,
+                      struct error *e)
 {
     json_t *object = config_get(c, name), *value;
     const char *key;
     if (!object)
         return 0;
     if (!json_is_object(object))
-        return fail(e, "%s: %s is not an object (expected names of modules with numbers)", config_path(c), name);
+        return fail(e, "%s: %s is not an object (expected names of modules with numbers)",
+                    config_path(c), name);
     size_t count = json_object_size(object);
     if (!(rules->rule = calloc(count ? count : 1, sizeof *rules->rule)))
         return fail_memory(e, (double)count * sizeof *rules->rule, name);
     json_object_foreach(object, key, value)
     {
         double number = json_number_value(value);
-        if (whole ? !json_is_integer(value) || number < 1 || number > RANK_MAX : !json_is_number(value) || !isfinite(number))
+        if (whole ? !json_is_integer(value) || number < 1 || number > RANK_MAX
+                  : !json_is_number(value) || !isfinite(number))
             return fail(e, "%s: %s of '%.80s' is not a %s", config_path(c), name, key,
                         whole ? "whole number from 1 to 1048576" : "finite number");
         if (add_rule(rules, c, key, number, e))
@@ -116,7 +128,8 @@ static int read_rules(struct adapter_rules *rules, struct config *c, const char 
 }
 
 /* *value of the first rule that matches the module, if any. */
-static int apply_rules(double *value, const struct adapter_rules *rules, const char *module, struct error *e)
+static int apply_rules(double *value, const struct adapter_rules *rules, const char *module,
+                       struct error *e)
 {
     pcre2_match_data *data = rules->count ? pcre2_match_data_create(1, NULL) : NULL;
     pcre2_match_context *limits = rules->count ? pcre2_match_context_create(NULL) : NULL;
@@ -128,7 +141,8 @@ static int apply_rules(double *value, const struct adapter_rules *rules, const c
     for (size_t i = 0; i < rules->count && !found; i++) {
         pcre2_set_match_limit(limits, MATCH_STEPS_MAX);
         pcre2_set_heap_limit(limits, MATCH_KIBIBYTES_MAX);
-        int rc = pcre2_match(rules->rule[i].pattern, (PCRE2_SPTR)module, strlen(module), 0, PCRE2_ANCHORED, data, limits);
+        int rc = pcre2_match(rules->rule[i].pattern, (PCRE2_SPTR)module, strlen(module), 0,
+                             PCRE2_ANCHORED, data, limits);
         if (rc >= 0) {
             *value = rules->rule[i].value;
             found = 1;
@@ -149,9 +163,10 @@ int adapter_settings_read(struct adapter_settings *out, struct config *c, struct
     *out = (struct adapter_settings){0};
     return config_int_or(c, "r", 1, RANK_MAX, 8, &out->rank, e) ||
                    config_real_or(c, "lora_alpha", -1e30, 1e30, 8, &out->alpha, e) ||
-                   config_bool_or(c, "use_rslora", 0, &out->root, e) || config_bool_or(c, "lora_bias", 0, &out->has_bias, e) ||
-                   read_rules(&out->ranks, c, "rank_pattern", 1, e) || read_rules(&out->alphas, c, "alpha_pattern", 0, e) ||
-                   check_keys(c, e)
+                   config_bool_or(c, "use_rslora", 0, &out->root, e) ||
+                   config_bool_or(c, "lora_bias", 0, &out->has_bias, e) ||
+                   read_rules(&out->ranks, c, "rank_pattern", 1, e) ||
+                   read_rules(&out->alphas, c, "alpha_pattern", 0, e) || check_keys(c, e)
                ? -1
                : 0;
 }
@@ -170,7 +185,8 @@ void adapter_settings_free(struct adapter_settings *s)
     *s = (struct adapter_settings){0};
 }
 
-int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s, const char *module, struct error *e)
+int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s,
+                        const char *module, struct error *e)
 {
     double r = (double)s->rank, alpha = s->alpha;
     if (apply_rules(&r, &s->ranks, module, e) || apply_rules(&alpha, &s->alphas, module, e))

@@ -31,7 +31,7 @@ void adapter_settings_free(struct adapter_settings *s);
 
 /* The rank of a module's matrices, and the factor on their product. MODULE is its name in the base
  * model. */
-int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s, const char *module,
-                        struct error *e) MUST_USE;
+int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s,
+                        const char *module, struct error *e) MUST_USE;
 
 #endif

@@ -67,21 +67,25 @@ static int sniff(enum container *out, const char *path, struct error *e)
 static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
 {
     size_t length = strlen(file->path);
-    if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 && safetensors_read(t, file, e))
+    if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 &&
+        safetensors_read(t, file, e))
         return -1;
     return fail(e,
-                "%s: is not a checkpoint: its first bytes are of no known format (expected safetensors, a file of torch.save, "
+                "%s: is not a checkpoint: its first bytes are of no known format (expected "
+                "safetensors, a file of torch.save, "
                 "HDF5, GGUF, or llm.c's GPT-2)",
                 file->path);
 }
 
 /* A file of torch.save: fairseq's, or a state dict. */
-static int read_torch(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)
+static int read_torch(struct tensors *t, const struct mapped *file, struct config **own,
+                      struct error *e)
 {
     struct torch_file f;
     if (torch_open_memory(&f, file->path, file->bytes, file->size, e))
         return -1;
-    int result = own && fairseq_recognize(&f) ? fairseq_read(t, file, &f, own, e) : torch_read(t, file, &f, e);
+    int result = own && fairseq_recognize(&f) ? fairseq_read(t, file, &f, own, e)
+                                              : torch_read(t, file, &f, e);
     torch_close(&f);
     return result;
 }
@@ -130,7 +134,8 @@ static char *join(const char *folder, const char *name, struct error *e)
 {
     char *path;
     size_t length = strlen(folder);
-    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >= 0)
+    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >=
+        0)
         return path;
     fail_memory(e, (double)length, "a path");
     return NULL;
@@ -163,20 +168,21 @@ static int refuse_trainer(const char *folder, struct error *e)
 {
     if (!is_configured(folder, "config.json") && !is_configured(folder, "../config.json"))
         return 0;
-    return fail(
-        e,
-        "%s: was saved by DeepSpeed for training to continue, not as transformers loads a model (expected model.safetensors: "
-        "`python zero_to_fp32.py . OUT --safe_serialization` in the folder that has this script makes it; config.json goes "
-        "with it)",
-        folder);
+    return fail(e,
+                "%s: was saved by DeepSpeed for training to continue, not as transformers loads a "
+                "model (expected model.safetensors: "
+                "`python zero_to_fp32.py . OUT --safe_serialization` in the folder that has this "
+                "script makes it; config.json goes "
+                "with it)",
+                folder);
 }
 
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
     /* a whole file before an index and its shards, which may be from an older save: the order of
      * transformers */
-    static const char *const wanted[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                                         "pytorch_model.bin.index.json"};
+    static const char *const wanted[] = {"model.safetensors", "model.safetensors.index.json",
+                                         "pytorch_model.bin", "pytorch_model.bin.index.json"};
     for (int i = 0; i < 4; i++) {
         int there = is_in(folder, wanted[i], e);
         if (there < 0)
@@ -185,7 +191,8 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
             continue;
         int index = i % 2 == 0 ? is_in(folder, wanted[i + 1], e) : 0;
         if (index > 0)
-            store_note(t, "%s is read; %s and its shards, which also exist, are not", wanted[i], wanted[i + 1]);
+            store_note(t, "%s is read; %s and its shards, which also exist, are not", wanted[i],
+                       wanted[i + 1]);
         char *path = index < 0 ? NULL : join(folder, wanted[i], e);
         int result = path ? read_single(t, path, own, e) : -1;
         free(path);
@@ -196,7 +203,8 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
     if (adapter_alone(folder, e))
         return -1;
     return fail(e,
-                "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory "
+                "%s: holds no checkpoint that can be read (expected %s or %s in it, "
+                "pytorch_model.bin, or a GPT-NeoX directory "
                 "with its file latest)",
                 folder, wanted[0], wanted[1]);
 }
@@ -207,10 +215,12 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
     struct tensors *t = NULL;
     *own = NULL;
     if (stat(path, &st)) {
-        fail(e, "%s: cannot be opened: %s (expected a checkpoint folder or file)", path, strerror(errno));
+        fail(e, "%s: cannot be opened: %s (expected a checkpoint folder or file)", path,
+             strerror(errno));
         return NULL;
     }
-    if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0 &&
+    if ((t = store_create(path, e)) &&
+        (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0 &&
         (*own || wrappers_remove(t, e) == 0))
         return t;
     config_close(*own);
@@ -232,7 +242,8 @@ static struct config *open_config(struct tensors *t, const char *path, struct er
         fail_memory(e, (double)strlen(path), "a path");
     }
     if (file && access(file, F_OK))
-        fail(e, "%s: has no configuration (expected %s, which says what the tensors are)", path, file);
+        fail(e, "%s: has no configuration (expected %s, which says what the tensors are)", path,
+             file);
     else if (file && store_watch(t, file, e) == 0)
         c = config_open(file, e);
     free(file);
@@ -254,7 +265,10 @@ int checkpoint_open(struct checkpoint *out, const char *path, struct error *e)
 int checkpoint_widen(struct checkpoint *c, struct error *e)
 {
     int described = quantised_method(c->config) != NULL;
-    return tensors_widen(c->tensors, e) || (described && config_remove(c->config, "quantization_config", e)) ? -1 : 0;
+    return tensors_widen(c->tensors, e) ||
+                   (described && config_remove(c->config, "quantization_config", e))
+               ? -1
+               : 0;
 }
 
 /* The tensor rope_freqs.weight as longrope, with the same divisors for all lengths. */
@@ -265,15 +279,18 @@ static int name_divisors(struct checkpoint *c, struct error *e)
     struct tensor *stored = tensors_find(c->tensors, "rope_freqs.weight");
     if (!type || strcmp(type, "rope_freqs") != 0 || !stored)
         return 0;
-    json_t *divisors = json_array(), *length = json_object_get(config_root(c->config), "max_position_embeddings");
+    json_t *divisors = json_array(),
+           *length = json_object_get(config_root(c->config), "max_position_embeddings");
     for (size_t i = 0; i < stored->count; i++)
         json_array_append_new(divisors, json_real(element_read(stored->data, stored->type, i)));
-    json_t *longrope = json_pack("{s:s, s:O, s:o, s:f, s:f, s:I}", "rope_type", "longrope", "short_factor", divisors,
-                                 "long_factor", divisors, "factor", 1.0, "attention_factor", 1.0,
-                                 "original_max_position_embeddings",
-                                 json_is_integer(length) ? json_integer_value(length) : (json_int_t)1);
+    json_t *longrope = json_pack("{s:s, s:O, s:o, s:f, s:f, s:I}", "rope_type", "longrope",
+                                 "short_factor", divisors, "long_factor", divisors, "factor", 1.0,
+                                 "attention_factor", 1.0, "original_max_position_embeddings",
+                                 json_is_integer(length) ? json_integer_value(length)
+                                                         : (json_int_t)1);
     if (!longrope)
-        return fail(e, "%s: rope_freqs.weight holds what is not a finite number", tensors_path(c->tensors));
+        return fail(e, "%s: rope_freqs.weight holds what is not a finite number",
+                    tensors_path(c->tensors));
     stored->companion = 1;
     store_drop_companions(c->tensors);
     return config_set(c->config, "rope_scaling", longrope, e);

@@ -38,7 +38,8 @@ static unsigned long are_shards(unsigned long *missing, char *const *names, size
 {
     char *rest;
     const char *dash = strstr(names[0], "-of-");
-    size_t stem = dash && dash - names[0] > 6 && dash[-6] == '-' ? (size_t)(dash - names[0]) - 5 : 0;
+    size_t stem = dash && dash - names[0] > 6 && dash[-6] == '-' ? (size_t)(dash - names[0]) - 5
+                                                                 : 0;
     unsigned long of = stem ? strtoul(dash + 4, NULL, 10) : 0, next = 1;
     for (size_t i = 0; i < count && of; i++) {
         if (strlen(names[i]) != strlen(names[0]) || strncmp(names[i], names[0], stem) ||
@@ -52,16 +53,19 @@ static unsigned long are_shards(unsigned long *missing, char *const *names, size
     return of;
 }
 
-static int choose_gguf(char **file, const char *folder, char *const *names, size_t count, struct error *e)
+static int choose_gguf(char **file, const char *folder, char *const *names, size_t count,
+                       struct error *e)
 {
     char shown[SHOWN_MAX + 8] = "";
     if (count == 0)
         return 0;
     unsigned long missing, of = are_shards(&missing, names, count);
     if (of && missing)
-        return fail(e, "%s: shard %lu of %lu is missing (%s is there)", folder, missing, of, names[0]);
+        return fail(e, "%s: shard %lu of %lu is missing (%s is there)", folder, missing, of,
+                    names[0]);
     if (count == 1 || of)
-        return asprintf(file, "%s/%s", folder, names[0]) < 0 ? *file = NULL, fail_memory(e, 1, folder) : 0;
+        return asprintf(file, "%s/%s", folder, names[0]) < 0 ? *file = NULL,
+                                                               fail_memory(e, 1, folder) : 0;
     for (size_t i = 0; i < count; i++) {
         if (strlen(shown) + strlen(names[i]) + 2 > SHOWN_MAX) {
             strcat(shown, ", ...");
@@ -69,7 +73,8 @@ static int choose_gguf(char **file, const char *folder, char *const *names, size
         }
         sprintf(shown + strlen(shown), "%s%s", i ? ", " : "", names[i]);
     }
-    return fail(e, "%s: holds %zu GGUF files (expected one of them as the path: %s)", folder, count, shown);
+    return fail(e, "%s: holds %zu GGUF files (expected one of them as the path: %s)", folder, count,
+                shown);
 }
 
 /* The only GGUF model in the folder. */
@@ -111,6 +116,7 @@ int checkpoint_in_folder(char **file, const char *path, struct error *e)
         return 0;
     for (int i = 0; i < 2 && is_there(path, "dict.txt"); i++)
         if (is_there(path, fairseq[i]))
-            return asprintf(file, "%s/%s", path, fairseq[i]) < 0 ? *file = NULL, fail_memory(e, 1, path) : 0;
+            return asprintf(file, "%s/%s", path, fairseq[i]) < 0 ? *file = NULL,
+                                                                   fail_memory(e, 1, path) : 0;
     return find_gguf(file, path, e);
 }

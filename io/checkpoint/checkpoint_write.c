@@ -40,7 +40,8 @@ static int holds_text(const char *path, const char *text, size_t size)
     return same;
 }
 
-static int stage_text(const char *path, const char *text, size_t size, struct atomic_file *out, struct error *e)
+static int stage_text(const char *path, const char *text, size_t size, struct atomic_file *out,
+                      struct error *e)
 {
     if (atomic_open(out, path, e))
         return -1;
@@ -68,7 +69,8 @@ static int write_pair(struct checkpoint *c, const char *path, int force, struct 
         return fail_memory(e, (double)strlen(path), "a path");
     int same = holds_text(config, text, size), result = -1;
     if (check_way(path, force, e) == 0 && (same || check_way(config, force, e) == 0) &&
-        safetensors_stage(path, c->tensors, &weights, e) == 0 && (same || stage_text(config, text, size, &description, e) == 0))
+        safetensors_stage(path, c->tensors, &weights, e) == 0 &&
+        (same || stage_text(config, text, size, &description, e) == 0))
         result = place_pair(&weights, &description, e);
     atomic_abandon(&weights);
     atomic_abandon(&description);
@@ -82,9 +84,11 @@ static int check_index(const char *folder, struct error *e)
     char *index;
     if (asprintf(&index, "%s/model.safetensors.index.json", folder) < 0)
         return fail_memory(e, (double)strlen(folder), "a path");
-    int result = access(index, F_OK)
-                     ? 0
-                     : fail(e, "%s: would be read instead of what is written beside it (expected a folder without it)", index);
+    int result = access(index, F_OK) ? 0
+                                     : fail(e,
+                                            "%s: would be read instead of what is written beside "
+                                            "it (expected a folder without it)",
+                                            index);
     free(index);
     return result;
 }
@@ -95,10 +99,13 @@ int checkpoint_write(struct checkpoint *c, const char *out, int force, struct er
     char *path;
     int result;
     if (quantised && quantised->stored->kind == STORED_QUANTISED)
-        return fail(e, "%s: tensor %s is stored as %s, which cannot be written (expected --widen, which writes it as F32)",
+        return fail(e,
+                    "%s: tensor %s is stored as %s, which cannot be written (expected --widen, "
+                    "which writes it as F32)",
                     tensors_path(c->tensors), quantised->name, quantised->stored->name);
     switch (checkpoint_form(out)) {
-    case CHECKPOINT_HDF: return check_way(out, force, e) ? -1 : hdf_tensors_write(out, c->tensors, c->config, e);
+    case CHECKPOINT_HDF:
+        return check_way(out, force, e) ? -1 : hdf_tensors_write(out, c->tensors, c->config, e);
     case CHECKPOINT_SAFETENSORS: return write_pair(c, out, force, e);
     default: break;
     }

@@ -42,7 +42,8 @@ static char *text_of(struct error *e, const char *format, ...)
 static size_t part_length(const char *text)
 {
     size_t n = 0;
-    while (isalnum((unsigned char)text[n]) || (n && text[n] && strchr("._-", text[n]) && strncmp(text + n, "--", 2)))
+    while (isalnum((unsigned char)text[n]) ||
+           (n && text[n] && strchr("._-", text[n]) && strncmp(text + n, "--", 2)))
         n++;
     return n <= PART_MAX ? n : 0;
 }
@@ -50,14 +51,16 @@ static size_t part_length(const char *text)
 static int is_revision(const char *text)
 {
     size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-/");
-    return n && n <= REVISION_MAX && !text[n] && *text != '/' && *text != '-' && text[n - 1] != '/' && !strstr(text, "..") &&
-           !strstr(text, "//") && !strstr(text, "/./") && strncmp(text, "./", 2);
+    return n && n <= REVISION_MAX && !text[n] && *text != '/' && *text != '-' &&
+           text[n - 1] != '/' && !strstr(text, "..") && !strstr(text, "//") &&
+           !strstr(text, "/./") && strncmp(text, "./", 2);
 }
 
 /* 0 if the text is a valid name. */
 static int read_name(struct wanted *out, const char *text)
 {
-    size_t first = part_length(text), second = text[first] == '/' ? part_length(text + first + 1) : 0,
+    size_t first = part_length(text),
+           second = text[first] == '/' ? part_length(text + first + 1) : 0,
            length = first + (second ? 1 + second : 0);
     const char *revision = text[length] == '@' ? text + length + 1 : NULL;
     if (!first || (text[length] && !revision) || (revision && !is_revision(revision)))
@@ -65,8 +68,8 @@ static int read_name(struct wanted *out, const char *text)
     snprintf(out->repository, sizeof out->repository, "%.*s", (int)length, text);
     snprintf(out->revision, sizeof out->revision, "%s", revision ? revision : "main");
     out->has_revision = revision != NULL;
-    snprintf(out->download, sizeof out->download, "hf download %s%s%s", out->repository, revision ? " --revision " : "",
-             revision ? revision : "");
+    snprintf(out->download, sizeof out->download, "hf download %s%s%s", out->repository,
+             revision ? " --revision " : "", revision ? revision : "");
     return 0;
 }
 
@@ -110,13 +113,16 @@ static char *repository_folder(const struct wanted *w, struct error *e)
     char *cache = cache_folder(e), *folder = NULL;
     struct stat st;
     if (cache && slash)
-        folder = text_of(e, "%s/models--%.*s--%s", cache, (int)(slash - w->repository), w->repository, slash + 1);
+        folder = text_of(e, "%s/models--%.*s--%s", cache, (int)(slash - w->repository),
+                         w->repository, slash + 1);
     else if (cache)
         folder = text_of(e, "%s/models--%s", cache, w->repository);
     if (folder && stat(folder, &st)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            fail(e, "%s: is neither a path nor a model in the cache %s (expected one that `%s` puts there)", w->repository, cache,
-                 w->download);
+            fail(e,
+                 "%s: is neither a path nor a model in the cache %s (expected one that `%s` puts "
+                 "there)",
+                 w->repository, cache, w->download);
         else
             fail(e, "%s: %s", folder, strerror(errno));
         free(folder);
@@ -168,7 +174,8 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
         if (!is_hash(entry->d_name, strlen(entry->d_name)))
             continue;
         if (count++ < SHOWN_MAX)
-            snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%.64s", *shown ? ", " : "", entry->d_name);
+            snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%.64s",
+                     *shown ? ", " : "", entry->d_name);
         if (!is_prefix || strncmp(entry->d_name, w->revision, length) || matches++)
             continue;
         found = strdup(entry->d_name);
@@ -176,11 +183,12 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
     if (folder)
         closedir(folder);
     if (matches > 1) {
-        fail(e, "%s@%s: begins the hashes of %zu snapshots in %s (expected more digits)", w->repository, w->revision, matches,
-             path);
+        fail(e, "%s@%s: begins the hashes of %zu snapshots in %s (expected more digits)",
+             w->repository, w->revision, matches, path);
     } else if (matches == 0 && path) {
-        fail(e, "%s: has no revision %s of %s (expected one that `%s` puts there%s%s)", repository, w->revision, w->repository,
-             w->download, count ? ", or @HASH of one of these snapshots: " : "", shown);
+        fail(e, "%s: has no revision %s of %s (expected one that `%s` puts there%s%s)", repository,
+             w->revision, w->repository, w->download,
+             count ? ", or @HASH of one of these snapshots: " : "", shown);
     } else if (matches && !found) {
         fail_memory(e, 64, path);
     }
@@ -193,27 +201,31 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
 }
 
 /* Files of an incomplete snapshot are links to nothing, or in a circle. */
-static int check_snapshot(const struct wanted *w, const char *path, const char *hash, struct error *e)
+static int check_snapshot(const struct wanted *w, const char *path, const char *hash,
+                          struct error *e)
 {
     char first[NAME_MAX + 1] = "";
     size_t files = 0;
     DIR *folder = opendir(path);
     if (!folder)
-        return fail(e, "%s: cannot be opened: %s (expected the snapshot that `%s` puts there)", path, strerror(errno),
-                    w->download);
+        return fail(e, "%s: cannot be opened: %s (expected the snapshot that `%s` puts there)",
+                    path, strerror(errno), w->download);
     for (struct dirent *entry; (entry = readdir(folder));) {
         struct stat st;
         if (*entry->d_name == '.')
             continue;
         files++;
-        if (fstatat(dirfd(folder), entry->d_name, &st, 0) && (!*first || strcmp(entry->d_name, first) < 0))
+        if (fstatat(dirfd(folder), entry->d_name, &st, 0) &&
+            (!*first || strcmp(entry->d_name, first) < 0))
             snprintf(first, sizeof first, "%s", entry->d_name);
     }
     closedir(folder);
     if (files && !*first)
         return 0;
-    return fail(e, "%s: is incomplete: %s%s (expected what `hf download %s --revision %s` puts there)", path,
-                files ? "a link to nothing: " : "it holds no files", first, w->repository, hash);
+    return fail(e,
+                "%s: is incomplete: %s%s (expected what `hf download %s --revision %s` puts there)",
+                path, files ? "a link to nothing: " : "it holds no files", first, w->repository,
+                hash);
 }
 
 char *hub_find(const char *text, struct error *e)
@@ -225,8 +237,10 @@ char *hub_find(const char *text, struct error *e)
         return NULL;
     }
     repository = repository_folder(&w, e);
-    if (repository && read_ref(&hash, repository, w.revision, e) == 0 && (hash || (hash = find_snapshot(&w, repository, e))) &&
-        (snapshot = text_of(e, "%s/snapshots/%s", repository, hash)) && check_snapshot(&w, snapshot, hash, e)) {
+    if (repository && read_ref(&hash, repository, w.revision, e) == 0 &&
+        (hash || (hash = find_snapshot(&w, repository, e))) &&
+        (snapshot = text_of(e, "%s/snapshots/%s", repository, hash)) &&
+        check_snapshot(&w, snapshot, hash, e)) {
         free(snapshot);
         snapshot = NULL;
     }

@@ -16,9 +16,12 @@ static int by_text(const void *a, const void *b)
 
 static int check_shard_name(const char *name, const char *path, struct error *e)
 {
-    if (*name == '\0' || strcmp(name, ".") == 0 || strchr(name, '/') || strchr(name, '\\') || strstr(name, ".."))
-        return fail(e, "%s: '%.200s' is not the name of a shard (expected a file beside the index, without / \\ or ..)", path,
-                    name);
+    if (*name == '\0' || strcmp(name, ".") == 0 || strchr(name, '/') || strchr(name, '\\') ||
+        strstr(name, ".."))
+        return fail(e,
+                    "%s: '%.200s' is not the name of a shard (expected a file beside the index, "
+                    "without / \\ or ..)",
+                    path, name);
     return 0;
 }
 
@@ -64,7 +67,8 @@ end:
     return result;
 }
 
-int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *, const char *, struct error *), struct error *e)
+int index_read(struct tensors *t, const char *path,
+               int (*read)(struct tensors *, const char *, struct error *), struct error *e)
 {
     size_t size;
     char *text = store_watch(t, path, e) ? NULL : file_read_whole(path, INDEX_BYTES_MAX, &size, e);
@@ -79,7 +83,10 @@ int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *
     const char *name;
     json_t *file;
     if (!json_is_object(map) || json_object_size(map) == 0) {
-        fail(e, "%s: weight_map is missing or empty (expected an object: tensor names with shard files)", path);
+        fail(e,
+             "%s: weight_map is missing or empty (expected an object: tensor names with shard "
+             "files)",
+             path);
         goto end;
     }
     if (read_shards(t, map, path, read, e) || store_finish(t, e))
@@ -88,13 +95,15 @@ int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *
     {
         const struct tensor *tensor = tensors_find_any(t, name);
         if (!tensor || strcmp(path_base(store_file(tensor)->path), json_string_value(file))) {
-            fail(e, "%s: tensor %.200s is not in its shard %.200s", path, name, json_string_value(file));
+            fail(e, "%s: tensor %.200s is not in its shard %.200s", path, name,
+                 json_string_value(file));
             goto end;
         }
     }
     const json_t *total = json_object_get(json_object_get(root, "metadata"), "total_size");
     if (json_is_number(total) && json_number_value(total) >= 0 && json_number_value(total) < 0x1p63)
-        store_state(t, json_is_integer(total) ? (size_t)json_integer_value(total) : (size_t)json_number_value(total));
+        store_state(t, json_is_integer(total) ? (size_t)json_integer_value(total)
+                                              : (size_t)json_number_value(total));
     result = 0;
 end:
     json_decref(root);

@@ -7,7 +7,8 @@
 /* Reads the index at PATH ({"weight_map": {tensor: file}}), then with `read` every file it names,
  * in order of name, and finishes the store. Names that lead out of the folder are refused, and so
  * is a tensor that is not in the file named by the index. */
-int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *t, const char *path, struct error *e),
+int index_read(struct tensors *t, const char *path,
+               int (*read)(struct tensors *t, const char *path, struct error *e),
                struct error *e) MUST_USE;
 
 #endif

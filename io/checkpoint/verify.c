@@ -57,8 +57,8 @@ static int check_finite(const struct tensor *t, double *memory, struct error *e)
         for (size_t i = 0; sum != 0 && i < count; i++)
             if (!isfinite(values[i])) {
                 place_text(place, sizeof place, t, first + i);
-                return fail(e, "%s: tensor %s holds %g at %s (expected finite numbers)", store_file(t)->path, t->name, values[i],
-                            place);
+                return fail(e, "%s: tensor %s holds %g at %s (expected finite numbers)",
+                            store_file(t)->path, t->name, values[i], place);
             }
     }
     tensor_release(t);
@@ -91,7 +91,9 @@ static int check_total(struct tensors *t, struct error *e)
     free(sorted);
     return stated == all || stated == distinct
                ? 0
-               : fail(e, "%s: the index states tensors of %zu bytes in all, and its shards hold %zu (expected the same)",
+               : fail(e,
+                      "%s: the index states tensors of %zu bytes in all, and its shards hold %zu "
+                      "(expected the same)",
                       tensors_path(t), stated, all);
 }
 

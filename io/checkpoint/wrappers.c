@@ -31,7 +31,8 @@ static int all_begin(struct tensors *t, const char *begin)
 /* 1 if all names begin with "model." and continue like those of a model with a head. */
 static int is_member(struct tensors *t)
 {
-    static const char *const whole[] = {"model.", "transformer.", "gpt_neox.", "lm_head.", "embed_out."};
+    static const char *const whole[] = {"model.", "transformer.", "gpt_neox.", "lm_head.",
+                                        "embed_out."};
     if (!all_begin(t, "model."))
         return 0;
     for (size_t i = 0; i < tensors_count(t); i++)
@@ -50,7 +51,8 @@ static void cut_begin(struct tensors *t, const char *begin)
 
 int wrappers_remove(struct tensors *t, struct error *e)
 {
-    static const char *const anywhere[] = {"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"};
+    static const char *const anywhere[] = {"_orig_mod", "_fsdp_wrapped_module",
+                                           "_checkpoint_wrapped_module"};
     int found = 0;
     for (size_t k = 0; k < sizeof anywhere / sizeof *anywhere; k++) {
         int cuts = 0;
@@ -62,7 +64,8 @@ int wrappers_remove(struct tensors *t, struct error *e)
     }
     while (all_begin(t, "module.") || is_member(t)) {
         const char *begin = all_begin(t, "module.") ? "module." : "model.";
-        store_note(t, "names of tensors are read without the %s that all of them begin with", begin);
+        store_note(t, "names of tensors are read without the %s that all of them begin with",
+                   begin);
         cut_begin(t, begin);
         found = 1;
     }

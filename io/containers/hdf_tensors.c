@@ -38,19 +38,22 @@ struct lister {
 
 static int list_dataset(struct lister *l, hid_t dataset, const char *name)
 {
-    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), list = H5Dget_create_plist(dataset);
+    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset),
+          list = H5Dget_create_plist(dataset);
     struct row row = {.name_size = strlen(name)};
     char label[NAME_BYTES_MAX + 16];
     hsize_t shape[H5S_MAX_RANK];
     H5O_info_t info;
-    int result = -1,
-        rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
+    int result = -1, rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL
+                                ? H5Sget_simple_extent_dims(space, shape, NULL)
+                                : -1;
     if (type < 0 || list < 0 || rank < 0 || H5Oget_info(dataset, &info) < 0) {
         fail(l->e, "%s: dataset %s has no type or no shape", l->file->path, name);
         goto end;
     }
     if (rank > TENSOR_RANK_MAX) {
-        fail(l->e, "%s: tensor %s has %d dimensions (expected at most %d)", l->file->path, name, rank, TENSOR_RANK_MAX);
+        fail(l->e, "%s: tensor %s has %d dimensions (expected at most %d)", l->file->path, name,
+             rank, TENSOR_RANK_MAX);
         goto end;
     }
     const struct stored_type *stored = hdf_type_find(type);
@@ -59,7 +62,8 @@ static int list_dataset(struct lister *l, hid_t dataset, const char *name)
         row.shape[i] = shape[i];
     if (!stored) {
         fail(l->e,
-             "%s: tensor %s is stored as a type that is not supported (expected little-endian float64, float32, float16 or "
+             "%s: tensor %s is stored as a type that is not supported (expected little-endian "
+             "float64, float32, float16 or "
              "bfloat16)",
              l->file->path, name);
         goto end;
@@ -88,12 +92,15 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     const char *prefix = l->prefix;
     char full[NAME_BYTES_MAX + 2];
     if (info->type != H5L_TYPE_HARD)
-        return fail(l->e, "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)", l->file->path, prefix,
-                    name);
+        return fail(l->e,
+                    "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)",
+                    l->file->path, prefix, name);
     if (strlen(prefix) + strlen(name) > NAME_BYTES_MAX)
-        return fail(l->e, "%s: the name %.40s... is too long (expected at most %d bytes)", l->file->path, name, NAME_BYTES_MAX);
+        return fail(l->e, "%s: the name %.40s... is too long (expected at most %d bytes)",
+                    l->file->path, name, NAME_BYTES_MAX);
     if (++l->objects > OBJECTS_MAX || l->depth >= NESTING_MAX)
-        return fail(l->e, "%s: holds too many datasets and groups, or groups within themselves", l->file->path);
+        return fail(l->e, "%s: holds too many datasets and groups, or groups within themselves",
+                    l->file->path);
     hid_t object = H5Oopen(group, name, H5P_DEFAULT);
     H5I_type_t kind = object >= 0 ? H5Iget_type(object) : H5I_BADID;
     int result;
@@ -109,7 +116,8 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
         l->depth--;
         l->prefix = prefix;
     } else {
-        result = fail(l->e, "%s: %s%s is neither a dataset nor a group", l->file->path, prefix, name);
+        result = fail(l->e, "%s: %s%s is neither a dataset nor a group", l->file->path, prefix,
+                      name);
     }
     if (object >= 0)
         H5Oclose(object);
@@ -124,11 +132,13 @@ static int list_config(struct lister *l, hid_t root)
     int result = -1;
     if (H5Aexists(root, "config") <= 0)
         return 0;
-    hid_t attribute = H5Aopen(root, "config", H5P_DEFAULT), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    hid_t attribute = H5Aopen(root, "config", H5P_DEFAULT), type = H5Aget_type(attribute),
+          space = H5Aget_space(attribute);
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
-    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_type(space) != H5S_SCALAR ||
-        size > CONFIG_BYTES_MAX) {
-        fail(l->e, "%s: the attribute config is not text (expected JSON, at most %d bytes)", l->file->path, CONFIG_BYTES_MAX);
+    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING ||
+        H5Sget_simple_extent_type(space) != H5S_SCALAR || size > CONFIG_BYTES_MAX) {
+        fail(l->e, "%s: the attribute config is not text (expected JSON, at most %d bytes)",
+             l->file->path, CONFIG_BYTES_MAX);
         goto end;
     }
     int is_variable = H5Tis_variable_str(type) > 0;
@@ -161,9 +171,11 @@ static int list_file(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(l.file->descriptor, l.file->path, e);
     if (file < 0)
         return -1;
-    if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &l) >= 0 && list_config(&l, file) == 0)
+    if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &l) >= 0 &&
+        list_config(&l, file) == 0)
         return 0;
-    return e->text[0] ? -1 : hdf_fail(e, l.file->path, "is damaged"); /* the iterator itself failed */
+    return e->text[0] ? -1
+                      : hdf_fail(e, l.file->path, "is damaged"); /* the iterator itself failed */
 }
 
 /* -- in the child: compressed data -- */
@@ -205,7 +217,8 @@ static int unpack(FILE *out, void *context, struct error *e)
 
 /* -- in the program -- */
 
-static int add_packed(struct tensors *t, struct unpacker *u, struct tensor *tensor, uint64_t address, struct error *e)
+static int add_packed(struct tensors *t, struct unpacker *u, struct tensor *tensor,
+                      uint64_t address, struct error *e)
 {
     if (u->count == u->capacity) {
         size_t capacity = u->capacity ? 2 * u->capacity : 64;
@@ -221,10 +234,13 @@ static int add_packed(struct tensors *t, struct unpacker *u, struct tensor *tens
     tensor->data = memory;
     u->packed[u->count++] = (struct packed){address, memory, tensor->stored, tensor->bytes};
     u->largest = tensor->bytes > u->largest ? tensor->bytes : u->largest;
-    return size_add(&u->bytes, u->bytes, tensor->bytes) ? fail_memory(e, (double)tensor->bytes, tensor->name) : 0;
+    return size_add(&u->bytes, u->bytes, tensor->bytes)
+               ? fail_memory(e, (double)tensor->bytes, tensor->name)
+               : 0;
 }
 
-static int add_row(struct tensors *t, struct unpacker *u, const struct row *row, const char *name, struct error *e)
+static int add_row(struct tensors *t, struct unpacker *u, const struct row *row, const char *name,
+                   struct error *e)
 {
     const struct mapped *file = u->file;
     size_t shape[TENSOR_RANK_MAX];
@@ -239,19 +255,23 @@ static int add_row(struct tensors *t, struct unpacker *u, const struct row *row,
     tensor->data = file->bytes;
     if (tensor->bytes == 0)
         return 0;
-    if (row->stored == 0 || row->stored > file->size || tensor->bytes / HDF_DEFLATE_RATIO_MAX > row->stored)
-        return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path, tensor->name, tensor->bytes,
-                    (unsigned long long)row->stored);
+    if (row->stored == 0 || row->stored > file->size ||
+        tensor->bytes / HDF_DEFLATE_RATIO_MAX > row->stored)
+        return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path,
+                    tensor->name, tensor->bytes, (unsigned long long)row->stored);
     if (row->packed)
         return add_packed(t, u, tensor, row->address, e);
-    if (row->stored != tensor->bytes || row->offset > file->size || tensor->bytes > file->size - row->offset)
-        return fail(e, "%s: the data of tensor %s do not lie within the file", file->path, tensor->name);
+    if (row->stored != tensor->bytes || row->offset > file->size ||
+        tensor->bytes > file->size - row->offset)
+        return fail(e, "%s: the data of tensor %s do not lie within the file", file->path,
+                    tensor->name);
     tensor->data = file->bytes + row->offset;
     return 0;
 }
 
 /* Takes over all rows; *own when one of them is the config. */
-static int add_rows(struct tensors *t, struct unpacker *u, const char *rows, size_t size, struct config **own, struct error *e)
+static int add_rows(struct tensors *t, struct unpacker *u, const char *rows, size_t size,
+                    struct config **own, struct error *e)
 {
     for (size_t at = 0; at < size;) {
         struct row row;
@@ -262,7 +282,8 @@ static int add_rows(struct tensors *t, struct unpacker *u, const char *rows, siz
         row.type[sizeof row.type - 1] = '\0';
         if (row.name_size > size - at || row.rank > TENSOR_RANK_MAX)
             return fail(e, "%s: is damaged", u->file->path);
-        if (!*row.type && !*own && !(*own = config_from_text(u->file->path, rows + at, row.name_size, e)))
+        if (!*row.type && !*own &&
+            !(*own = config_from_text(u->file->path, rows + at, row.name_size, e)))
             return -1;
         if (*row.type && add_row(t, u, &row, rows + at, e))
             return -1;
@@ -271,23 +292,27 @@ static int add_rows(struct tensors *t, struct unpacker *u, const char *rows, siz
     return 0;
 }
 
-int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)
+int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config **own,
+                     struct error *e)
 {
     struct unpacker u = {.file = file};
     char *rows = NULL;
     size_t size, memory;
     int checked = hdf_check_memory(file->bytes, file->size, file->path, e);
     tensors_release_pages(file->bytes, file->size); /* all were visited */
-    if (checked || confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY, HDF_SECONDS, file->path, e))
+    if (checked || confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY,
+                           HDF_SECONDS, file->path, e))
         return -1;
     int result = add_rows(t, &u, rows, size, own, e);
     free(rows);
     rows = NULL;
     /* chunks may be as large as their dataset, and are unpacked through two filters */
-    if (result == 0 && u.count && (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, HDF_MEMORY)))
+    if (result == 0 && u.count &&
+        (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, HDF_MEMORY)))
         result = fail_memory(e, 4 * (double)u.largest, file->path);
     else if (result == 0 && u.count && (result = memory_check(u.bytes, file->path, e)) == 0)
-        result = confine(&rows, &size, unpack, &u, memory, HDF_SECONDS + u.bytes / HDF_BYTES_A_SECOND, file->path, e);
+        result = confine(&rows, &size, unpack, &u, memory,
+                         HDF_SECONDS + u.bytes / HDF_BYTES_A_SECOND, file->path, e);
     free(rows);
     free(u.packed);
     return result;

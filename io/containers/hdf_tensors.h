@@ -10,9 +10,11 @@
  * deflated) are read into memory of the store. Links that leave the file, external storage, filters
  * that are not HDF5's own and big-endian numbers are refused. *own: the attribute `config`, or NULL
  * if there is none. Caller closes *own. */
-int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e) MUST_USE;
+int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config **own,
+                     struct error *e) MUST_USE;
 
 /* Writes all tensors, dense and in order of name, and the config, to PATH, atomically. */
-int hdf_tensors_write(const char *path, struct tensors *t, const struct config *c, struct error *e) MUST_USE;
+int hdf_tensors_write(const char *path, struct tensors *t, const struct config *c,
+                      struct error *e) MUST_USE;
 
 #endif

@@ -24,21 +24,26 @@ struct frame {
 /* -- in the child -- */
 
 /* Makes a dataset whose space is allocated and never filled; writes its offset. */
-static int make_dataset(FILE *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
+static int make_dataset(FILE *out, hid_t file, const char *path, const struct tensor *t,
+                        struct error *e)
 {
     hsize_t dims[TENSOR_RANK_MAX];
     if (strchr(t->name, '/') || *t->name == '\0' || strcmp(t->name, ".") == 0)
-        return fail(e, "%s: '%s' cannot name a tensor in HDF5 (expected a name without /)", path, t->name);
+        return fail(e, "%s: '%s' cannot name a tensor in HDF5 (expected a name without /)", path,
+                    t->name);
     for (int i = 0; i < t->rank; i++)
         dims[i] = t->shape[i];
-    hid_t space = t->rank ? H5Screate_simple(t->rank, dims, NULL) : H5Screate(H5S_SCALAR), type = hdf_type_make(t->stored);
+    hid_t space = t->rank ? H5Screate_simple(t->rank, dims, NULL) : H5Screate(H5S_SCALAR),
+          type = hdf_type_make(t->stored);
     hid_t list = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
     uint64_t offset = HADDR_UNDEF;
-    if (H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
+    if (H5Pset_obj_track_times(list, 0) >= 0 &&
+        H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
         H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
         (dataset = H5Dcreate2(file, t->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT)) >= 0)
         offset = H5Dget_offset(dataset);
-    int result = dataset < 0 || (t->bytes && offset == HADDR_UNDEF) ? hdf_fail(e, path, t->name) : 0;
+    int result = dataset < 0 || (t->bytes && offset == HADDR_UNDEF) ? hdf_fail(e, path, t->name)
+                                                                    : 0;
     fwrite(&offset, sizeof offset, 1, out);
     H5Dclose(dataset);
     H5Pclose(list);
@@ -76,7 +81,8 @@ static int make_frame(FILE *out, void *context, struct error *e)
     int result = -1;
     hdf_quiet();
     hid_t list = H5Pcreate(H5P_FILE_CREATE), file = -1;
-    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(f->temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0)
+    if (H5Pset_obj_track_times(list, 0) < 0 ||
+        (file = H5Fcreate(f->temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0)
         return hdf_fail(e, f->path, "cannot be written");
     result = make_config(file, f->path, f->config, e);
     for (size_t i = 0; result == 0 && i < tensors_count(f->tensors); i++)
@@ -116,7 +122,8 @@ int hdf_tensors_write(const char *path, struct tensors *t, const struct config *
     if (!temporary)
         return -1;
     if (confine(&offsets, &size, make_frame, &frame, MEMORY, SECONDS, path, e) == 0 &&
-        size == tensors_count(t) * sizeof(uint64_t) && write_data(&frame, offsets, e) == 0 && tensors_unchanged(t, e) == 0)
+        size == tensors_count(t) * sizeof(uint64_t) && write_data(&frame, offsets, e) == 0 &&
+        tensors_unchanged(t, e) == 0)
         result = atomic_rename(temporary, path, e);
     else
         atomic_discard(temporary);

@@ -13,6 +13,7 @@ enum { LLMC_MAGIC = 20240326 };
 /* Adds the tensors with the names and shapes of Hugging Face's GPT-2 (matrices as transposed views,
  * without the rows that pad the vocabulary). *own: the same model as a config of type gpt2. Caller
  * closes *own. */
-int llmc_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e) MUST_USE;
+int llmc_read(struct tensors *t, const struct mapped *file, struct config **own,
+              struct error *e) MUST_USE;
 
 #endif

@@ -20,7 +20,8 @@ struct extent {
 
 /* -- one tensor's entry in the header -- */
 
-static const struct stored_type *read_dtype(const struct tensor *t, const json_t *value, const char *path, struct error *e)
+static const struct stored_type *read_dtype(const struct tensor *t, const json_t *value,
+                                            const char *path, struct error *e)
 {
     if (!json_is_string(value)) {
         fail(e, "%s: tensor %s has no dtype (expected text such as \"F32\")", path, t->name);
@@ -28,29 +29,34 @@ static const struct stored_type *read_dtype(const struct tensor *t, const json_t
     }
     const struct stored_type *stored = stored_type_find(json_string_value(value));
     if (!stored)
-        fail(e, "%s: tensor %s has the unknown dtype '%.40s' (expected F64, F32, F16 or BF16)", path, t->name,
-             json_string_value(value));
+        fail(e, "%s: tensor %s has the unknown dtype '%.40s' (expected F64, F32, F16 or BF16)",
+             path, t->name, json_string_value(value));
     return stored;
 }
 
-static int read_shape(struct tensor *t, const struct stored_type *stored, const json_t *value, const char *path, struct error *e)
+static int read_shape(struct tensor *t, const struct stored_type *stored, const json_t *value,
+                      const char *path, struct error *e)
 {
     size_t shape[TENSOR_RANK_MAX];
     if (!json_is_array(value))
-        return fail(e, "%s: tensor %s has no shape (expected a list of whole numbers)", path, t->name);
+        return fail(e, "%s: tensor %s has no shape (expected a list of whole numbers)", path,
+                    t->name);
     if (json_array_size(value) > TENSOR_RANK_MAX)
-        return fail(e, "%s: tensor %s has %zu dimensions (expected at most %d)", path, t->name, json_array_size(value),
-                    TENSOR_RANK_MAX);
+        return fail(e, "%s: tensor %s has %zu dimensions (expected at most %d)", path, t->name,
+                    json_array_size(value), TENSOR_RANK_MAX);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return fail(e, "%s: tensor %s has a size in its shape that is not a whole number of at least 0", path, t->name);
+            return fail(
+                e, "%s: tensor %s has a size in its shape that is not a whole number of at least 0",
+                path, t->name);
         shape[i] = (size_t)json_integer_value(size);
     }
     return store_shape(t, stored, (int)json_array_size(value), shape, path, e);
 }
 
-static int read_offsets(struct extent *extent, const char *name, const json_t *value, const char *path, struct error *e)
+static int read_offsets(struct extent *extent, const char *name, const json_t *value,
+                        const char *path, struct error *e)
 {
     size_t *out[2] = {&extent->begin, &extent->end};
     if (!json_is_array(value) || json_array_size(value) != 2)
@@ -58,28 +64,34 @@ static int read_offsets(struct extent *extent, const char *name, const json_t *v
     for (size_t i = 0; i < 2; i++) {
         const json_t *offset = json_array_get(value, i);
         if (!json_is_integer(offset) || json_integer_value(offset) < 0)
-            return fail(e, "%s: tensor %s has data_offsets that are not whole numbers of at least 0", path, name);
+            return fail(e,
+                        "%s: tensor %s has data_offsets that are not whole numbers of at least 0",
+                        path, name);
         *out[i] = (size_t)json_integer_value(offset);
     }
     if (extent->end < extent->begin)
-        return fail(e, "%s: tensor %s ends at byte %zu, before its begin at %zu", path, name, extent->end, extent->begin);
+        return fail(e, "%s: tensor %s ends at byte %zu, before its begin at %zu", path, name,
+                    extent->end, extent->begin);
     return 0;
 }
 
-static int read_entry(struct tensors *t, const struct mapped *file, struct extent *extent, const char *name, const json_t *value,
-                      struct error *e)
+static int read_entry(struct tensors *t, const struct mapped *file, struct extent *extent,
+                      const char *name, const json_t *value, struct error *e)
 {
     if (!json_is_object(value))
-        return fail(e, "%s: tensor %s is not described by an object (expected dtype, shape, data_offsets)", file->path, name);
+        return fail(
+            e, "%s: tensor %s is not described by an object (expected dtype, shape, data_offsets)",
+            file->path, name);
     extent->index = tensors_count(t);
     struct tensor *tensor = store_add(t, file, name, strlen(name), e);
-    const struct stored_type *stored = tensor ? read_dtype(tensor, json_object_get(value, "dtype"), file->path, e) : NULL;
+    const struct stored_type *stored =
+        tensor ? read_dtype(tensor, json_object_get(value, "dtype"), file->path, e) : NULL;
     if (!stored || read_shape(tensor, stored, json_object_get(value, "shape"), file->path, e) ||
         read_offsets(extent, name, json_object_get(value, "data_offsets"), file->path, e))
         return -1;
     if (extent->end - extent->begin != tensor->bytes)
-        return fail(e, "%s: tensor %s has %zu bytes of data (expected %zu by its shape and type)", file->path, name,
-                    extent->end - extent->begin, tensor->bytes);
+        return fail(e, "%s: tensor %s has %zu bytes of data (expected %zu by its shape and type)",
+                    file->path, name, extent->end - extent->begin, tensor->bytes);
     return 0;
 }
 
@@ -94,8 +106,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* The data must be covered: no holes, overlap or bytes after them. Sets every tensor's pointer. */
-static int place_tensors(struct tensors *t, const struct mapped *file, size_t data, struct extent *extents, size_t count,
-                         struct error *e)
+static int place_tensors(struct tensors *t, const struct mapped *file, size_t data,
+                         struct extent *extents, size_t count, struct error *e)
 {
     size_t at = 0, data_bytes = file->size - data;
     if (count)
@@ -103,20 +115,27 @@ static int place_tensors(struct tensors *t, const struct mapped *file, size_t da
     for (size_t i = 0; i < count; i++) {
         struct tensor *tensor = tensors_at(t, extents[i].index);
         if (extents[i].begin > at)
-            return fail(e, "%s: a hole of %zu bytes lies before tensor %s (expected its data at offset %zu)", file->path,
-                        extents[i].begin - at, tensor->name, at);
-        if (extents[i].begin < at)
-            return fail(e, "%s: the data of tensor %s overlap those of tensor %s (expected offset %zu, found %zu)", file->path,
-                        tensor->name, tensors_at(t, extents[i - 1].index)->name, at, extents[i].begin);
-        if (extents[i].end > data_bytes)
             return fail(
-                e, "%s: the data of tensor %s end at offset %zu, but the file has only %zu bytes of data (the file is cut off)",
-                file->path, tensor->name, extents[i].end, data_bytes);
+                e,
+                "%s: a hole of %zu bytes lies before tensor %s (expected its data at offset %zu)",
+                file->path, extents[i].begin - at, tensor->name, at);
+        if (extents[i].begin < at)
+            return fail(e,
+                        "%s: the data of tensor %s overlap those of tensor %s (expected offset "
+                        "%zu, found %zu)",
+                        file->path, tensor->name, tensors_at(t, extents[i - 1].index)->name, at,
+                        extents[i].begin);
+        if (extents[i].end > data_bytes)
+            return fail(e,
+                        "%s: the data of tensor %s end at offset %zu, but the file has only %zu "
+                        "bytes of data (the file is cut off)",
+                        file->path, tensor->name, extents[i].end, data_bytes);
         tensor->data = file->bytes + data + at;
         at = extents[i].end;
     }
     if (at != data_bytes)
-        return fail(e, "%s: %zu bytes follow the last tensor (expected none)", file->path, data_bytes - at);
+        return fail(e, "%s: %zu bytes follow the last tensor (expected none)", file->path,
+                    data_bytes - at);
     return 0;
 }
 
@@ -126,8 +145,8 @@ static int check_metadata(const json_t *metadata, const char *path, struct error
     json_t *value;
     if (!json_is_object(metadata))
         return fail(e, "%s: __metadata__ is not an object (expected names with text)", path);
-    json_object_foreach((json_t *)metadata, key,
-                        value) if (!json_is_string(value)) return fail(e, "%s: __metadata__ '%.80s' is not text", path, key);
+    json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value)) return fail(
+        e, "%s: __metadata__ '%.80s' is not text", path, key);
     return 0;
 }
 
@@ -141,16 +160,22 @@ static uint64_t stated_header(const struct mapped *file)
 int safetensors_read(struct tensors *t, const struct mapped *file, struct error *e)
 {
     if (file->size < 8)
-        return fail(e, "%s: has %zu bytes (expected a safetensors file: 8 bytes of header size, header, data)", file->path,
-                    file->size);
+        return fail(
+            e,
+            "%s: has %zu bytes (expected a safetensors file: 8 bytes of header size, header, data)",
+            file->path, file->size);
     uint64_t header_bytes = stated_header(file);
     if (header_bytes > HEADER_BYTES_MAX)
-        return fail(e, "%s: states a header of %llu bytes (expected at most %d: this is not a safetensors file)", file->path,
-                    (unsigned long long)header_bytes, HEADER_BYTES_MAX);
+        return fail(e,
+                    "%s: states a header of %llu bytes (expected at most %d: this is not a "
+                    "safetensors file)",
+                    file->path, (unsigned long long)header_bytes, HEADER_BYTES_MAX);
     if (header_bytes > file->size - 8)
-        return fail(e, "%s: states a header of %llu bytes, but only %zu follow (the file is cut off)", file->path,
-                    (unsigned long long)header_bytes, file->size - 8);
-    json_t *root = json_parse_object(file->path, "the header", (const char *)file->bytes + 8, (size_t)header_bytes, e);
+        return fail(e,
+                    "%s: states a header of %llu bytes, but only %zu follow (the file is cut off)",
+                    file->path, (unsigned long long)header_bytes, file->size - 8);
+    json_t *root = json_parse_object(file->path, "the header", (const char *)file->bytes + 8,
+                                     (size_t)header_bytes, e);
     if (!root)
         return -1;
     int result = -1;
@@ -159,8 +184,9 @@ int safetensors_read(struct tensors *t, const struct mapped *file, struct error 
     json_t *value;
     struct extent *extents = NULL;
     if (count > header_bytes / ENTRY_BYTES_MIN + 1) {
-        fail(e, "%s: names %zu tensors in a header of %llu bytes (more than can be described there)", file->path, count,
-             (unsigned long long)header_bytes);
+        fail(e,
+             "%s: names %zu tensors in a header of %llu bytes (more than can be described there)",
+             file->path, count, (unsigned long long)header_bytes);
         goto end;
     }
     extents = calloc(count ? count : 1, sizeof *extents);
@@ -188,14 +214,16 @@ end:
 
 static int by_width(const void *a, const void *b)
 {
-    const struct tensor *x = *(const struct tensor *const *)a, *y = *(const struct tensor *const *)b;
+    const struct tensor *x = *(const struct tensor *const *)a,
+                        *y = *(const struct tensor *const *)b;
     if (x->stored->bytes != y->stored->bytes)
         return x->stored->bytes > y->stored->bytes ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
 /* The header's text, padded with blanks to a multiple of 8 bytes. Caller frees. */
-static char *make_header(const char *path, struct tensor *const *order, size_t count, struct error *e)
+static char *make_header(const char *path, struct tensor *const *order, size_t count,
+                         struct error *e)
 {
     json_t *root = json_pack("{s:{s:s}}", "__metadata__", "format", "pt");
     char *text = NULL, *padded = NULL;
@@ -216,10 +244,13 @@ static char *make_header(const char *path, struct tensor *const *order, size_t c
             json_decref(shape);
             goto end;
         }
-        entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->stored->name, "shape", shape, "data_offsets", (json_int_t)at,
-                          (json_int_t)end);
+        entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->stored->name, "shape", shape,
+                          "data_offsets", (json_int_t)at, (json_int_t)end);
         if (!entry || json_object_set_new(root, t->name, entry)) {
-            fail(e, "%s: the header cannot be made (out of memory, or the name of a tensor is not UTF-8)", path);
+            fail(e,
+                 "%s: the header cannot be made (out of memory, or the name of a tensor is not "
+                 "UTF-8)",
+                 path);
             goto end;
         }
         at = end;
@@ -250,7 +281,8 @@ int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *o
     if (!(header = make_header(path, order, count, e)) || atomic_open(out, path, e))
         goto end;
     uint64_t header_bytes = strlen(header);
-    int written = fwrite(&header_bytes, sizeof header_bytes, 1, out->stream) == 1 && fputs(header, out->stream) >= 0;
+    int written = fwrite(&header_bytes, sizeof header_bytes, 1, out->stream) == 1 &&
+                  fputs(header, out->stream) >= 0;
     for (size_t i = 0; written && i < count; i++)
         written = store_write(out->stream, order[i]) == 0;
     result = tensors_unchanged(t, e) ? -1 : atomic_stage(out, e); /* says why a write failed */

@@ -14,6 +14,7 @@ int safetensors_read(struct tensors *t, const struct mapped *file, struct error 
 /* Writes all tensors, dense and in the reference writer's order (widest type first, then by name),
  * for PATH, where atomic_place puts them. On failure nothing is left. */
 struct atomic_file;
-int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *out, struct error *e) MUST_USE;
+int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *out,
+                      struct error *e) MUST_USE;
 
 #endif

@@ -14,7 +14,8 @@ struct csv {
     const struct csv_layout *layout; /* NULL: of csv_create */
     size_t columns, fields; /* of the header; of the current row */
     size_t rows;
-    size_t bad_row, bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
+    size_t bad_row,
+        bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
 };
 
 /* A field, quoted as in RFC 4180, and if it has a #, a comment for pandas and R outside quotes. */
@@ -33,7 +34,8 @@ static void put_field(FILE *stream, const char *value)
     putc('"', stream);
 }
 
-struct csv *csv_create(const char *path, const char *const *comments, const char *header, struct error *e)
+struct csv *csv_create(const char *path, const char *const *comments, const char *header,
+                       struct error *e)
 {
     struct csv *c = calloc(1, sizeof *c);
     if (!c) {
@@ -65,7 +67,8 @@ static char *joined(const char *first, const char *second)
     return asprintf(&out, "%s%s", first, second) < 0 ? NULL : out;
 }
 
-struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note, struct error *e)
+struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command,
+                     const char *note, struct error *e)
 {
     const char *comments[] = {"reach " REACH_VERSION, NULL, NULL, note, NULL};
     char *line = NULL, *units = NULL, *header = NULL;
@@ -75,7 +78,8 @@ struct csv *csv_open(const char *path, const struct csv_layout *l, const char *c
 
     for (size_t i = 0; f && i < l->count; i++)
         fprintf(f, "%s%s", i ? "," : "", l->columns[i].name);
-    if (!f || fclose(f) != 0 || !(line = joined("command: ", command)) || !(units = joined("units: ", l->units))) {
+    if (!f || fclose(f) != 0 || !(line = joined("command: ", command)) ||
+        !(units = joined("units: ", l->units))) {
         fail(e, "%s: out of memory", path);
         goto end;
     }
@@ -188,7 +192,8 @@ int csv_stage(struct csv *c, struct atomic_file *out, struct error *e)
     if (c->fields)
         csv_end_row(c);
     if (c->bad_row) {
-        result = fail(e, "%s: row %zu has %zu fields (expected %zu)", c->file.path, c->bad_row, c->bad_fields, c->columns);
+        result = fail(e, "%s: row %zu has %zu fields (expected %zu)", c->file.path, c->bad_row,
+                      c->bad_fields, c->columns);
         atomic_abandon(&c->file);
     } else {
         result = atomic_stage(&c->file, e);

@@ -11,7 +11,12 @@ struct csv;
 
 /* ---- writing by a table of columns ---- */
 
-enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL, CSV_DECIMAL /* a real rounded by the writer: its decimals as text */ };
+enum csv_kind {
+    CSV_TEXT,
+    CSV_WHOLE,
+    CSV_REAL,
+    CSV_DECIMAL /* a real rounded by the writer: its decimals as text */
+};
 
 /* A column: its value is the member of the same name in the writer's struct of a row. */
 struct csv_column {
@@ -51,17 +56,19 @@ struct csv_layout {
     size_t count;
 };
 
-/* Starts PATH with the lines of version, command (without `command: `), units, and `note` unless it is NULL, and the header. */
-struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note,
-                     struct error *e) MUST_USE;
+/* Starts PATH with the lines of version, command (without `command: `), units, and `note` unless it
+ * is NULL, and the header. */
+struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command,
+                     const char *note, struct error *e) MUST_USE;
 /* All fields of a row, a struct whose members are the layout's columns. */
 void csv_row(struct csv *c, const void *row);
 
 /* ---- writing field by field ---- */
 
-/* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of lines without `# `; `header` the
- * column names with commas. */
-struct csv *csv_create(const char *path, const char *const *comments, const char *header, struct error *e) MUST_USE;
+/* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of
+ * lines without `# `; `header` the column names with commas. */
+struct csv *csv_create(const char *path, const char *const *comments, const char *header,
+                       struct error *e) MUST_USE;
 /* The next field of the row; quoted where needed. */
 void csv_text(struct csv *c, const char *value);
 /* Shortest decimal that reads back to the same double; inf and nan as `inf`, `-inf`, `nan`. */
@@ -69,7 +76,8 @@ void csv_real(struct csv *c, double value);
 void csv_whole(struct csv *c, long long value);
 void csv_empty(struct csv *c);
 void csv_end_row(struct csv *c);
-/* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure nothing is left behind. */
+/* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure
+ * nothing is left behind. */
 int csv_close(struct csv *c, struct error *e) MUST_USE;
 /* The same without the rename, which atomic_place does. */
 struct atomic_file;
@@ -82,7 +90,8 @@ char *csv_format_real(char out[32], double value);
 
 /* ---- reading ---- */
 
-/* A table read back: `cell[row * columns + column]`, strings unquoted. Caller frees with csv_table_free. */
+/* A table read back: `cell[row * columns + column]`, strings unquoted. Caller frees with
+ * csv_table_free. */
 struct csv_table {
     char **header;
     size_t columns, rows;

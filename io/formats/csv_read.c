@@ -29,7 +29,8 @@ static enum field_end read_field(struct reader *r, char **value, struct error *e
         r->at++;
         for (;; r->at++) {
             if (*r->at == '\0') {
-                fail(e, "%s: line %zu: a quoted field does not end (expected a closing quote)", r->path, first_line);
+                fail(e, "%s: line %zu: a quoted field does not end (expected a closing quote)",
+                     r->path, first_line);
                 return FIELD_BROKEN;
             }
             if (*r->at == '"' && *++r->at != '"')
@@ -38,7 +39,10 @@ static enum field_end read_field(struct reader *r, char **value, struct error *e
             *out++ = *r->at;
         }
         if (*r->at && !strchr(",\r\n", *r->at)) {
-            fail(e, "%s: line %zu: text after a closing quote (expected a comma or the end of the line)", r->path, r->line);
+            fail(e,
+                 "%s: line %zu: text after a closing quote (expected a comma or the end of the "
+                 "line)",
+                 r->path, r->line);
             return FIELD_BROKEN;
         }
     } else {
@@ -92,7 +96,8 @@ static void skip_comments(struct reader *r, struct csv_table *out)
 }
 
 /* Appends all fields of one row to cells; *fields is their number. */
-static int read_row(struct reader *r, char ***cells, size_t *count, size_t *capacity, size_t *fields, struct error *e)
+static int read_row(struct reader *r, char ***cells, size_t *count, size_t *capacity,
+                    size_t *fields, struct error *e)
 {
     *fields = 0;
     for (;;) {
@@ -142,7 +147,8 @@ int csv_read(const char *path, struct csv_table *out, struct error *e)
         if (read_row(&r, &out->cell, &count, &capacity, &fields, e))
             goto failed;
         if (fields != out->columns) {
-            fail(e, "%s: line %zu has %zu fields (expected %zu as in the header)", path, line, fields, out->columns);
+            fail(e, "%s: line %zu has %zu fields (expected %zu as in the header)", path, line,
+                 fields, out->columns);
             goto failed;
         }
         out->rows++;

@@ -43,17 +43,20 @@ int hdf_is_hard_link(hid_t group, const char *name);
 
 /* An attribute as text: strings as they are, whole numbers and reals in decimal. *value = NULL for
  * other kinds. The caller frees. */
-int hdf_attribute_text(char **value, hid_t attribute, const char *name, const char *path, struct error *e) MUST_USE;
+int hdf_attribute_text(char **value, hid_t attribute, const char *name, const char *path,
+                       struct error *e) MUST_USE;
 
 /* Checks how a dataset is stored: in the file itself, by filters that are part of HDF5, at most
  * one of which compresses; in chunks no larger than the dataset (large chunks would be a way to
  * exhaust memory); and with enough bytes in the file for its shape (none if empty). NAME is for
  * messages. */
-int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t file_bytes, struct error *e) MUST_USE;
+int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t file_bytes,
+                      struct error *e) MUST_USE;
 
 /* Checks what HDF5 1.10 does not check and hangs or crashes on: the objects of the global heaps,
  * which hold variable-length text. Files with a user block or sizes other than 64 bits are
  * refused. */
-int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, struct error *e) MUST_USE;
+int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path,
+                     struct error *e) MUST_USE;
 
 #endif

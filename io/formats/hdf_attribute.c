@@ -8,7 +8,8 @@
 
 enum { TEXT_BYTES_MAX = 1 << 20 };
 
-int hdf_attribute_text(char **value, hid_t attribute, const char *name, const char *path, struct error *e)
+int hdf_attribute_text(char **value, hid_t attribute, const char *name, const char *path,
+                       struct error *e)
 {
     int result = -1;
     char *variable = NULL, number[32];
@@ -24,7 +25,8 @@ int hdf_attribute_text(char **value, hid_t attribute, const char *name, const ch
     H5T_class_t kind = H5Tget_class(type);
     size_t size = H5Tget_size(type);
     herr_t status = 0;
-    if (H5Sget_simple_extent_type(space) != H5S_SCALAR || (kind != H5T_STRING && kind != H5T_INTEGER && kind != H5T_FLOAT)) {
+    if (H5Sget_simple_extent_type(space) != H5S_SCALAR ||
+        (kind != H5T_STRING && kind != H5T_INTEGER && kind != H5T_FLOAT)) {
         result = 0;
         goto end;
     }
@@ -46,7 +48,8 @@ int hdf_attribute_text(char **value, hid_t attribute, const char *name, const ch
         status = H5Aread(attribute, H5T_NATIVE_DOUBLE, &real);
         *value = strdup(csv_format_real(number, status < 0 ? 0 : real));
     } else {
-        fail(e, "%s: attribute %s has %zu bytes (expected at most %d)", path, name, size, TEXT_BYTES_MAX);
+        fail(e, "%s: attribute %s has %zu bytes (expected at most %d)", path, name, size,
+             TEXT_BYTES_MAX);
         goto end;
     }
     if (status < 0)

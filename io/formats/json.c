@@ -111,7 +111,8 @@ int config_remove(struct config *c, const char *key, struct error *e)
 
 int config_set(struct config *c, const char *key, json_t *value, struct error *e)
 {
-    return json_object_set_new(c->root, key, value) ? fail_memory(e, (double)c->size, c->path) : write_text(c, e);
+    return json_object_set_new(c->root, key, value) ? fail_memory(e, (double)c->size, c->path)
+                                                    : write_text(c, e);
 }
 
 const char *config_path(const struct config *c)
@@ -158,7 +159,8 @@ static int look_up(const struct config *c, const char *key, json_t **value, char
 
 /* look_up() that remembers the key and its start. If memory runs out they stay unread, so they are
  * named or refused, never missed. */
-static int look_up_and_mark(struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
+static int look_up_and_mark(struct config *c, const char *key, json_t **value,
+                            char blocked[KEY_MAX])
 {
     if (look_up(c, key, value, blocked))
         return -1;
@@ -190,12 +192,14 @@ int config_absent(const struct config *c, const char *key)
     return json_object_get(c->root, key) == NULL;
 }
 
-/* look_up for the typed getters: a parent of the wrong type is an error rather than an absent key. */
+/* look_up for the typed getters: a parent of the wrong type is an error rather than an absent key.
+ */
 static int get(struct config *c, const char *key, json_t **value, struct error *e)
 {
     char blocked[KEY_MAX];
     if (look_up_and_mark(c, key, value, blocked))
-        return fail(e, "%s: %s is not an object (expected {...} with %s in it)", c->path, blocked, key);
+        return fail(e, "%s: %s is not an object (expected {...} with %s in it)", c->path, blocked,
+                    key);
     return 0;
 }
 
@@ -231,12 +235,14 @@ static int whole_number(const json_t *value, long *out)
     return 0;
 }
 
-static int int_value(struct config *c, const char *key, json_t *value, long low, long high, long *out, struct error *e)
+static int int_value(struct config *c, const char *key, json_t *value, long low, long high,
+                     long *out, struct error *e)
 {
     char text[64];
     long number;
     if (whole_number(value, &number) || number < low || number > high)
-        return fail(e, "%s: %s is %s (expected a whole number from %ld to %ld)", c->path, key, describe(value, text), low, high);
+        return fail(e, "%s: %s is %s (expected a whole number from %ld to %ld)", c->path, key,
+                    describe(value, text), low, high);
     *out = number;
     return 0;
 }
@@ -247,11 +253,13 @@ int config_int(struct config *c, const char *key, long low, long high, long *out
     if (get(c, key, &value, e))
         return -1;
     if (!value)
-        return fail(e, "%s: %s is missing (expected a whole number from %ld to %ld)", c->path, key, low, high);
+        return fail(e, "%s: %s is missing (expected a whole number from %ld to %ld)", c->path, key,
+                    low, high);
     return int_value(c, key, value, low, high, out, e);
 }
 
-int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out, struct error *e)
+int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out,
+                  struct error *e)
 {
     json_t *value;
     if (get(c, key, &value, e))
@@ -260,7 +268,8 @@ int config_int_or(struct config *c, const char *key, long low, long high, long f
     return value ? int_value(c, key, value, low, high, out, e) : 0;
 }
 
-int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out, struct error *e)
+int config_real_or(struct config *c, const char *key, double low, double high, double fallback,
+                   double *out, struct error *e)
 {
     json_t *value;
     if (get(c, key, &value, e))
@@ -271,7 +280,8 @@ int config_real_or(struct config *c, const char *key, double low, double high, d
     char text[64];
     double number = json_is_number(value) ? json_number_value(value) : NAN;
     if (!(number >= low && number <= high))
-        return fail(e, "%s: %s is %s (expected a number from %g to %g)", c->path, key, describe(value, text), low, high);
+        return fail(e, "%s: %s is %s (expected a number from %g to %g)", c->path, key,
+                    describe(value, text), low, high);
     *out = number;
     return 0;
 }
@@ -282,18 +292,21 @@ int config_bool_or(struct config *c, const char *key, int fallback, int *out, st
     if (get(c, key, &value, e))
         return -1;
     *out = fallback;
-    if (!value && fallback && !config_absent(c, key) && !strchr(key, '.')) /* in Python null is false */
+    if (!value && fallback && !config_absent(c, key) &&
+        !strchr(key, '.')) /* in Python null is false */
         return fail(e, "%s: %s is null (expected true or false)", c->path, key);
     if (!value)
         return 0;
     char text[64];
     if (!json_is_boolean(value))
-        return fail(e, "%s: %s is %s (expected true or false)", c->path, key, describe(value, text));
+        return fail(e, "%s: %s is %s (expected true or false)", c->path, key,
+                    describe(value, text));
     *out = json_is_true(value);
     return 0;
 }
 
-int config_string_or(struct config *c, const char *key, const char *fallback, const char **out, struct error *e)
+int config_string_or(struct config *c, const char *key, const char *fallback, const char **out,
+                     struct error *e)
 {
     json_t *value;
     if (get(c, key, &value, e))
@@ -303,12 +316,14 @@ int config_string_or(struct config *c, const char *key, const char *fallback, co
         return 0;
     char text[64];
     if (!json_is_string(value))
-        return fail(e, "%s: %s is %s (expected text in quotes)", c->path, key, describe(value, text));
+        return fail(e, "%s: %s is %s (expected text in quotes)", c->path, key,
+                    describe(value, text));
     *out = json_string_value(value);
     return 0;
 }
 
-int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e)
+int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback,
+                     int *out, struct error *e)
 {
     json_t *value;
     if (get(c, key, &value, e))
@@ -343,6 +358,7 @@ const char *config_first_unread(struct config *c)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(c->root, key, value) if (!json_is_null(value) && !json_object_get(c->read, key)) return key;
+    json_object_foreach(c->root, key, value) if (!json_is_null(value) &&
+                                                 !json_object_get(c->read, key)) return key;
     return NULL;
 }

@@ -13,7 +13,8 @@ enum { PARSED_BYTES_MAX = 512 << 20 };
  * stops. */
 static size_t parsed_bytes(const char *text, size_t size)
 {
-    static const unsigned short bytes[256] = {['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
+    static const unsigned short bytes[256] = {
+        ['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
     size_t total = size;
     for (size_t i = 0; i < size; i++) {
         total += bytes[(unsigned char)text[i]];
@@ -25,12 +26,13 @@ static size_t parsed_bytes(const char *text, size_t size)
 }
 
 /* NULL with *problem on a mistake in the text. */
-static json_t *load(const char *path, const char *what, const char *text, size_t size, json_error_t *problem, struct error *e)
+static json_t *load(const char *path, const char *what, const char *text, size_t size,
+                    json_error_t *problem, struct error *e)
 {
     size_t bytes = parsed_bytes(text, size);
     if (bytes > PARSED_BYTES_MAX) {
-        fail(e, "%s: %s holds values that would take about %zu MiB (expected at most %d)", path, what, bytes >> 20,
-             PARSED_BYTES_MAX >> 20);
+        fail(e, "%s: %s holds values that would take about %zu MiB (expected at most %d)", path,
+             what, bytes >> 20, PARSED_BYTES_MAX >> 20);
         return NULL;
     }
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, problem);
@@ -38,8 +40,8 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
         if (json_error_code(problem) == json_error_invalid_utf8)
             fail(e, "%s: %s is not UTF-8 (line %d)", path, what, problem->line);
         else
-            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem->text, problem->line,
-                 problem->column);
+            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem->text,
+                 problem->line, problem->column);
         return NULL;
     }
     if (!json_is_object(root)) {
@@ -50,7 +52,8 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
     return root;
 }
 
-json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e)
+json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size,
+                          struct error *e)
 {
     json_error_t problem;
     return load(path, what, text, size, &problem, e);
@@ -109,7 +112,8 @@ static char *write_word(char *out, const char *word, size_t size)
         errno = 0;
         wide = is_integer && finite && (strtoll(word, NULL, 10), errno == ERANGE);
     } else {
-        finite = !is_named(word, size, "NaN") && !is_named(word, size, "Infinity") && !is_named(word, size, "-Infinity");
+        finite = !is_named(word, size, "NaN") && !is_named(word, size, "Infinity") &&
+                 !is_named(word, size, "-Infinity");
     }
     if (!finite)
         out = stpcpy(out, before);
@@ -120,7 +124,8 @@ static char *write_word(char *out, const char *word, size_t size)
     return wide ? stpcpy(out, ".0") : out;
 }
 
-/* A copy of the text with numbers that Jansson can hold; *size becomes its size. Caller frees; NULL when memory runs out. */
+/* A copy of the text with numbers that Jansson can hold; *size becomes its size. Caller frees; NULL
+ * when memory runs out. */
 static char *with_held_numbers(const char *text, size_t *size)
 {
     size_t words = 0, at = 0;
@@ -151,7 +156,8 @@ static char *with_held_numbers(const char *text, size_t *size)
     return copy;
 }
 
-json_t *json_parse_lenient(const char *path, const char *what, const char *text, size_t size, struct error *e)
+json_t *json_parse_lenient(const char *path, const char *what, const char *text, size_t size,
+                           struct error *e)
 {
     json_error_t problem = {0};
     struct error first = {""};
@@ -159,7 +165,8 @@ json_t *json_parse_lenient(const char *path, const char *what, const char *text,
     if (root)
         return root;
     enum json_error_code code = json_error_code(&problem);
-    if (!*problem.text || (code != json_error_numeric_overflow && code != json_error_invalid_syntax)) {
+    if (!*problem.text ||
+        (code != json_error_numeric_overflow && code != json_error_invalid_syntax)) {
         fail(e, "%s", first.text);
         return NULL;
     }

@@ -60,16 +60,18 @@ struct architecture {
     /* Adds to `config` what needs more than a copy. */
     int (*finish)(struct gguf_model *m, json_t *config, struct error *e);
     const struct assumption *assumed; /* ended by key NULL; NULL: none */
-    const struct architecture *with_experts; /* used for models with experts; NULL: it always has them, or never */
+    const struct architecture
+        *with_experts; /* used for models with experts; NULL: it always has them, or never */
 };
 
 /* The architecture of that name, or NULL with *e. */
-const struct architecture *architecture_find(struct gguf_text name, const char *path, struct error *e);
+const struct architecture *architecture_find(struct gguf_text name, const char *path,
+                                             struct error *e);
 
 /* The row of a tensor's name, its block's number (-1: none) and the part after the last dot; NULL:
  * not a tensor of these models. */
-const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name, long *block,
-                                         struct gguf_text *suffix);
+const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name,
+                                         long *block, struct gguf_text *suffix);
 
 /* The tensor of that name in any shard, or NULL. */
 const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *name);

@@ -40,8 +40,8 @@ static int take_text(struct cursor *c, struct gguf_text *out, const char *what)
     if (take(c, &size, sizeof size, what))
         return -1;
     if (size > c->size - c->at)
-        return fail(c->e, "%s: %s has %llu bytes, but only %zu follow (the file is cut off)", c->path, what,
-                    (unsigned long long)size, c->size - c->at);
+        return fail(c->e, "%s: %s has %llu bytes, but only %zu follow (the file is cut off)",
+                    c->path, what, (unsigned long long)size, c->size - c->at);
     *out = (struct gguf_text){(const char *)c->bytes + c->at, (size_t)size};
     c->at += (size_t)size;
     return 0;
@@ -65,8 +65,8 @@ static int take_type(struct cursor *c, const struct gguf_pair *p, enum gguf_type
     if (take(c, &type, sizeof type, "the type of a value"))
         return -1;
     if (type >= GGUF_TYPES)
-        return fail(c->e, "%s: %.*s has a value of type %u (expected 0 to %d)", c->path, shown(p->key), p->key.text, type,
-                    GGUF_TYPES - 1);
+        return fail(c->e, "%s: %.*s has a value of type %u (expected 0 to %d)", c->path,
+                    shown(p->key), p->key.text, type, GGUF_TYPES - 1);
     *out = (enum gguf_type)type;
     return 0;
 }
@@ -78,14 +78,17 @@ static int take_values(struct cursor *c, struct gguf_pair *p)
     size_t each = p->type == GGUF_STRING ? sizeof(uint64_t) : sizes[p->type];
     p->value = c->bytes + c->at;
     if (p->count > (c->size - c->at) / each)
-        return fail(c->e, "%s: %.*s has %llu values, but only %zu bytes follow (the file is cut off)", c->path, shown(p->key),
-                    p->key.text, (unsigned long long)p->count, c->size - c->at);
+        return fail(c->e,
+                    "%s: %.*s has %llu values, but only %zu bytes follow (the file is cut off)",
+                    c->path, shown(p->key), p->key.text, (unsigned long long)p->count,
+                    c->size - c->at);
     for (uint64_t i = 0; p->type == GGUF_STRING && i < p->count; i++)
         if (take_text(c, &text, "a text in the metadata"))
             return -1;
     for (uint64_t i = 0; p->type == GGUF_BOOL && i < p->count; i++)
         if (p->value[i] > 1)
-            return fail(c->e, "%s: %.*s is neither true nor false, but %d", c->path, shown(p->key), p->key.text, p->value[i]);
+            return fail(c->e, "%s: %.*s is neither true nor false, but %d", c->path, shown(p->key),
+                        p->key.text, p->value[i]);
     if (p->type != GGUF_STRING)
         c->at += (size_t)p->count * each;
     return 0;
@@ -96,8 +99,9 @@ static int take_pair(struct cursor *c, struct gguf_pair *p)
     if (take_text(c, &p->key, "a key of the metadata"))
         return -1;
     if (p->key.size == 0 || p->key.size > KEY_BYTES_MAX || memchr(p->key.text, '\0', p->key.size))
-        return fail(c->e, "%s: a key of the metadata has %zu bytes, or a NUL among them (expected 1 to %d)", c->path, p->key.size,
-                    KEY_BYTES_MAX);
+        return fail(
+            c->e, "%s: a key of the metadata has %zu bytes, or a NUL among them (expected 1 to %d)",
+            c->path, p->key.size, KEY_BYTES_MAX);
     if (take_type(c, p, &p->type))
         return -1;
     p->count = 1;
@@ -106,7 +110,8 @@ static int take_pair(struct cursor *c, struct gguf_pair *p)
         if (take_type(c, p, &p->type) || take(c, &p->count, sizeof p->count, "an array"))
             return -1;
         if (p->type == GGUF_ARRAY)
-            return fail(c->e, "%s: %.*s is an array of arrays (expected numbers or texts)", c->path, shown(p->key), p->key.text);
+            return fail(c->e, "%s: %.*s is an array of arrays (expected numbers or texts)", c->path,
+                        shown(p->key), p->key.text);
     }
     return take_values(c, p);
 }
@@ -132,7 +137,8 @@ static int take_pairs(struct cursor *c, struct gguf *g)
         qsort(g->pairs, g->pair_count, sizeof *g->pairs, by_key);
     for (size_t i = 1; i < g->pair_count; i++)
         if (by_key(&g->pairs[i - 1], &g->pairs[i]) == 0)
-            return fail(c->e, "%s: holds the key %.*s twice", c->path, shown(g->pairs[i].key), g->pairs[i].key.text);
+            return fail(c->e, "%s: holds the key %.*s twice", c->path, shown(g->pairs[i].key),
+                        g->pairs[i].key.text);
     return 0;
 }
 
@@ -143,18 +149,23 @@ static const struct {
     const char *name;
     enum element type;
 } tensor_types[] = {
-    [0] = {"F32", ELEMENT_F32},       [1] = {"F16", ELEMENT_F16},        [2] = {"Q4_0", ELEMENT_Q4_0},
-    [3] = {"Q4_1", ELEMENT_Q4_1},     [6] = {"Q5_0", ELEMENT_Q5_0},      [7] = {"Q5_1", ELEMENT_Q5_1},
-    [8] = {"Q8_0", ELEMENT_Q8_0},     [9] = {"Q8_1", ELEMENT_COUNT},     [10] = {"Q2_K", ELEMENT_Q2_K},
-    [11] = {"Q3_K", ELEMENT_Q3_K},    [12] = {"Q4_K", ELEMENT_Q4_K},     [13] = {"Q5_K", ELEMENT_Q5_K},
-    [14] = {"Q6_K", ELEMENT_Q6_K},    [15] = {"Q8_K", ELEMENT_COUNT},    [16] = {"IQ2_XXS", ELEMENT_COUNT},
-    [17] = {"IQ2_XS", ELEMENT_COUNT}, [18] = {"IQ3_XXS", ELEMENT_COUNT}, [19] = {"IQ1_S", ELEMENT_COUNT},
-    [20] = {"IQ4_NL", ELEMENT_COUNT}, [21] = {"IQ3_S", ELEMENT_COUNT},   [22] = {"IQ2_S", ELEMENT_COUNT},
-    [23] = {"IQ4_XS", ELEMENT_COUNT}, [24] = {"I8", ELEMENT_COUNT},      [25] = {"I16", ELEMENT_COUNT},
-    [26] = {"I32", ELEMENT_COUNT},    [27] = {"I64", ELEMENT_COUNT},     [28] = {"F64", ELEMENT_F64},
-    [29] = {"IQ1_M", ELEMENT_COUNT},  [30] = {"BF16", ELEMENT_BF16},     [34] = {"TQ1_0", ELEMENT_COUNT},
-    [35] = {"TQ2_0", ELEMENT_COUNT},  [39] = {"MXFP4", ELEMENT_MXFP4},   [40] = {"NVFP4", ELEMENT_COUNT},
-    [41] = {"Q1_0", ELEMENT_COUNT},
+    [0] = {"F32", ELEMENT_F32},        [1] = {"F16", ELEMENT_F16},
+    [2] = {"Q4_0", ELEMENT_Q4_0},      [3] = {"Q4_1", ELEMENT_Q4_1},
+    [6] = {"Q5_0", ELEMENT_Q5_0},      [7] = {"Q5_1", ELEMENT_Q5_1},
+    [8] = {"Q8_0", ELEMENT_Q8_0},      [9] = {"Q8_1", ELEMENT_COUNT},
+    [10] = {"Q2_K", ELEMENT_Q2_K},     [11] = {"Q3_K", ELEMENT_Q3_K},
+    [12] = {"Q4_K", ELEMENT_Q4_K},     [13] = {"Q5_K", ELEMENT_Q5_K},
+    [14] = {"Q6_K", ELEMENT_Q6_K},     [15] = {"Q8_K", ELEMENT_COUNT},
+    [16] = {"IQ2_XXS", ELEMENT_COUNT}, [17] = {"IQ2_XS", ELEMENT_COUNT},
+    [18] = {"IQ3_XXS", ELEMENT_COUNT}, [19] = {"IQ1_S", ELEMENT_COUNT},
+    [20] = {"IQ4_NL", ELEMENT_COUNT},  [21] = {"IQ3_S", ELEMENT_COUNT},
+    [22] = {"IQ2_S", ELEMENT_COUNT},   [23] = {"IQ4_XS", ELEMENT_COUNT},
+    [24] = {"I8", ELEMENT_COUNT},      [25] = {"I16", ELEMENT_COUNT},
+    [26] = {"I32", ELEMENT_COUNT},     [27] = {"I64", ELEMENT_COUNT},
+    [28] = {"F64", ELEMENT_F64},       [29] = {"IQ1_M", ELEMENT_COUNT},
+    [30] = {"BF16", ELEMENT_BF16},     [34] = {"TQ1_0", ELEMENT_COUNT},
+    [35] = {"TQ2_0", ELEMENT_COUNT},   [39] = {"MXFP4", ELEMENT_MXFP4},
+    [40] = {"NVFP4", ELEMENT_COUNT},   [41] = {"Q1_0", ELEMENT_COUNT},
 };
 enum { TENSOR_TYPES = sizeof tensor_types / sizeof *tensor_types };
 
@@ -165,8 +176,10 @@ static int take_name(struct cursor *c, struct gguf_tensor *t)
     for (size_t i = 0; i < t->name.size; i++) {
         unsigned char character = (unsigned char)t->name.text[i];
         if (character <= ' ' || character == '/' || character == '\\' || character == 0x7f)
-            return fail(c->e, "%s: '%.*s' is not the name of a tensor (expected one without blanks and slashes)", c->path,
-                        shown(t->name), t->name.text);
+            return fail(
+                c->e,
+                "%s: '%.*s' is not the name of a tensor (expected one without blanks and slashes)",
+                c->path, shown(t->name), t->name.text);
     }
     return t->name.size ? 0 : fail(c->e, "%s: a tensor has no name", c->path);
 }
@@ -178,22 +191,25 @@ static int take_shape(struct cursor *c, struct gguf_tensor *t)
     if (take(c, &rank, sizeof rank, "the shape of a tensor"))
         return -1;
     if (rank < 1 || rank > GGUF_RANK_MAX)
-        return fail(c->e, "%s: tensor %.*s has %u dimensions (expected 1 to %d)", c->path, shown(t->name), t->name.text, rank,
-                    GGUF_RANK_MAX);
-    if (take(c, lengths, rank * sizeof *lengths, "the shape of a tensor") || take(c, &type, sizeof type, "the type of a tensor"))
+        return fail(c->e, "%s: tensor %.*s has %u dimensions (expected 1 to %d)", c->path,
+                    shown(t->name), t->name.text, rank, GGUF_RANK_MAX);
+    if (take(c, lengths, rank * sizeof *lengths, "the shape of a tensor") ||
+        take(c, &type, sizeof type, "the type of a tensor"))
         return -1;
     t->rank = (int)rank;
     for (uint32_t i = 0; i < rank; i++) {
         t->shape[rank - 1 - i] = lengths[i];
         if (lengths[i] == 0)
-            return fail(c->e, "%s: tensor %.*s has a dimension of 0", c->path, shown(t->name), t->name.text);
+            return fail(c->e, "%s: tensor %.*s has a dimension of 0", c->path, shown(t->name),
+                        t->name.text);
     }
     if (type >= TENSOR_TYPES || !tensor_types[type].name)
-        return fail(c->e, "%s: tensor %.*s is stored as type %u, which is not known", c->path, shown(t->name), t->name.text,
-                    type);
+        return fail(c->e, "%s: tensor %.*s is stored as type %u, which is not known", c->path,
+                    shown(t->name), t->name.text, type);
     if (tensor_types[type].type == ELEMENT_COUNT)
         return fail(c->e,
-                    "%s: tensor %.*s is stored as %s, which is not supported (expected F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, "
+                    "%s: tensor %.*s is stored as %s, which is not supported (expected F32, F16, "
+                    "BF16, F64, Q4_0, Q4_1, Q5_0, "
                     "Q5_1, Q8_0, Q2_K to Q6_K or MXFP4)",
                     c->path, shown(t->name), t->name.text, tensor_types[type].name);
     t->stored = stored_type_of(tensor_types[type].type);
@@ -206,13 +222,16 @@ static int data_bytes(struct cursor *c, const struct gguf_tensor *t, size_t *out
     size_t block = element_block(t->stored->type), row = t->shape[t->rank - 1];
     *out = row / block;
     if (row % block)
-        return fail(c->e, "%s: tensor %.*s is stored as %s in rows of %zu (expected a multiple of %zu)", c->path, shown(t->name),
-                    t->name.text, t->stored->name, row, block);
+        return fail(c->e,
+                    "%s: tensor %.*s is stored as %s in rows of %zu (expected a multiple of %zu)",
+                    c->path, shown(t->name), t->name.text, t->stored->name, row, block);
     int overflows = size_multiply(out, *out, t->stored->bytes);
     for (int i = 0; i < t->rank - 1; i++)
         overflows |= size_multiply(out, *out, t->shape[i]);
-    return overflows ? fail(c->e, "%s: tensor %.*s has more bytes than can be counted (its shape overflows 64 bits)", c->path,
-                            shown(t->name), t->name.text)
+    return overflows ? fail(c->e,
+                            "%s: tensor %.*s has more bytes than can be counted (its shape "
+                            "overflows 64 bits)",
+                            c->path, shown(t->name), t->name.text)
                      : 0;
 }
 
@@ -236,20 +255,26 @@ static int place(struct cursor *c, struct gguf *g, size_t alignment)
     for (size_t i = 0; i < g->tensor_count; i++) {
         struct gguf_tensor *t = &g->tensors[i];
         if (t->offset != at)
-            return fail(c->e, "%s: the data of tensor %.*s lie at offset %zu (expected %zu, after those before it)", c->path,
-                        shown(t->name), t->name.text, t->offset, at);
+            return fail(c->e,
+                        "%s: the data of tensor %.*s lie at offset %zu (expected %zu, after those "
+                        "before it)",
+                        c->path, shown(t->name), t->name.text, t->offset, at);
         if (data_bytes(c, t, &bytes))
             return -1;
         if (at > c->size - begin || bytes > c->size - begin - at)
-            return fail(c->e, "%s: tensor %.*s has %zu bytes of data, but only %zu follow (the file is cut off)", c->path,
-                        shown(t->name), t->name.text, bytes, at > c->size - begin ? 0 : c->size - begin - at);
+            return fail(
+                c->e,
+                "%s: tensor %.*s has %zu bytes of data, but only %zu follow (the file is cut off)",
+                c->path, shown(t->name), t->name.text, bytes,
+                at > c->size - begin ? 0 : c->size - begin - at);
         t->offset = begin + at;
         at = end = at + bytes;
         if (round_up(&at, alignment))
             return fail(c->e, "%s: has more bytes than can be counted", c->path);
     }
     if (c->size - begin > at)
-        return fail(c->e, "%s: %zu bytes follow the last tensor (expected none)", c->path, c->size - begin - end);
+        return fail(c->e, "%s: %zu bytes follow the last tensor (expected none)", c->path,
+                    c->size - begin - end);
     return 0;
 }
 
@@ -258,14 +283,16 @@ static int take_tensors(struct cursor *c, struct gguf *g)
     int64_t alignment;
     for (size_t i = 0; i < g->tensor_count; i++) {
         uint64_t offset;
-        if (take_name(c, &g->tensors[i]) || take_shape(c, &g->tensors[i]) || take(c, &offset, sizeof offset, "a tensor's place"))
+        if (take_name(c, &g->tensors[i]) || take_shape(c, &g->tensors[i]) ||
+            take(c, &offset, sizeof offset, "a tensor's place"))
             return -1;
         g->tensors[i].offset = offset;
     }
     if (gguf_integer_or(g, "general.alignment", 1, 1 << 30, ALIGNMENT_DEFAULT, &alignment, c->e))
         return -1;
     if (alignment & (alignment - 1))
-        return fail(c->e, "%s: general.alignment is %lld (expected a power of two)", c->path, (long long)alignment);
+        return fail(c->e, "%s: general.alignment is %lld (expected a power of two)", c->path,
+                    (long long)alignment);
     return place(c, g, (size_t)alignment);
 }
 
@@ -274,8 +301,8 @@ static int take_tensors(struct cursor *c, struct gguf *g)
 static void *make(struct cursor *c, uint64_t count, size_t each, size_t least, const char *what)
 {
     if (count > (c->size - c->at) / least) {
-        fail(c->e, "%s: states %llu %s in a file of %zu bytes (more than can be described there)", c->path,
-             (unsigned long long)count, what, c->size);
+        fail(c->e, "%s: states %llu %s in a file of %zu bytes (more than can be described there)",
+             c->path, (unsigned long long)count, what, c->size);
         return NULL;
     }
     size_t bytes = (size_t)count * each; /* at most a few times the file */
@@ -287,7 +314,8 @@ static void *make(struct cursor *c, uint64_t count, size_t each, size_t least, c
     return memory;
 }
 
-int gguf_parse(struct gguf *g, const char *path, const unsigned char *bytes, size_t size, struct error *e)
+int gguf_parse(struct gguf *g, const char *path, const unsigned char *bytes, size_t size,
+               struct error *e)
 {
     struct cursor c = {.path = path, .bytes = bytes, .size = size, .e = e};
     unsigned char magic[4];
@@ -299,14 +327,18 @@ int gguf_parse(struct gguf *g, const char *path, const unsigned char *bytes, siz
     if (memcmp(magic, GGUF_MAGIC, sizeof magic))
         return fail(e, "%s: does not begin with " GGUF_MAGIC, path);
     if (version && version % 65536 == 0)
-        return fail(e, "%s: is GGUF with the bytes of numbers in the other order (big-endian), which is not supported", path);
+        return fail(e,
+                    "%s: is GGUF with the bytes of numbers in the other order (big-endian), which "
+                    "is not supported",
+                    path);
     if (version != 2 && version != 3)
         return fail(e, "%s: is GGUF version %u (expected 2 or 3)", path, version);
     if (take(&c, counts, sizeof counts, "its head") ||
         !(g->pairs = make(&c, counts[1], sizeof *g->pairs, PAIR_BYTES_MIN, "pairs of metadata")))
         return -1;
     g->pair_count = (size_t)counts[1];
-    if (take_pairs(&c, g) || !(g->tensors = make(&c, counts[0], sizeof *g->tensors, TENSOR_BYTES_MIN, "tensors")))
+    if (take_pairs(&c, g) ||
+        !(g->tensors = make(&c, counts[0], sizeof *g->tensors, TENSOR_BYTES_MIN, "tensors")))
         return -1;
     g->tensor_count = (size_t)counts[0];
     return take_tensors(&c, g);
@@ -388,17 +420,19 @@ int gguf_string(const struct gguf_pair *p, struct gguf_text *out)
     return 0;
 }
 
-int gguf_integer_or(const struct gguf *g, const char *key, int64_t low, int64_t high, int64_t fallback, int64_t *out,
-                    struct error *e)
+int gguf_integer_or(const struct gguf *g, const char *key, int64_t low, int64_t high,
+                    int64_t fallback, int64_t *out, struct error *e)
 {
     const struct gguf_pair *p = gguf_find(g, key);
     *out = fallback;
     if (p && (p->is_array || gguf_integer(p, 0, out) || *out < low || *out > high))
-        return fail(e, "%s: %s is not a whole number from %lld to %lld", g->path, key, (long long)low, (long long)high);
+        return fail(e, "%s: %s is not a whole number from %lld to %lld", g->path, key,
+                    (long long)low, (long long)high);
     return 0;
 }
 
-int gguf_string_or_none(const struct gguf *g, const char *key, struct gguf_text *out, struct error *e)
+int gguf_string_or_none(const struct gguf *g, const char *key, struct gguf_text *out,
+                        struct error *e)
 {
     const struct gguf_pair *p = gguf_find(g, key);
     *out = (struct gguf_text){NULL, 0};

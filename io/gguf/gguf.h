@@ -61,7 +61,8 @@ struct gguf {
 
 /* Reads the head and checks every size in it against the file, and that the tensors' data follow
  * each other to the file's end. `path` is borrowed. Call gguf_free also after a failure. */
-int gguf_parse(struct gguf *g, const char *path, const unsigned char *bytes, size_t size, struct error *e) MUST_USE;
+int gguf_parse(struct gguf *g, const char *path, const unsigned char *bytes, size_t size,
+               struct error *e) MUST_USE;
 void gguf_free(struct gguf *g);
 
 /* The pair of that key, or NULL. */
@@ -80,8 +81,9 @@ int gguf_is(struct gguf_text a, const char *b);
 
 /* Getters for expected keys. If absent: *out = fallback, or text NULL. A value of another type, or
  * outside [low, high], is an error that names the key. */
-int gguf_integer_or(const struct gguf *g, const char *key, int64_t low, int64_t high, int64_t fallback, int64_t *out,
-                    struct error *e) MUST_USE;
-int gguf_string_or_none(const struct gguf *g, const char *key, struct gguf_text *out, struct error *e) MUST_USE;
+int gguf_integer_or(const struct gguf *g, const char *key, int64_t low, int64_t high,
+                    int64_t fallback, int64_t *out, struct error *e) MUST_USE;
+int gguf_string_or_none(const struct gguf *g, const char *key, struct gguf_text *out,
+                        struct error *e) MUST_USE;
 
 #endif

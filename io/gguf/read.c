@@ -25,9 +25,11 @@ struct reading {
 static char *shard_path(const char *path, int number, int count, struct error *e)
 {
     char end[32], *out;
-    size_t length = strlen(path), of = (size_t)snprintf(end, sizeof end, "-%05d-of-%05d.gguf", 1, count);
+    size_t length = strlen(path),
+           of = (size_t)snprintf(end, sizeof end, "-%05d-of-%05d.gguf", 1, count);
     if (length < of || strcmp(path + length - of, end)) {
-        fail(e, "%s: is the first of %d shards (expected a name that ends in %s)", path, count, end);
+        fail(e, "%s: is the first of %d shards (expected a name that ends in %s)", path, count,
+             end);
         return NULL;
     }
     if (asprintf(&out, "%.*s-%05d-of-%05d.gguf", (int)(length - of), path, number, count) >= 0)
@@ -42,7 +44,8 @@ static int read_shard(struct reading *r, int index, int count)
     char *path = shard_path(r->files[0]->path, index + 1, count, r->e);
     int there = path && access(path, F_OK) == 0;
     if (path && !there)
-        fail(r->e, "%s: is missing (expected shard %d of %d beside the first)", path, index + 1, count);
+        fail(r->e, "%s: is missing (expected shard %d of %d beside the first)", path, index + 1,
+             count);
     r->files[index] = there ? store_map(r->t, path, r->e) : NULL;
     free(path);
     if (!r->files[index])
@@ -54,8 +57,8 @@ static int read_shard(struct reading *r, int index, int count)
         gguf_integer_or(g, "split.count", 0, UINT16_MAX, 0, &of, r->e))
         return -1;
     if (number != index || of != count)
-        return fail(r->e, "%s: says that it is shard %lld of %lld (expected %d of %d)", g->path, (long long)number + 1,
-                    (long long)of, index + 1, count);
+        return fail(r->e, "%s: says that it is shard %lld of %lld (expected %d of %d)", g->path,
+                    (long long)number + 1, (long long)of, index + 1, count);
     return 0;
 }
 
@@ -70,10 +73,12 @@ static int read_shards(struct reading *r)
         gguf_integer_or(first, "split.count", 0, UINT16_MAX, 0, &count, r->e))
         return -1;
     if (number)
-        return fail(r->e, "%s: is shard %lld of %lld (expected the first, which says what the model is)", first->path,
-                    (long long)number + 1, (long long)count);
+        return fail(r->e,
+                    "%s: is shard %lld of %lld (expected the first, which says what the model is)",
+                    first->path, (long long)number + 1, (long long)count);
     if (count > SHARDS_MAX)
-        return fail(r->e, "%s: has %lld shards (expected at most %d)", first->path, (long long)count, SHARDS_MAX);
+        return fail(r->e, "%s: has %lld shards (expected at most %d)", first->path,
+                    (long long)count, SHARDS_MAX);
     for (int i = 1; i < count; i++)
         if (read_shard(r, i, (int)count))
             return -1;
@@ -81,9 +86,11 @@ static int read_shards(struct reading *r)
         held += r->shards[i].tensor_count;
     if (gguf_integer_or(first, "split.tensors.count", 0, INT32_MAX, (int64_t)held, &tensors, r->e))
         return -1;
-    return (size_t)tensors == held ? 0
-                                   : fail(r->e, "%s: states %lld tensors in all, and its shards hold %zu (expected the same)",
-                                          first->path, (long long)tensors, held);
+    return (size_t)tensors == held
+               ? 0
+               : fail(r->e,
+                      "%s: states %lld tensors in all, and its shards hold %zu (expected the same)",
+                      first->path, (long long)tensors, held);
 }
 
 /* -- tensors -- */
@@ -91,7 +98,8 @@ static int read_shards(struct reading *r)
 /* The place in the file of the library's row. */
 static size_t row_in_file(const struct gguf_model *m, enum gguf_layout layout, size_t row)
 {
-    size_t size = (size_t)m->head_size, heads = (size_t)m->heads, kv = (size_t)m->kv_heads, each = heads / kv;
+    size_t size = (size_t)m->head_size, heads = (size_t)m->heads, kv = (size_t)m->kv_heads,
+           each = heads / kv;
     size_t head = row / size, at = row % size;
     if (layout != LAYOUT_FUSED) /* half h, number j in it, is stored as pair j, member h */
         return head * size + at % (size / 2) * 2 + at / (size / 2);
@@ -102,19 +110,24 @@ static size_t row_in_file(const struct gguf_model *m, enum gguf_layout layout, s
 }
 
 /* Copies the rows in the library's order into memory of the store. */
-static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout, const struct gguf *g)
+static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout,
+                   const struct gguf *g)
 {
     const struct gguf_model *m = &r->model;
-    int64_t heads = layout == LAYOUT_QUERY ? m->heads : layout == LAYOUT_KEY ? m->kv_heads : m->heads + 2 * m->kv_heads;
+    int64_t heads = layout == LAYOUT_QUERY ? m->heads
+                    : layout == LAYOUT_KEY ? m->kv_heads
+                                           : m->heads + 2 * m->kv_heads;
     size_t rows = t->shape[0], bytes = t->bytes / rows;
     if (rows != (size_t)(heads * m->head_size) || (layout != LAYOUT_FUSED && m->head_size % 2))
-        return fail(r->e, "%s: tensor %s has %zu rows (expected %lld heads of %lld, an even number)", g->path, t->name, rows,
-                    (long long)heads, (long long)m->head_size);
+        return fail(r->e,
+                    "%s: tensor %s has %zu rows (expected %lld heads of %lld, an even number)",
+                    g->path, t->name, rows, (long long)heads, (long long)m->head_size);
     unsigned char *memory = store_memory(r->t, t->bytes, t->name, r->e);
     if (!memory)
         return -1;
     for (size_t i = 0; i < rows; i++)
-        memcpy(memory + i * bytes, (const unsigned char *)t->data + row_in_file(m, layout, i) * bytes, bytes);
+        memcpy(memory + i * bytes,
+               (const unsigned char *)t->data + row_in_file(m, layout, i) * bytes, bytes);
     tensor_release(t);
     t->data = memory;
     return 0;
@@ -127,12 +140,14 @@ static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
     enum element type = t->type;
     int wide = 0;
     if (t->rank != 1)
-        return fail(r->e, "%s: tensor %s has %d dimensions (expected 1)", g->path, t->name, t->rank);
+        return fail(r->e, "%s: tensor %s has %d dimensions (expected 1)", g->path, t->name,
+                    t->rank);
     for (size_t i = 0; i < t->count; i++) {
         double value = element_read(data, type, i) - 1;
         wide |= value == value && value != (double)(float)value;
     }
-    if (store_shape(t, stored_type_of(wide ? ELEMENT_F64 : ELEMENT_F32), 1, (size_t[]){t->count}, g->path, r->e))
+    if (store_shape(t, stored_type_of(wide ? ELEMENT_F64 : ELEMENT_F32), 1, (size_t[]){t->count},
+                    g->path, r->e))
         return -1;
     void *memory = store_memory(r->t, t->bytes, t->name, r->e);
     if (!memory)
@@ -146,21 +161,24 @@ static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
     return 0;
 }
 
-static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from, const struct mapped *file)
+static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
+               const struct mapped *file)
 {
     char name[NAME_MAX_LENGTH];
     struct gguf_text suffix;
     long block;
     const struct name_row *row = architecture_name(&r->model, from->name, &block, &suffix);
     if (!row)
-        return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s", g->path,
-                    from->name.size < 100 ? (int)from->name.size : 100, from->name.text, r->model.architecture->name);
+        return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s",
+                    g->path, from->name.size < 100 ? (int)from->name.size : 100, from->name.text,
+                    r->model.architecture->name);
     const char *mark = strchr(row->library, '#');
     if (mark && row->layout == LAYOUT_BARE)
-        snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block, mark + 1);
+        snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block,
+                 mark + 1);
     else if (mark)
-        snprintf(name, sizeof name, "%.*s%ld%s.%.*s", (int)(mark - row->library), row->library, block, mark + 1, (int)suffix.size,
-                 suffix.text);
+        snprintf(name, sizeof name, "%.*s%ld%s.%.*s", (int)(mark - row->library), row->library,
+                 block, mark + 1, (int)suffix.size, suffix.text);
     else
         snprintf(name, sizeof name, "%s.%.*s", row->library, (int)suffix.size, suffix.text);
     struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
@@ -178,7 +196,8 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];
         t->shape[0] = 1, t->stride[0] = t->shape[1];
     }
-    int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY || row->layout == LAYOUT_FUSED;
+    int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY ||
+                    row->layout == LAYOUT_FUSED;
     return reordered ? reorder(r, t, row->layout, g) : 0;
 }
 
@@ -190,7 +209,8 @@ int gguf_read(struct tensors *t, const struct mapped *file, struct config **own,
     if (!r)
         return fail_memory(e, sizeof *r, file->path);
     r->t = t, r->e = e, r->files[0] = file;
-    if (read_shards(r) || !(config = gguf_config(&r->model, e)) || !(*own = config_from_json(file->path, config, e)))
+    if (read_shards(r) || !(config = gguf_config(&r->model, e)) ||
+        !(*own = config_from_json(file->path, config, e)))
         goto end;
     store_assume(t, r->model.assumed);
     for (size_t s = 0; s < r->model.count; s++)

@@ -6,9 +6,11 @@
 
 /* The names of one expert's matrices, below those of the layer. */
 static const struct {
-    const char *model_type, *gate, *up, *down; /* with %zu for its number; NULL: stacked in another order */
+    const char *model_type, *gate, *up,
+        *down; /* with %zu for its number; NULL: stacked in another order */
 } names[] = {
-    {"mixtral", "block_sparse_moe.experts.%zu.w1.", "block_sparse_moe.experts.%zu.w3.", "block_sparse_moe.experts.%zu.w2."},
+    {"mixtral", "block_sparse_moe.experts.%zu.w1.", "block_sparse_moe.experts.%zu.w3.",
+     "block_sparse_moe.experts.%zu.w2."},
     {"granitemoe", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},
     {NULL, "mlp.experts.%zu.gate_proj.", "mlp.experts.%zu.up_proj.", "mlp.experts.%zu.down_proj."},
@@ -17,7 +19,8 @@ static const struct {
 /* If the tensor holds a matrix of every expert: their names, and the parts around; else NULL. */
 static const char *part_of(const char *name, size_t row, size_t *before, const char **behind)
 {
-    const char *const stacked[] = {"mlp.experts.gate_exps.", "mlp.experts.up_exps.", "mlp.experts.down_exps."},
+    const char *const stacked[] = {"mlp.experts.gate_exps.", "mlp.experts.up_exps.",
+                                   "mlp.experts.down_exps."},
                       *const apart[] = {names[row].gate, names[row].up, names[row].down};
     for (int i = 0; i < 3; i++) {
         const char *at = strstr(name, stacked[i]);
@@ -30,11 +33,14 @@ static const char *part_of(const char *name, size_t row, size_t *before, const c
 }
 
 /* Adds one expert's matrix, without copying it. */
-static int add_expert(struct tensors *t, const struct tensor *all, size_t number, const char *name, struct error *e)
+static int add_expert(struct tensors *t, const struct tensor *all, size_t number, const char *name,
+                      struct error *e)
 {
     const struct mapped *file = store_file(all);
-    struct tensor stacked = *all, *one = store_add(t, file, name, strlen(name), e); /* may move the tensors */
-    if (!one || store_shape(one, stacked.stored, stacked.rank - 1, stacked.shape + 1, file->path, e))
+    struct tensor stacked = *all,
+                  *one = store_add(t, file, name, strlen(name), e); /* may move the tensors */
+    if (!one ||
+        store_shape(one, stacked.stored, stacked.rank - 1, stacked.shape + 1, file->path, e))
         return -1;
     one->data = (const unsigned char *)stacked.data + number * (stacked.bytes / stacked.shape[0]);
     return 0;
@@ -52,13 +58,14 @@ int gguf_split_experts(struct tensors *t, const char *model_type, struct error *
         if (!(format = part_of(all->name, row, &before, &behind)))
             continue;
         if (!*format)
-            return fail(
-                e,
-                "%s: the experts of a %s model are not written: its library has them in another order (expected the model's "
-                "own folder)",
-                tensors_path(t), model_type);
+            return fail(e,
+                        "%s: the experts of a %s model are not written: its library has them in "
+                        "another order (expected the model's "
+                        "own folder)",
+                        tensors_path(t), model_type);
         if (all->rank < 2 || all->shape[0] == 0)
-            return fail(e, "%s: tensor %s has %d dimensions (expected one of experts)", tensors_path(t), all->name, all->rank);
+            return fail(e, "%s: tensor %s has %d dimensions (expected one of experts)",
+                        tensors_path(t), all->name, all->rank);
         for (size_t k = 0; k < all->shape[0]; k++) {
             snprintf(part, sizeof part, format, k);
             snprintf(name, sizeof name, "%.*s%s%s", (int)before, all->name, part, behind);

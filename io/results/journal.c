@@ -35,10 +35,13 @@ static void destroy(struct journal *j)
 /* Bytes of a record with this many 8-byte numbers; -1 beyond 64 bits. */
 static int record_bytes(size_t *out, size_t numbers)
 {
-    return size_multiply(out, numbers, 8) || size_add(out, *out, RECORD_HEAD_BYTES + CHECKSUM_BYTES) ? -1 : 0;
+    return size_multiply(out, numbers, 8) || size_add(out, *out, RECORD_HEAD_BYTES + CHECKSUM_BYTES)
+               ? -1
+               : 0;
 }
 
-static struct journal *prepare(const char *path, const struct journal_sizes *sizes, const char *settings, struct error *e)
+static struct journal *prepare(const char *path, const struct journal_sizes *sizes,
+                               const char *settings, struct error *e)
 {
     struct journal *j = calloc(1, sizeof *j);
     size_t words, slots;
@@ -52,11 +55,14 @@ static struct journal *prepare(const char *path, const struct journal_sizes *siz
     j->digest = XXH3_64bits(settings, strlen(settings));
     j->slots = j->begin = FIXED_BYTES + strlen(settings) + CHECKSUM_BYTES;
     if (record_bytes(&j->segment_bytes, sizes->values) || size_multiply(&words, sizes->words, 2) ||
-        record_bytes(&j->attention_bytes, words) || size_multiply(&slots, j->attention_bytes, sizes->words ? SLOTS : 0) ||
+        record_bytes(&j->attention_bytes, words) ||
+        size_multiply(&slots, j->attention_bytes, sizes->words ? SLOTS : 0) ||
         size_multiply(&slots, slots, sizes->models) || size_add(&j->begin, j->slots, slots) ||
-        !(j->record = malloc(j->segment_bytes > j->attention_bytes ? j->segment_bytes : j->attention_bytes)) ||
+        !(j->record = malloc(j->segment_bytes > j->attention_bytes ? j->segment_bytes
+                                                                   : j->attention_bytes)) ||
         !(j->next_slot = calloc(sizes->models ? sizes->models : 1, 1))) {
-        fail_memory(e, ((double)sizes->values + 2 * (double)sizes->words) * 8, "a record of the journal");
+        fail_memory(e, ((double)sizes->values + 2 * (double)sizes->words) * 8,
+                    "a record of the journal");
         destroy(j);
         return NULL;
     }
@@ -65,7 +71,8 @@ static struct journal *prepare(const char *path, const struct journal_sizes *siz
 
 /* -- opening -- */
 
-struct journal *journal_create(const char *path, const struct journal_sizes *sizes, const char *settings, struct error *e)
+struct journal *journal_create(const char *path, const struct journal_sizes *sizes,
+                               const char *settings, struct error *e)
 {
     struct journal *j = prepare(path, sizes, settings, e);
     if (!j)
@@ -78,14 +85,16 @@ struct journal *journal_create(const char *path, const struct journal_sizes *siz
         goto failed;
     }
     if (strlen(settings) > SETTINGS_BYTES_MAX) {
-        fail(e, "%s: the settings take %zu bytes (expected at most %d)", path, strlen(settings), SETTINGS_BYTES_MAX);
+        fail(e, "%s: the settings take %zu bytes (expected at most %d)", path, strlen(settings),
+             SETTINGS_BYTES_MAX);
         goto failed;
     }
     /* atomic: after a kill there is no journal or one with a header */
     if (atomic_open(&f, path, e))
         goto failed;
     fwrite(header, 1, bytes, f.stream);
-    if (fflush(f.stream) || ftruncate(fileno(f.stream), (off_t)j->begin)) { /* slots take no room yet */
+    if (fflush(f.stream) ||
+        ftruncate(fileno(f.stream), (off_t)j->begin)) { /* slots take no room yet */
         fail(e, "%s: cannot be written: %s", path, strerror(errno));
         atomic_abandon(&f);
         goto failed;
@@ -108,8 +117,9 @@ failed:
 }
 
 /* Passes a valid record to `each`; -1 with *e if it is not accepted. */
-static int pass_on(struct journal *j, const struct journal_record *r, int (*each)(void *context, const struct journal_record *r),
-                   void *context, struct journal_found *found, struct error *e)
+static int pass_on(struct journal *j, const struct journal_record *r,
+                   int (*each)(void *context, const struct journal_record *r), void *context,
+                   struct journal_found *found, struct error *e)
 {
     if (each(context, r) == 0) {
         found->records++;
@@ -118,8 +128,8 @@ static int pass_on(struct journal *j, const struct journal_record *r, int (*each
     if (e && e->text[0])
         return -1;
     if (r->kind == JOURNAL_SEGMENT)
-        return fail(e, "%s: the record of model %u, target %u, segment %u does not fit this run", j->path, r->model,
-                    r->segment.target, r->segment.segment);
+        return fail(e, "%s: the record of model %u, target %u, segment %u does not fit this run",
+                    j->path, r->model, r->segment.target, r->segment.segment);
     return fail(e, "%s: the record of the %s of model %u does not fit this run", j->path,
                 r->kind == JOURNAL_ATTENTION ? "attention" : "losses", r->model);
 }
@@ -129,12 +139,15 @@ static size_t slot_offset(const struct journal *j, size_t model, size_t slot)
     return j->slots + (model * SLOTS + slot) * j->attention_bytes;
 }
 
-/* Reads one slot: 1 if it holds a record, 0 if nothing was written to it or it is damaged, -1 with *e. */
-static int read_slot(struct journal *j, size_t model, size_t slot, struct journal_record *r, int *is_damaged, struct error *e)
+/* Reads one slot: 1 if it holds a record, 0 if nothing was written to it or it is damaged, -1 with
+ * *e. */
+static int read_slot(struct journal *j, size_t model, size_t slot, struct journal_record *r,
+                     int *is_damaged, struct error *e)
 {
     static const unsigned char nothing[RECORD_HEAD_BYTES];
     *is_damaged = 0;
-    if (file_read_at(j->descriptor, j->path, j->record, j->attention_bytes, slot_offset(j, model, slot), e))
+    if (file_read_at(j->descriptor, j->path, j->record, j->attention_bytes,
+                     slot_offset(j, model, slot), e))
         return -1;
     if (memcmp(j->record, nothing, sizeof nothing) == 0)
         return 0;
@@ -143,8 +156,8 @@ static int read_slot(struct journal *j, size_t model, size_t slot, struct journa
 }
 
 /* Passes on the newest valid record of attention of each model. */
-static int read_slots(struct journal *j, int (*each)(void *context, const struct journal_record *r), void *context,
-                      struct journal_found *found, struct error *e)
+static int read_slots(struct journal *j, int (*each)(void *context, const struct journal_record *r),
+                      void *context, struct journal_found *found, struct error *e)
 {
     for (size_t m = 0; j->sizes.words && m < j->sizes.models; m++) {
         uint64_t measured[SLOTS] = {0};
@@ -158,15 +171,17 @@ static int read_slots(struct journal *j, int (*each)(void *context, const struct
         }
         size_t newest = valid[1] && (!valid[0] || measured[1] > measured[0]);
         j->next_slot[m] = valid[newest] ? !newest : 0;
-        if (valid[newest] && (read_slot(j, m, newest, &r, &is_damaged, e) != 1 || pass_on(j, &r, each, context, found, e)))
+        if (valid[newest] && (read_slot(j, m, newest, &r, &is_damaged, e) != 1 ||
+                              pass_on(j, &r, each, context, found, e)))
             return -1;
     }
     return 0;
 }
 
 /* Passes on valid records of segments, skips damaged ones; damaged or torn ends are cut off. */
-static int read_segments(struct journal *j, size_t file_bytes, int (*each)(void *context, const struct journal_record *r),
-                         void *context, struct journal_found *found, struct error *e)
+static int read_segments(struct journal *j, size_t file_bytes,
+                         int (*each)(void *context, const struct journal_record *r), void *context,
+                         struct journal_found *found, struct error *e)
 {
     size_t at = j->size;
     for (; file_bytes - at >= j->segment_bytes; at += j->segment_bytes) {
@@ -182,15 +197,17 @@ static int read_segments(struct journal *j, size_t file_bytes, int (*each)(void 
         j->size = at + j->segment_bytes;
     }
     found->torn = file_bytes - at;
-    if ((j->size < file_bytes && (ftruncate(j->descriptor, (off_t)j->size) || fsync(j->descriptor))) ||
+    if ((j->size < file_bytes &&
+         (ftruncate(j->descriptor, (off_t)j->size) || fsync(j->descriptor))) ||
         lseek(j->descriptor, (off_t)j->size, SEEK_SET) < 0)
         return fail(e, "%s: its unfinished end cannot be cut off: %s", j->path, strerror(errno));
     return 0;
 }
 
-struct journal *journal_resume(const char *path, const struct journal_sizes *sizes, const char *settings,
-                               int (*each)(void *context, const struct journal_record *r), void *context,
-                               struct journal_found *found, struct error *e)
+struct journal *journal_resume(const char *path, const struct journal_sizes *sizes,
+                               const char *settings,
+                               int (*each)(void *context, const struct journal_record *r),
+                               void *context, struct journal_found *found, struct error *e)
 {
     *found = (struct journal_found){0};
     if (e)
@@ -205,7 +222,8 @@ struct journal *journal_resume(const char *path, const struct journal_sizes *siz
         fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         fail(e, "%s: is not a journal of reach (expected a regular file)", path);
-    } else if (journal_check_header(j, (size_t)st.st_size, settings, e) == 0 && read_slots(j, each, context, found, e) == 0 &&
+    } else if (journal_check_header(j, (size_t)st.st_size, settings, e) == 0 &&
+               read_slots(j, each, context, found, e) == 0 &&
                read_segments(j, (size_t)st.st_size, each, context, found, e) == 0) {
         j->synced = seconds_now();
         return j;
@@ -221,7 +239,8 @@ static int write_slot(struct journal *j, uint32_t model, struct error *e)
 {
     size_t done = 0, offset = slot_offset(j, model, j->next_slot[model]);
     while (done < j->attention_bytes) {
-        ssize_t n = pwrite(j->descriptor, j->record + done, j->attention_bytes - done, (off_t)(offset + done));
+        ssize_t n = pwrite(j->descriptor, j->record + done, j->attention_bytes - done,
+                           (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -229,7 +248,9 @@ static int write_slot(struct journal *j, uint32_t model, struct error *e)
         done += (size_t)n;
     }
     j->next_slot[model] = !j->next_slot[model];
-    return fdatasync(j->descriptor) ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno)) : 0;
+    return fdatasync(j->descriptor)
+               ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno))
+               : 0;
 }
 
 static int write_segment(struct journal *j, struct error *e)
@@ -237,7 +258,8 @@ static int write_segment(struct journal *j, struct error *e)
     /* one write: a kill leaves the record out or whole; only a full disk or a power cut tears it */
     if (file_write_all(j->descriptor, j->record, j->segment_bytes)) {
         fail(e, "%s: cannot be written: %s", j->path, strerror(errno));
-        int cut = ftruncate(j->descriptor, (off_t)j->size) || lseek(j->descriptor, (off_t)j->size, SEEK_SET) < 0;
+        int cut = ftruncate(j->descriptor, (off_t)j->size) ||
+                  lseek(j->descriptor, (off_t)j->size, SEEK_SET) < 0;
         (void)cut; /* if even that fails, the torn end is removed when the journal is next opened */
         return -1;
     }
@@ -246,7 +268,9 @@ static int write_segment(struct journal *j, struct error *e)
     if (now - j->synced < 1)
         return 0;
     j->synced = now;
-    return fdatasync(j->descriptor) ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno)) : 0;
+    return fdatasync(j->descriptor)
+               ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno))
+               : 0;
 }
 
 /* A journal without a name, and later measurements, would be lost on closing: better fail now. */
@@ -254,10 +278,13 @@ static int check_place(const struct journal *j, struct error *e)
 {
     struct stat ours, present;
     if (stat(j->path, &present) && (errno == ENOENT || errno == ENOTDIR))
-        return fail(e, "%s: was removed or renamed while it was written to (expected the folder to stay until the run ends)",
+        return fail(e,
+                    "%s: was removed or renamed while it was written to (expected the folder to "
+                    "stay until the run ends)",
                     j->path);
     if (fstat(j->descriptor, &ours) == 0 && (ours.st_nlink == 0))
-        return fail(e, "%s: was replaced while it was written to (expected one run a folder)", j->path);
+        return fail(e, "%s: was replaced while it was written to (expected one run a folder)",
+                    j->path);
     return 0;
 }
 
@@ -273,7 +300,9 @@ int journal_close(struct journal *j, struct error *e)
 {
     if (!j)
         return 0;
-    int result = fsync(j->descriptor) ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno)) : 0;
+    int result = fsync(j->descriptor)
+                     ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno))
+                     : 0;
     destroy(j);
     return result;
 }

@@ -64,15 +64,17 @@ struct journal_found {
 
 /* Creates a new journal at PATH. `settings` is `key=value` lines that name everything results
  * depend on. */
-struct journal *journal_create(const char *path, const struct journal_sizes *sizes, const char *settings,
-                               struct error *e) MUST_USE;
+struct journal *journal_create(const char *path, const struct journal_sizes *sizes,
+                               const char *settings, struct error *e) MUST_USE;
 /* Opens PATH to resume. Other settings are an error naming the first key that differs, with both
  * values. Valid records are passed to `each`: the newest record of attention of every model, then
  * segments and losses in file order (the record's pointers are valid during the call; a nonzero
  * return ends with -1). NULL on failure, and if there is no journal. */
-struct journal *journal_resume(const char *path, const struct journal_sizes *sizes, const char *settings,
-                               int (*each)(void *context, const struct journal_record *r), void *context,
-                               struct journal_found *found, struct error *e) MUST_USE;
+struct journal *journal_resume(const char *path, const struct journal_sizes *sizes,
+                               const char *settings,
+                               int (*each)(void *context, const struct journal_record *r),
+                               void *context, struct journal_found *found,
+                               struct error *e) MUST_USE;
 /* Stores one record with a single write. Segments and losses are synced to disk at most once a
  * second and on close, attention at once. */
 int journal_append(struct journal *j, const struct journal_record *r, struct error *e) MUST_USE;

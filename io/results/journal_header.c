@@ -52,40 +52,49 @@ static const char *value_of(const char *line, size_t length, char out[160])
     return out;
 }
 
-/* Both texts are NUL-terminated. Names the first key of `a` whose value in `b` differs; `swapped`: b is this run's. */
-static int name_difference(const char *path, const char *a, const char *b, int swapped, struct error *e)
+/* Both texts are NUL-terminated. Names the first key of `a` whose value in `b` differs; `swapped`:
+ * b is this run's. */
+static int name_difference(const char *path, const char *a, const char *b, int swapped,
+                           struct error *e)
 {
     for (const char *line = a; *line;) {
         size_t length = strcspn(line, "\n"), other_length = 0;
         const char *other = find_key(b, line, &other_length);
         if (!other || other_length != length || memcmp(other, line, length)) {
             char here[160], there[160];
-            const char *value = value_of(line, length, here), *other_value = value_of(other, other_length, there);
-            return fail(e, "%s: was begun with other settings: %.*s is %s there, %s in this run (expected the same)", path,
-                        (int)strcspn(line, "=\n"), line, swapped ? value : other_value, swapped ? other_value : value);
+            const char *value = value_of(line, length, here),
+                       *other_value = value_of(other, other_length, there);
+            return fail(e,
+                        "%s: was begun with other settings: %.*s is %s there, %s in this run "
+                        "(expected the same)",
+                        path, (int)strcspn(line, "=\n"), line, swapped ? value : other_value,
+                        swapped ? other_value : value);
         }
         line += length + (line[length] == '\n');
     }
     return 0;
 }
 
-int journal_check_header(struct journal *j, size_t file_bytes, const char *settings, struct error *e)
+int journal_check_header(struct journal *j, size_t file_bytes, const char *settings,
+                         struct error *e)
 {
     unsigned char fixed[FIXED_BYTES], *whole = NULL;
     if (file_bytes < FIXED_BYTES + CHECKSUM_BYTES)
-        return fail(e, "%s: is not a journal of reach (%zu bytes; remove it to start again)", j->path, file_bytes);
+        return fail(e, "%s: is not a journal of reach (%zu bytes; remove it to start again)",
+                    j->path, file_bytes);
     if (file_read_at(j->descriptor, j->path, fixed, sizeof fixed, 0, e))
         return -1;
     if (memcmp(fixed, magic, sizeof magic))
         return fail(e, "%s: is not a journal of reach (remove it to start again)", j->path);
     if (get32(fixed + 8) == 1)
         return fail(e,
-                    "%s: is the journal of a run of reach 0.1.0 (expected that version to continue it, or --force without "
+                    "%s: is the journal of a run of reach 0.1.0 (expected that version to continue "
+                    "it, or --force without "
                     "--resume to start again)",
                     j->path);
     if (get32(fixed + 8) != VERSION)
-        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start again)", j->path, get32(fixed + 8),
-                    VERSION);
+        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start again)",
+                    j->path, get32(fixed + 8), VERSION);
     uint64_t length = get64(fixed + 56);
     if (length > SETTINGS_BYTES_MAX || length > file_bytes - FIXED_BYTES - CHECKSUM_BYTES)
         return fail(e, "%s: its header is damaged (remove it to start again)", j->path);
@@ -102,16 +111,20 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
     whole[bytes] = '\0'; /* the checksum's place, no longer needed */
     const char *theirs = (const char *)whole + FIXED_BYTES;
     if (strlen(settings) != length || memcmp(settings, theirs, (size_t)length)) {
-        result = name_difference(j->path, settings, theirs, 0, e) || name_difference(j->path, theirs, settings, 1, e)
-                     ? -1
-                     : fail(e, "%s: was begun with the same settings in another order (expected the same)", j->path);
+        result =
+            name_difference(j->path, settings, theirs, 0, e) ||
+                    name_difference(j->path, theirs, settings, 1, e)
+                ? -1
+                : fail(e,
+                       "%s: was begun with the same settings in another order (expected the same)",
+                       j->path);
         goto end;
     }
-    if (get64(whole + 24) != j->sizes.models || get64(whole + 32) != j->sizes.values || get64(whole + 40) != j->sizes.words ||
-        get64(whole + 48) != j->begin)
-        result = fail(e, "%s: has records of %llu values and %llu words (expected %zu and %zu)", j->path,
-                      (unsigned long long)get64(whole + 32), (unsigned long long)get64(whole + 40), j->sizes.values,
-                      j->sizes.words);
+    if (get64(whole + 24) != j->sizes.models || get64(whole + 32) != j->sizes.values ||
+        get64(whole + 40) != j->sizes.words || get64(whole + 48) != j->begin)
+        result = fail(e, "%s: has records of %llu values and %llu words (expected %zu and %zu)",
+                      j->path, (unsigned long long)get64(whole + 32),
+                      (unsigned long long)get64(whole + 40), j->sizes.values, j->sizes.words);
     else if (file_bytes < j->begin)
         result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
     j->size = j->begin;

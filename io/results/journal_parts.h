@@ -7,19 +7,25 @@
 #include <string.h>
 
 /* On disk, all little-endian:
- *   header         magic[8] version[4] zero[4] digest[8] models[8] values[8] words[8] begin[8] settings_bytes[8]
- *                  settings[settings_bytes] checksum[8]
- *   slots          two records of attention for each model, one model after the other, zeros where there is none yet; none if
- *                  words = 0
- *   from `begin`   records of segments and of losses, one behind the other
- *   record         kind[4] model[4] head[24] payload checksum[8]
- *   of a segment   head target[4] segment[4] status[1] zero[7] logprob[8]; payload values[8 values]
- *   of losses      head first[8] count[8] zero[8]; payload values[8 values], zeros from `count` on
- *   of attention   head measured[8] used[8] zero[8]; payload high[8 words] low[8 words]
- * digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes before them in the header or record, records seeded with
- * the digest, so that a record of another run is never taken for one of this. Version 1, of reach 0.1.0, had records of segments
- * alone, and attention in a file beside it. */
-enum { VERSION = 2, FIXED_BYTES = 64, RECORD_HEAD_BYTES = 32, CHECKSUM_BYTES = 8, SLOTS = 2, SETTINGS_BYTES_MAX = 16 << 20 };
+ *   header         magic[8] version[4] zero[4] digest[8] models[8] values[8] words[8] begin[8]
+ * settings_bytes[8] settings[settings_bytes] checksum[8] slots          two records of attention
+ * for each model, one model after the other, zeros where there is none yet; none if words = 0 from
+ * `begin`   records of segments and of losses, one behind the other record         kind[4] model[4]
+ * head[24] payload checksum[8] of a segment   head target[4] segment[4] status[1] zero[7]
+ * logprob[8]; payload values[8 values] of losses      head first[8] count[8] zero[8]; payload
+ * values[8 values], zeros from `count` on of attention   head measured[8] used[8] zero[8]; payload
+ * high[8 words] low[8 words] digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes
+ * before them in the header or record, records seeded with the digest, so that a record of another
+ * run is never taken for one of this. Version 1, of reach 0.1.0, had records of segments alone, and
+ * attention in a file beside it. */
+enum {
+    VERSION = 2,
+    FIXED_BYTES = 64,
+    RECORD_HEAD_BYTES = 32,
+    CHECKSUM_BYTES = 8,
+    SLOTS = 2,
+    SETTINGS_BYTES_MAX = 16 << 20
+};
 
 struct journal {
     char *path;
@@ -69,6 +75,7 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
 /* journal_header.c: the header of a new journal; the caller frees. NULL only if memory runs out. */
 unsigned char *journal_build_header(const struct journal *j, const char *settings, size_t *bytes);
 /* Reads and checks the header of the open descriptor, and sets j->size. */
-int journal_check_header(struct journal *j, size_t file_bytes, const char *settings, struct error *e) MUST_USE;
+int journal_check_header(struct journal *j, size_t file_bytes, const char *settings,
+                         struct error *e) MUST_USE;
 
 #endif

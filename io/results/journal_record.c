@@ -21,7 +21,8 @@ void journal_pack(struct journal *j, const struct journal_record *r)
         put32(p + 12, r->segment.segment);
         p[16] = r->segment.status;
         memcpy(p + 24, &r->segment.logprob, sizeof r->segment.logprob);
-        memcpy(p + RECORD_HEAD_BYTES, r->segment.values, j->sizes.values * sizeof *r->segment.values);
+        memcpy(p + RECORD_HEAD_BYTES, r->segment.values,
+               j->sizes.values * sizeof *r->segment.values);
         break;
     case JOURNAL_LOSSES:
         put64(p + 8, r->losses.first);
@@ -53,12 +54,15 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
     *r = (struct journal_record){.kind = (enum journal_kind)found, .model = get32(p + 4)};
     switch (r->kind) {
     case JOURNAL_SEGMENT:
-        r->segment =
-            (struct journal_segment){.target = get32(p + 8), .segment = get32(p + 12), .status = p[16], .values = payload};
+        r->segment = (struct journal_segment){.target = get32(p + 8),
+                                              .segment = get32(p + 12),
+                                              .status = p[16],
+                                              .values = payload};
         memcpy(&r->segment.logprob, p + 24, sizeof r->segment.logprob);
         break;
     case JOURNAL_ATTENTION:
-        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), j->sizes.words, payload,
+        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), j->sizes.words,
+                                                  payload,
                                                   (const uint64_t *)payload + j->sizes.words};
         break;
     case JOURNAL_LOSSES:

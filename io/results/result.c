@@ -21,7 +21,8 @@ int result_field_room(struct result_field *f, size_t segments, int completeness,
 
     f->positions = f->target - 1;
     if (size_multiply(&cells, segments, f->positions) != 0 || cells > SIZE_MAX / sizeof *f->norm)
-        return fail_memory(e, (double)segments * (double)f->positions * sizeof *f->norm, "the norms");
+        return fail_memory(e, (double)segments * (double)f->positions * sizeof *f->norm,
+                           "the norms");
     f->norm = malloc(cells * sizeof *f->norm);
     f->logprob = calloc(segments, sizeof *f->logprob);
     f->status = calloc(segments, sizeof *f->status);
@@ -35,11 +36,14 @@ int result_attention_room(struct result_attention *a, struct error *e)
 {
     size_t count;
 
-    if (size_multiply(&count, a->layers, a->heads) != 0 || size_multiply(&count, count, a->positions) != 0)
+    if (size_multiply(&count, a->layers, a->heads) != 0 ||
+        size_multiply(&count, count, a->positions) != 0)
         return fail_memory(e, INFINITY, "the attention of all heads");
     a->high = calloc(count, sizeof *a->high);
     a->low = calloc(count, sizeof *a->low);
-    return a->high && a->low ? 0 : fail_memory(e, 2 * (double)count * sizeof *a->high, "the attention of all heads");
+    return a->high && a->low
+               ? 0
+               : fail_memory(e, 2 * (double)count * sizeof *a->high, "the attention of all heads");
 }
 
 void result_attributes_free(struct result_field *f)
@@ -90,8 +94,15 @@ static void free_model(struct result_model *m, int with_arrays)
 
 void result_free(struct result *r)
 {
-    char *const texts[] = {r->version,    r->command, r->dtype, r->device, r->kernels, r->attribution, r->attribution_baseline,
-                           r->bias_dtype, r->keep};
+    char *const texts[] = {r->version,
+                           r->command,
+                           r->dtype,
+                           r->device,
+                           r->kernels,
+                           r->attribution,
+                           r->attribution_baseline,
+                           r->bias_dtype,
+                           r->keep};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
@@ -135,7 +146,8 @@ int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct re
 {
     size_t whole = m->fields[0].target, found = 0;
 
-    for (size_t i = 0; whole >= 8 && i < result_targets(m); i++) { /* a quarter has an input and a target */
+    for (size_t i = 0; whole >= 8 && i < result_targets(m);
+         i++) { /* a quarter has an input and a target */
         const struct result_field *f = result_target(m, i);
 
         for (size_t k = 0; k < GROWTH_LENGTHS; k++)

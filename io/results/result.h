@@ -28,9 +28,12 @@ struct result_field {
     double *norm; /* [segments, positions] raw ||g_m|| */
     double *logprob; /* [segments] natural log of the target's probability */
     uint8_t *status; /* [segments] 0: not measured yet, else enum segment_status */
-    double *completeness; /* [segments, 2] for ig: sum of attributions, log p of the baseline; NULL: none */
-    size_t near_ties; /* with experts: choices, by token and layer, within rounding error of a tie */
-    struct erf_summary summary; /* of a result that was read: only s, c, c_lo, c_hi, segments, excluded */
+    double *completeness; /* [segments, 2] for ig: sum of attributions, log p of the baseline; NULL:
+                             none */
+    size_t
+        near_ties; /* with experts: choices, by token and layer, within rounding error of a tie */
+    struct erf_summary
+        summary; /* of a result that was read: only s, c, c_lo, c_hi, segments, excluded */
     char *quantity; /* the number for a position, and the target: the attribute `target` */
     struct result_attribute *attributes; /* as in the file; owned */
     size_t attribute_count;
@@ -53,9 +56,11 @@ struct result_attention {
      * shards change nothing. Only in the file of a shard. */
     uint64_t *high, *low;
     double *mass; /* [layers, heads, positions] the mean; written, not read back */
-    size_t measured, used; /* segments in the sums so far, and those of them with finite attention */
+    size_t measured,
+        used; /* segments in the sums so far, and those of them with finite attention */
     struct attention_row *rows; /* [layers, heads, thresholds] */
-    double correlation; /* rank correlation of erf and trf_length over all heads, at the main threshold; NaN: none */
+    double correlation; /* rank correlation of erf and trf_length over all heads, at the main
+                           threshold; NaN: none */
     char *theory; /* all TRFs and verdicts as text (run/attention/theory.c); only in a shard */
 };
 
@@ -71,13 +76,15 @@ struct result_model {
     struct segment_bounds bounds;
     struct documents documents; /* of the run; count 0: segments were not kept within documents */
     double noise; /* for smoothgrad: the standard deviation */
-    size_t first, run_segments; /* of a shard: index of its first segment in the run; segments of the run */
+    size_t first,
+        run_segments; /* of a shard: index of its first segment in the run; segments of the run */
     size_t segments;
     int wide; /* 1: norms are stored as float64, 0: float32 */
     uint64_t *start; /* [segments] */
     int32_t *tokens; /* [segments, length of the whole ones] their ids; NULL: not kept */
     struct token_texts pieces; /* of the ids that occur, if the model has a tokenizer */
-    struct result_field *fields; /* [field_count]: whole segment at the embeddings first, then by target and layer */
+    struct result_field *
+        fields; /* [field_count]: whole segment at the embeddings first, then by target and layer */
     size_t field_count;
     struct result_attention attention;
     struct validation *validation; /* the run's; not in the file; NULL: none */
@@ -125,7 +132,8 @@ int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct re
 
 /* Allocates the measurements of a field whose target is set, with status zeroed; and the sums of
  * attention, whose sizes are set. */
-int result_field_room(struct result_field *f, size_t segments, int completeness, struct error *e) MUST_USE;
+int result_field_room(struct result_field *f, size_t segments, int completeness,
+                      struct error *e) MUST_USE;
 int result_attention_room(struct result_attention *a, struct error *e) MUST_USE;
 void result_free(struct result *r);
 
@@ -143,7 +151,8 @@ const char *result_attribute(const struct result_field *f, const char *name);
  * Datasets are chunked by segment, shuffled and deflated, each chunk with a checksum that HDF5
  * compares. No times are stored: the same run gives the same bytes. */
 struct atomic_file;
-int result_stage(const char *path, const struct result *r, struct atomic_file *out, struct error *e) MUST_USE;
+int result_stage(const char *path, const struct result *r, struct atomic_file *out,
+                 struct error *e) MUST_USE;
 
 /* Reads PATH in separate processes (io/system/confine.h) and checks every size. Caller frees with
  * result_free. External links, unknown formats and wrong shapes are refused. */

@@ -65,10 +65,14 @@ static const struct row {
     {"target_position", WHOLE, IN_FIELD(target), ALWAYS, 0, 0},
     {"layer", WHOLE, IN_FIELD(layer), ALWAYS, 0, 0},
     {"attribution", TEXT, RUN_BY_FIELD, offsetof(struct result, attribution), ALWAYS, 0, 1},
-    {"attribution_steps", WHOLE, RUN_BY_FIELD, offsetof(struct result, attribution_steps), WHERE_KNOWN, SIZE},
-    {"attribution_baseline", TEXT, RUN_BY_FIELD, offsetof(struct result, attribution_baseline), WHERE_KNOWN, 0, 1},
-    {"attribution_samples", WHOLE, RUN_BY_FIELD, offsetof(struct result, attribution_samples), WHERE_KNOWN, SIZE},
-    {"attribution_noise", REAL, MODEL_BY_FIELD, offsetof(struct result_model, noise), OF_SMOOTHGRAD, 0, 1},
+    {"attribution_steps", WHOLE, RUN_BY_FIELD, offsetof(struct result, attribution_steps),
+     WHERE_KNOWN, SIZE},
+    {"attribution_baseline", TEXT, RUN_BY_FIELD, offsetof(struct result, attribution_baseline),
+     WHERE_KNOWN, 0, 1},
+    {"attribution_samples", WHOLE, RUN_BY_FIELD, offsetof(struct result, attribution_samples),
+     WHERE_KNOWN, SIZE},
+    {"attribution_noise", REAL, MODEL_BY_FIELD, offsetof(struct result_model, noise), OF_SMOOTHGRAD,
+     0, 1},
     {"length", WHOLE, IN_RUN(length), ALWAYS, 2, 1 << 30},
     {"segments", WHOLE, IN_FIELD(summary.segments), ALWAYS, COUNT},
     {"excluded", WHOLE, IN_FIELD(summary.excluded), ALWAYS, COUNT},
@@ -103,27 +107,32 @@ static const struct row {
     {"attention_trf", TEXT, IN_MODEL(attention.theory), OF_SHARD_ATTENTION, 0, 1},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
-_Static_assert(sizeof(uint64_t) == sizeof(size_t), "the seed is read and written as the other whole numbers");
+_Static_assert(sizeof(uint64_t) == sizeof(size_t),
+               "the seed is read and written as the other whole numbers");
 
 static int is_of_field(const struct row *row)
 {
     return row->place >= FIELD;
 }
 
-static void *value_of(const struct row *row, struct result *r, struct result_model *m, struct result_field *f)
+static void *value_of(const struct row *row, struct result *r, struct result_model *m,
+                      struct result_field *f)
 {
-    void *const places[] = {[RUN] = r, [MODEL] = m, [FIELD] = f, [RUN_BY_FIELD] = r, [MODEL_BY_FIELD] = m};
+    void *const places[] = {
+        [RUN] = r, [MODEL] = m, [FIELD] = f, [RUN_BY_FIELD] = r, [MODEL_BY_FIELD] = m};
 
     return (char *)places[row->place] + row->offset;
 }
 
 /* ---- writing ---- */
 
-static int is_wanted(const struct row *row, const void *value, const struct result *r, const struct result_model *m)
+static int is_wanted(const struct row *row, const void *value, const struct result *r,
+                     const struct result_model *m)
 {
     switch (row->when) {
     case ALWAYS: break;
-    case WHERE_KNOWN: return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
+    case WHERE_KNOWN:
+        return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
     case OF_BOS: return m->bounds.begins;
     case OF_DOCUMENTS: return m->documents.count != 0;
     case OF_SMOOTHGRAD: return r->attribution_samples != 0;
@@ -161,7 +170,8 @@ static char *write_value(const struct row *row, const void *value, const struct 
     return NULL;
 }
 
-static int describe_field(struct result *r, struct result_model *m, struct result_field *f, struct error *e)
+static int describe_field(struct result *r, struct result_model *m, struct result_field *f,
+                          struct error *e)
 {
     f->attributes = calloc(ROWS, sizeof *f->attributes);
     for (size_t i = 0; f->attributes && i < ROWS; i++) {
@@ -215,7 +225,8 @@ static int read_thresholds(struct result *r, const char *text)
     for (r->threshold_count = 0;; text++) {
         double q, before = r->threshold_count ? r->thresholds[r->threshold_count - 1] : 0;
 
-        if (r->threshold_count == RESULT_THRESHOLDS_MAX || read_real(&q, text, &text) != 0 || !(q > before && q < 1))
+        if (r->threshold_count == RESULT_THRESHOLDS_MAX || read_real(&q, text, &text) != 0 ||
+            !(q > before && q < 1))
             return -1;
         r->thresholds[r->threshold_count++] = q;
         if (!*text)
@@ -238,7 +249,8 @@ static int read_part(struct result *r, const char *text)
 }
 
 /* 0, or -1 with what was expected in *e (or that memory ran out). */
-static int read_value(const struct row *row, void *value, const char *text, struct result *r, struct error *e)
+static int read_value(const struct row *row, void *value, const char *text, struct result *r,
+                      struct error *e)
 {
     const char *end = "";
     size_t number;
@@ -246,7 +258,8 @@ static int read_value(const struct row *row, void *value, const char *text, stru
     switch (row->kind) {
     case TEXT:
         free(*(char **)value);
-        return (*(char **)value = strdup(text)) ? 0 : fail_memory(e, (double)strlen(text), row->name);
+        return (*(char **)value = strdup(text)) ? 0
+                                                : fail_memory(e, (double)strlen(text), row->name);
     case WHOLE:
     case TOKEN:
         if (read_whole_number(&number, text, row->low, row->high) != 0)
@@ -257,27 +270,33 @@ static int read_value(const struct row *row, void *value, const char *text, stru
             *(size_t *)value = number;
         return 0;
     case REAL: return read_real(value, text, &end) == 0 && !*end ? 0 : fail(e, "a number");
-    case REALS: return read_thresholds(r, text) == 0 ? 0 : fail(e, "ascending numbers between 0 and 1 with commas");
+    case REALS:
+        return read_thresholds(r, text) == 0
+                   ? 0
+                   : fail(e, "ascending numbers between 0 and 1 with commas");
     case PART: return read_part(r, text) == 0 ? 0 : fail(e, "I/N, the same for all models");
     }
     return -1;
 }
 
 /* The run's attributes are the same for all models, so the first model's are used for all. */
-static int check_same(const struct row *row, const char *text, const struct result *r, const struct result_model *m,
-                      const char *path, struct error *e)
+static int check_same(const struct row *row, const char *text, const struct result *r,
+                      const struct result_model *m, const char *path, struct error *e)
 {
     const char *first = result_attribute(result_main(&r->models[0]), row->name);
 
     if (row->kind == PART && (!first || strcmp(first, text) != 0))
-        return fail(e, "%s: the attribute %s of %s is \"%.40s\" (expected I/N, the same for all models)", path, row->name,
-                    m->name, text);
-    return !first || strcmp(first, text) == 0 ? 0
-                                              : fail(e, "%s: %s of %s is %.80s, and of %s %.80s (expected the same)", path,
-                                                     row->name, m->name, text, r->models[0].name, first);
+        return fail(
+            e, "%s: the attribute %s of %s is \"%.40s\" (expected I/N, the same for all models)",
+            path, row->name, m->name, text);
+    return !first || strcmp(first, text) == 0
+               ? 0
+               : fail(e, "%s: %s of %s is %.80s, and of %s %.80s (expected the same)", path,
+                      row->name, m->name, text, r->models[0].name, first);
 }
 
-static int understand_field(struct result *r, struct result_model *m, struct result_field *f, const char *path, struct error *e)
+static int understand_field(struct result *r, struct result_model *m, struct result_field *f,
+                            const char *path, struct error *e)
 {
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
@@ -291,12 +310,12 @@ static int understand_field(struct result *r, struct result_model *m, struct res
             if (check_same(row, text, r, m, path, e) != 0)
                 return -1;
         } else if (read_value(row, value_of(row, r, m, f), text, r, &expected) != 0) {
-            return fail(e, "%s: the attribute %s of %s is \"%.40s\" (expected %s)", path, row->name, m->name, text,
-                        expected.text);
+            return fail(e, "%s: the attribute %s of %s is \"%.40s\" (expected %s)", path, row->name,
+                        m->name, text, expected.text);
         }
         if (strcmp(row->name, "length") == 0 && m->fields[0].target != r->length)
-            return fail(e, "%s: %s has norms of %zu positions (expected %zu)", path, m->name, m->fields[0].positions,
-                        r->length - 1);
+            return fail(e, "%s: %s has norms of %zu positions (expected %zu)", path, m->name,
+                        m->fields[0].positions, r->length - 1);
     }
     return 0;
 }
@@ -309,10 +328,13 @@ int result_understand(struct result *r, const char *path, struct error *e)
             if (understand_field(r, &r->models[i], &r->models[i].fields[k], path, e) != 0)
                 return -1;
     }
-    for (r->main_row = 0; r->main_row < r->threshold_count && r->thresholds[r->main_row] != r->main_threshold; r->main_row++)
+    for (r->main_row = 0;
+         r->main_row < r->threshold_count && r->thresholds[r->main_row] != r->main_threshold;
+         r->main_row++)
         ;
     return r->threshold_count && r->main_row == r->threshold_count
-               ? fail(e, "%s: its main_threshold %g is not one of its thresholds", path, r->main_threshold)
+               ? fail(e, "%s: its main_threshold %g is not one of its thresholds", path,
+                      r->main_threshold)
                : 0;
 }
 
@@ -326,11 +348,14 @@ int result_check_attributes(const struct result *r, const char *path, struct err
             for (size_t j = 0; j < ROWS; j++) {
                 const void *value = value_of(&rows[j], (struct result *)(uintptr_t)r, m, f);
 
-                if (rows[j].when == WHERE_KNOWN || (k && !is_of_field(&rows[j])) || !is_wanted(&rows[j], value, r, m))
+                if (rows[j].when == WHERE_KNOWN || (k && !is_of_field(&rows[j])) ||
+                    !is_wanted(&rows[j], value, r, m))
                     continue;
                 if (!result_attribute(f, rows[j].name))
-                    return fail(e, "%s: %s has no attribute %s (expected a result of reach erf --shard I/N)", path, m->name,
-                                rows[j].name);
+                    return fail(
+                        e,
+                        "%s: %s has no attribute %s (expected a result of reach erf --shard I/N)",
+                        path, m->name, rows[j].name);
             }
         }
     return 0;

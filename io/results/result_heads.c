@@ -49,10 +49,14 @@ static int take_attributes(struct cursor *c, struct result_field *f)
             free(name);
             return 0;
         }
-        struct result_attribute *grown = take_text(c, &value) ? NULL
-                                                              : realloc(f->attributes, (f->attribute_count + 1) * sizeof *grown);
+        struct result_attribute *grown = take_text(c, &value)
+                                             ? NULL
+                                             : realloc(f->attributes,
+                                                       (f->attribute_count + 1) * sizeof *grown);
         if (!grown) {
-            int result = value ? fail_memory(c->e, (double)(f->attribute_count + 1) * sizeof *grown, "attributes") : -1;
+            int result = value ? fail_memory(c->e, (double)(f->attribute_count + 1) * sizeof *grown,
+                                             "attributes")
+                               : -1;
             free(name);
             free(value);
             return result;
@@ -76,7 +80,9 @@ static struct result_model *model_of(struct result *out, const struct result_row
                                .wide = row->wide != 0,
                                .pieces = {.count = row->pieces, .size = row->bytes}};
     if (row->layers)
-        m->attention = (struct result_attention){.layers = row->layers, .heads = row->heads, .positions = row->positions};
+        m->attention = (struct result_attention){.layers = row->layers,
+                                                 .heads = row->heads,
+                                                 .positions = row->positions};
     memcpy(m->name, row->name, sizeof m->name);
     m->name[sizeof m->name - 1] = '\0';
     return m;
@@ -91,14 +97,19 @@ static int take_groups(struct result_data *d, struct cursor *c)
         if (take(c, &row, sizeof row))
             return -1;
         struct result_model *m = model_of(out, &row);
-        struct result_field *fields = m ? realloc(m->fields, (m->field_count + 1) * sizeof *fields) : NULL;
+        struct result_field *fields = m ? realloc(m->fields, (m->field_count + 1) * sizeof *fields)
+                                        : NULL;
         if (fields)
             m->fields = fields;
-        struct result_group *groups = fields ? realloc(d->groups, (d->group_count + 1) * sizeof *groups) : NULL;
+        struct result_group *groups =
+            fields ? realloc(d->groups, (d->group_count + 1) * sizeof *groups) : NULL;
         if (!groups)
-            return fail_memory(c->e, (double)(d->group_count + 1) * (sizeof *groups + sizeof *fields), "models");
+            return fail_memory(c->e,
+                               (double)(d->group_count + 1) * (sizeof *groups + sizeof *fields),
+                               "models");
         d->groups = groups;
-        d->groups[d->group_count] = (struct result_group){.model = out->model_count - 1, .field = m->field_count};
+        d->groups[d->group_count] = (struct result_group){.model = out->model_count - 1,
+                                                          .field = m->field_count};
         memcpy(d->groups[d->group_count++].address, row.address, sizeof row.address);
         struct result_field *f = &fields[m->field_count++];
         *f = (struct result_field){.target = row.target ? row.target : row.positions + 1,
@@ -107,8 +118,8 @@ static int take_groups(struct result_data *d, struct cursor *c)
         if (take_attributes(c, f))
             return -1;
         if (f->target - 1 != f->positions)
-            return fail(c->e, "%s: models/%s/target-%zu/layer-%zu has %zu positions (expected %zu)", c->path, m->name, f->target,
-                        f->layer, f->positions, f->target - 1);
+            return fail(c->e, "%s: models/%s/target-%zu/layer-%zu has %zu positions (expected %zu)",
+                        c->path, m->name, f->target, f->layer, f->positions, f->target - 1);
     }
     return 0;
 }
@@ -118,11 +129,13 @@ int result_read_heads_of(struct result_data *d, struct error *e)
     const char *path = d->file->path;
     char *rows = NULL, *format = NULL;
     size_t size;
-    if (confine(&rows, &size, result_list, (void *)(uintptr_t)d->file, HDF_MEMORY, HDF_SECONDS, path, e))
+    if (confine(&rows, &size, result_list, (void *)(uintptr_t)d->file, HDF_MEMORY, HDF_SECONDS,
+                path, e))
         return -1;
     struct cursor c = {rows, size, path, e};
-    int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) ||
-                         take_groups(d, &c) || result_understand(d->out, path, e)
+    int result = take_text(&c, &format) || take_text(&c, &d->out->version) ||
+                         take_text(&c, &d->out->command) || take_groups(d, &c) ||
+                         result_understand(d->out, path, e)
                      ? -1
                      : 0;
     free(format);

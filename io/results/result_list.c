@@ -19,8 +19,10 @@ const struct result_dataset result_datasets[DATASETS] = {
     [C_LO] = {"c_lo", BY_POSITION, sizeof(double)},
     [C_HI] = {"c_hi", BY_POSITION, sizeof(double)},
     [COMPLETENESS] = {"completeness", BY_SEGMENT | PAIRS | OPTIONAL, sizeof(double)},
-    [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
-    [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
+    [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL,
+                        sizeof(uint64_t)},
+    [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL,
+                       sizeof(uint64_t)},
     [TOKENS] = {"tokens", BY_SEGMENT | BY_TOKEN | OPTIONAL | OF_MODEL, sizeof(int32_t)},
     [PIECE_ID] = {"piece_id", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(int32_t)},
     [PIECE_END] = {"piece_end", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
@@ -49,7 +51,8 @@ static int list_text(struct lister *r, hid_t object, const char *name, const cha
     char *value = NULL;
     hid_t attribute = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
     if (attribute < 0)
-        return fail(r->e, "%s: has no attribute %s (expected a result of reach erf)", r->path, name);
+        return fail(r->e, "%s: has no attribute %s (expected a result of reach erf)", r->path,
+                    name);
     int result = hdf_attribute_text(&value, attribute, name, r->path, r->e);
     if (result == 0 && !value)
         result = fail(r->e, "%s: attribute %s is not text", r->path, name);
@@ -81,11 +84,12 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
 
 /* Checks one dataset of the model and sets its address. Sizes of 0 in the row are set, others must
  * agree. `stored` and `other` are its allowed types; *is_other tells which. */
-static int list_dataset(struct lister *r, hid_t group, struct result_row *row, int which, hid_t stored, hid_t other,
-                        uint64_t *is_other)
+static int list_dataset(struct lister *r, hid_t group, struct result_row *row, int which,
+                        hid_t stored, hid_t other, uint64_t *is_other)
 {
     const char *model = row->name, *name = result_datasets[which].name;
-    uint64_t *sizes[3], two = 2, length = row->positions + 1; /* norm, with the positions, is first */
+    uint64_t *sizes[3], two = 2,
+                        length = row->positions + 1; /* norm, with the positions, is first */
     int dimensions = result_datasets[which].dimensions, rank = 0, result = -1;
     char label[sizeof row->name + 16];
     hsize_t dims[3] = {0};
@@ -108,21 +112,24 @@ static int list_dataset(struct lister *r, hid_t group, struct result_row *row, i
         return 0;
     hid_t dataset = hdf_is_hard_link(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
     if (dataset < 0)
-        return fail(r->e, "%s: %s has no dataset %s (expected a result of reach erf)", r->path, model, name);
+        return fail(r->e, "%s: %s has no dataset %s (expected a result of reach erf)", r->path,
+                    model, name);
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     *is_other = H5Tequal(type, other) > 0;
     if (!*is_other && H5Tequal(type, stored) <= 0) {
         fail(r->e, "%s: %s/%s has the wrong element type", r->path, model, name);
         goto end;
     }
-    if (H5Sget_simple_extent_ndims(space) != rank || H5Sget_simple_extent_dims(space, dims, NULL) != rank) {
-        fail(r->e, "%s: %s/%s has the wrong number of dimensions (expected %d)", r->path, model, name, rank);
+    if (H5Sget_simple_extent_ndims(space) != rank ||
+        H5Sget_simple_extent_dims(space, dims, NULL) != rank) {
+        fail(r->e, "%s: %s/%s has the wrong number of dimensions (expected %d)", r->path, model,
+             name, rank);
         goto end;
     }
     for (int i = 0; i < rank; i++) {
         if (dims[i] == 0 || (*sizes[i] && dims[i] != *sizes[i])) {
-            fail(r->e, "%s: %s/%s has size %llu (expected %llu)", r->path, model, name, (unsigned long long)dims[i],
-                 (unsigned long long)(*sizes[i] ? *sizes[i] : 1));
+            fail(r->e, "%s: %s/%s has size %llu (expected %llu)", r->path, model, name,
+                 (unsigned long long)dims[i], (unsigned long long)(*sizes[i] ? *sizes[i] : 1));
             goto end;
         }
         *sizes[i] = dims[i];
@@ -144,13 +151,15 @@ end:
 /* A group below the model's has the same number of segments; reads its own sizes. */
 static int list_datasets(struct lister *r, hid_t group, struct result_row *row)
 {
-    const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE, byte = H5T_STD_U8LE, id = H5T_STD_I32LE,
+    const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE, byte = H5T_STD_U8LE,
+                id = H5T_STD_I32LE,
                 types[DATASETS] = {H5T_IEEE_F32LE, real, byte, word, real, real, real, real,
                                    real,           word, word, id,   id,   word, byte};
     uint64_t unused;
     for (int i = 0; i < DATASETS; i++)
         if ((!row->target || !(result_datasets[i].dimensions & OF_MODEL)) &&
-            list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i], i == NORM ? &row->wide : &unused))
+            list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i],
+                         i == NORM ? &row->wide : &unused))
             return -1;
     return 0;
 }
@@ -177,7 +186,8 @@ static herr_t iterate(hid_t group, H5L_iterate_t each, struct lister *r)
     hid_t list = H5Gget_create_plist(group);
     H5Pget_link_creation_order(list, &tracked);
     H5Pclose(list);
-    return H5Literate(group, tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, each, r);
+    return H5Literate(group, tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME,
+                      H5_ITER_INC, &at, each, r);
 }
 
 /* The number after `stem` in a name of exactly that form; 0, or -1. */
@@ -211,8 +221,8 @@ static herr_t list_layer(hid_t target, const char *name, const H5L_info_t *info,
         return 0;
     hid_t group = H5Gopen2(target, name, H5P_DEFAULT);
     if (group < 0)
-        return fail(r->e, "%s: models/%s/target-%llu/%s is not a group", r->path, r->model->name, (unsigned long long)row.target,
-                    name);
+        return fail(r->e, "%s: models/%s/target-%llu/%s is not a group", r->path, r->model->name,
+                    (unsigned long long)row.target, name);
     memcpy(row.name, r->model->name, sizeof row.name);
     int result = list_group(r, group, &row);
     H5Gclose(group);
@@ -224,7 +234,8 @@ static herr_t list_target(hid_t model, const char *name, const H5L_info_t *info,
     struct lister *r = context;
     const struct result_row *above = r->model;
     struct result_row row = *above;
-    if (info->type != H5L_TYPE_HARD || number_behind(name, "target-", &row.target) || row.target == 0)
+    if (info->type != H5L_TYPE_HARD || number_behind(name, "target-", &row.target) ||
+        row.target == 0)
         return 0;
     hid_t group = H5Gopen2(model, name, H5P_DEFAULT);
     if (group < 0)
@@ -241,7 +252,8 @@ static herr_t list_model(hid_t models, const char *name, const H5L_info_t *info,
     struct lister *r = context;
     struct result_row row = {0};
     if (info->type != H5L_TYPE_HARD)
-        return fail(r->e, "%s: models/%s is a link to elsewhere (expected a group in the file)", r->path, name);
+        return fail(r->e, "%s: models/%s is a link to elsewhere (expected a group in the file)",
+                    r->path, name);
     if (strlen(name) >= sizeof row.name)
         return fail(r->e, "%s: the name of model %.40s... is too long", r->path, name);
     hid_t group = H5Gopen2(models, name, H5P_DEFAULT);
@@ -271,8 +283,10 @@ int result_list(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(f->descriptor, f->path, e);
     if (file < 0)
         return -1;
-    if (list_text(&r, file, "format", "reach-erf/1") == 0 && list_text(&r, file, "version", NULL) == 0 &&
-        list_text(&r, file, "command", NULL) == 0 && list_models(&r, file) == 0)
+    if (list_text(&r, file, "format", "reach-erf/1") == 0 &&
+        list_text(&r, file, "version", NULL) == 0 && list_text(&r, file, "command", NULL) == 0 &&
+        list_models(&r, file) == 0)
         return 0;
-    return e->text[0] ? -1 : hdf_fail(e, f->path, "is damaged"); /* the iterators themselves failed */
+    return e->text[0] ? -1
+                      : hdf_fail(e, f->path, "is damaged"); /* the iterators themselves failed */
 }

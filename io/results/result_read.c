@@ -19,27 +19,32 @@ static void **array_of(const struct result *r, const struct result_group *g, int
 {
     struct result_model *m = &r->models[g->model];
     struct result_field *f = &m->fields[g->field];
-    void **const arrays[DATASETS] = {(void **)&f->norm,           (void **)&f->logprob,       (void **)&f->status,
-                                     (void **)&m->start,          (void **)&f->summary.s,     (void **)&f->summary.c,
-                                     (void **)&f->summary.c_lo,   (void **)&f->summary.c_hi,  (void **)&f->completeness,
-                                     (void **)&m->attention.high, (void **)&m->attention.low, (void **)&m->tokens,
-                                     (void **)&m->pieces.id,      (void **)&m->pieces.end,    (void **)&m->pieces.bytes};
+    void **const arrays[DATASETS] = {(void **)&f->norm,          (void **)&f->logprob,
+                                     (void **)&f->status,        (void **)&m->start,
+                                     (void **)&f->summary.s,     (void **)&f->summary.c,
+                                     (void **)&f->summary.c_lo,  (void **)&f->summary.c_hi,
+                                     (void **)&f->completeness,  (void **)&m->attention.high,
+                                     (void **)&m->attention.low, (void **)&m->tokens,
+                                     (void **)&m->pieces.id,     (void **)&m->pieces.end,
+                                     (void **)&m->pieces.bytes};
     return arrays[which];
 }
 
 /* Elements of an array; -1 beyond 64 bits. */
-static int count_elements(size_t *out, const struct result *r, const struct result_group *g, int which)
+static int count_elements(size_t *out, const struct result *r, const struct result_group *g,
+                          int which)
 {
     const struct result_model *m = &r->models[g->model];
     int dimensions = result_datasets[which].dimensions;
     *out = dimensions & PAIRS ? 2 : 1;
-    return (dimensions & BY_HEAD &&
-            (size_multiply(out, *out, m->attention.layers) || size_multiply(out, *out, m->attention.heads))) ||
+    return (dimensions & BY_HEAD && (size_multiply(out, *out, m->attention.layers) ||
+                                     size_multiply(out, *out, m->attention.heads))) ||
                    (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) ||
                    (dimensions & BY_TOKEN && size_multiply(out, *out, m->fields[0].target)) ||
                    (dimensions & BY_PIECE && size_multiply(out, *out, m->pieces.count)) ||
                    (dimensions & BY_BYTE && size_multiply(out, *out, m->pieces.size)) ||
-                   (dimensions & BY_POSITION && size_multiply(out, *out, m->fields[g->field].positions))
+                   (dimensions & BY_POSITION &&
+                    size_multiply(out, *out, m->fields[g->field].positions))
                ? -1
                : 0;
 }
@@ -59,8 +64,10 @@ static int read_data(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(d->file->descriptor, path, e);
     if (file < 0)
         return -1;
-    const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64, byte = H5T_NATIVE_UINT8, id = H5T_NATIVE_INT32,
-                types[DATASETS] = {real, real, byte, word, real, real, real, real, real, word, word, id, id, word, byte};
+    const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64, byte = H5T_NATIVE_UINT8,
+                id = H5T_NATIVE_INT32,
+                types[DATASETS] = {real, real, byte, word, real, real, real, real,
+                                   real, word, word, id,   id,   word, byte};
     for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
             const struct result_group *g = &d->groups[i];
@@ -70,8 +77,10 @@ static int read_data(FILE *out, void *context, struct error *e)
             hid_t dataset = H5Oopen_by_addr(file, g->address[k]), space = H5Dget_space(dataset);
             hssize_t count = H5Sget_simple_extent_npoints(space);
             if (count < 0 || (size_t)count != elements_of(d->out, g, k))
-                return fail(e, "%s: is damaged (%s/%s changed its shape)", path, model, result_datasets[k].name);
-            if (H5Dread(dataset, types[k], H5S_ALL, H5S_ALL, H5P_DEFAULT, *array_of(d->out, g, k)) < 0)
+                return fail(e, "%s: is damaged (%s/%s changed its shape)", path, model,
+                            result_datasets[k].name);
+            if (H5Dread(dataset, types[k], H5S_ALL, H5S_ALL, H5P_DEFAULT, *array_of(d->out, g, k)) <
+                0)
                 return hdf_fail(e, path, result_datasets[k].name);
             H5Sclose(space);
             H5Oclose(dataset);
@@ -83,7 +92,8 @@ static int read_data(FILE *out, void *context, struct error *e)
 
 /* Adds the bytes of a group's arrays, each on a multiple of 8, to *total; *largest is the
  * largest. */
-static int add_bytes(size_t *total, size_t *largest, const struct result *r, const struct result_group *g)
+static int add_bytes(size_t *total, size_t *largest, const struct result *r,
+                     const struct result_group *g)
 {
     size_t count, bytes;
     if (r->models[g->model].segments == 0 || r->models[g->model].fields[g->field].positions == 0)
@@ -91,7 +101,8 @@ static int add_bytes(size_t *total, size_t *largest, const struct result *r, con
     for (int k = 0; k < DATASETS; k++) {
         if (!g->address[k])
             continue;
-        if (count_elements(&count, r, g, k) || size_multiply(&bytes, count, result_datasets[k].element_bytes) ||
+        if (count_elements(&count, r, g, k) ||
+            size_multiply(&bytes, count, result_datasets[k].element_bytes) ||
             size_add(&bytes, bytes, 7) || size_add(total, *total, bytes / 8 * 8))
             return -1;
         *largest = bytes > *largest ? bytes : *largest;
@@ -124,33 +135,38 @@ static int give_memory(struct result_data *d, size_t *largest, const char *path,
 }
 
 /* Impossible values of a used segment: log p > 0 (up to rounding), norms < 0, or not finite. */
-static int check_segment(const struct result_model *m, const struct result_field *f, size_t i, const char *path, struct error *e)
+static int check_segment(const struct result_model *m, const struct result_field *f, size_t i,
+                         const char *path, struct error *e)
 {
     const double *norm = f->norm + i * f->positions, logprob = f->logprob[i], most = 1e-6;
     int is_number = !isnan(logprob);
 
     if (logprob > most || (f->completeness && f->completeness[2 * i + 1] > most))
-        return fail(e, "%s: %s/%s of segment %zu is %g (expected a log p, which is not above 0)", path, m->name,
-                    logprob > most ? "logprob" : "completeness", i, logprob > most ? logprob : f->completeness[2 * i + 1]);
+        return fail(e, "%s: %s/%s of segment %zu is %g (expected a log p, which is not above 0)",
+                    path, m->name, logprob > most ? "logprob" : "completeness", i,
+                    logprob > most ? logprob : f->completeness[2 * i + 1]);
     for (size_t k = 0; k < f->positions; k++) {
         is_number = is_number && !isnan(norm[k]);
         if (norm[k] < 0)
-            return fail(e, "%s: %s/norm of segment %zu at position %zu is %g (expected none below 0)", path, m->name, i, k + 1,
-                        norm[k]);
+            return fail(e,
+                        "%s: %s/norm of segment %zu at position %zu is %g (expected none below 0)",
+                        path, m->name, i, k + 1, norm[k]);
     }
     return is_number ? 0
                      : fail(e,
-                            "%s: %s, target %zu, layer %zu: the status of segment %zu is 1, but its norms and log p are not "
+                            "%s: %s, target %zu, layer %zu: the status of segment %zu is 1, but "
+                            "its norms and log p are not "
                             "usable (expected 2)",
                             path, m->name, f->target, f->layer, i);
 }
 
-static int check_segments(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
+static int check_segments(const struct result_model *m, const struct result_field *f,
+                          const char *path, struct error *e)
 {
     for (size_t i = 0; i < m->segments; i++) {
         if (f->status[i] != SEGMENT_DONE && f->status[i] != SEGMENT_EXCLUDED)
-            return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i,
-                        f->status[i]);
+            return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)",
+                        path, m->name, i, f->status[i]);
         if (f->status[i] == SEGMENT_DONE && check_segment(m, f, i, path, e) != 0)
             return -1;
     }
@@ -158,15 +174,16 @@ static int check_segments(const struct result_model *m, const struct result_fiel
 }
 
 /* No run writes other curves: figures would silently show nothing. */
-static int check_curves(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
+static int check_curves(const struct result_model *m, const struct result_field *f,
+                        const char *path, struct error *e)
 {
     static const char *const names[] = {"s", "c", "c_lo", "c_hi"};
     const double *const curves[] = {f->summary.s, f->summary.c, f->summary.c_lo, f->summary.c_hi};
     for (int k = 0; k < 4; k++)
         for (size_t i = 0; i < f->positions; i++)
             if (!(curves[k][i] >= 0 && curves[k][i] <= 1 + 1e-9)) /* up to rounding */
-                return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)", path, m->name, names[k], i + 1,
-                            curves[k][i]);
+                return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)",
+                            path, m->name, names[k], i + 1, curves[k][i]);
     return 0;
 }
 
@@ -175,15 +192,20 @@ static int check_tokens(const struct result_model *m, const char *path, struct e
     struct error why;
     for (size_t i = 0; m->tokens && i < m->field_count; i++)
         if (m->fields[i].target > m->fields[0].target)
-            return fail(e, "%s: %s/target-%zu is beyond the segments, which have %zu tokens", path, m->name, m->fields[i].target,
-                        m->fields[0].target);
+            return fail(e, "%s: %s/target-%zu is beyond the segments, which have %zu tokens", path,
+                        m->name, m->fields[i].target, m->fields[0].target);
     for (size_t i = 0; m->tokens && i < m->segments * m->fields[0].target; i++)
         if (m->tokens[i] < 0 || (m->vocabulary && (size_t)m->tokens[i] >= m->vocabulary))
-            return fail(e, "%s: %s/tokens has the id %d at index %zu (expected one of the vocabulary of %zu)", path, m->name,
-                        (int)m->tokens[i], i, m->vocabulary);
+            return fail(
+                e,
+                "%s: %s/tokens has the id %d at index %zu (expected one of the vocabulary of %zu)",
+                path, m->name, (int)m->tokens[i], i, m->vocabulary);
     if (!m->pieces.id != !m->pieces.end || !m->pieces.id != !m->pieces.bytes)
-        return fail(e, "%s: %s has some of piece_id, piece_end and piece_bytes (expected all or none)", path, m->name);
-    return texts_check(&m->pieces, &why) ? fail(e, "%s: %s/piece_id: %s", path, m->name, why.text) : 0;
+        return fail(e,
+                    "%s: %s has some of piece_id, piece_end and piece_bytes (expected all or none)",
+                    path, m->name);
+    return texts_check(&m->pieces, &why) ? fail(e, "%s: %s/piece_id: %s", path, m->name, why.text)
+                                         : 0;
 }
 
 static int read_arrays(struct result_data *d, struct error *e)
@@ -197,7 +219,8 @@ static int read_arrays(struct result_data *d, struct error *e)
     /* chunks may be as large as their dataset, and are unpacked through two filters */
     if (size_multiply(&memory, 4, largest) || size_add(&memory, memory, HDF_MEMORY))
         return fail_memory(e, 4 * (double)largest, path);
-    int result = confine(&none, &size, read_data, d, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e);
+    int result = confine(&none, &size, read_data, d, memory,
+                         HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e);
     free(none);
     for (size_t i = 0; result == 0 && i < d->group_count; i++) {
         const struct result_model *m = &out->models[d->groups[i].model];

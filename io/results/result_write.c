@@ -44,14 +44,17 @@ static int write_attribute(struct writer *w, hid_t object, const char *name, con
 {
     int64_t number = 0;
     int whole = whole_number(value, &number), ok = 0;
-    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(whole ? H5T_STD_I64LE : H5T_C_S1), attribute = -1;
+    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(whole ? H5T_STD_I64LE : H5T_C_S1),
+          attribute = -1;
     if (!is_ok(w, space) || !is_ok(w, type))
         goto end;
-    if (!whole && (!is_ok(w, H5Tset_size(type, H5T_VARIABLE)) || !is_ok(w, H5Tset_cset(type, H5T_CSET_UTF8))))
+    if (!whole &&
+        (!is_ok(w, H5Tset_size(type, H5T_VARIABLE)) || !is_ok(w, H5Tset_cset(type, H5T_CSET_UTF8))))
         goto end;
     if (!is_ok(w, attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT)))
         goto end;
-    ok = is_ok(w, whole ? H5Awrite(attribute, H5T_NATIVE_INT64, &number) : H5Awrite(attribute, type, &value));
+    ok = is_ok(w, whole ? H5Awrite(attribute, H5T_NATIVE_INT64, &number)
+                        : H5Awrite(attribute, type, &value));
 end:
     H5Aclose(attribute);
     H5Tclose(type);
@@ -61,15 +64,17 @@ end:
 
 /* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: then there are fewer
  * dimensions. A chunk is (a part of) one row. */
-static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data,
-                         size_t blocks, size_t rows, size_t columns)
+static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored,
+                         hid_t native, const void *data, size_t blocks, size_t rows, size_t columns)
 {
-    hsize_t shape[3] = {blocks, rows, columns}, chunk[3] = {1, 1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
+    hsize_t shape[3] = {blocks, rows, columns},
+            chunk[3] = {1, 1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
     int rank = blocks ? 3 : rows ? 2 : 1, ok = 0, first = 3 - rank;
-    hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL),
+          list = H5Pcreate(H5P_DATASET_CREATE);
     if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) ||
-        !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) || !is_ok(w, H5Pset_fletcher32(list)) ||
-        !is_ok(w, H5Pset_obj_track_times(list, 0)))
+        !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) ||
+        !is_ok(w, H5Pset_fletcher32(list)) || !is_ok(w, H5Pset_obj_track_times(list, 0)))
         goto end;
     if (!is_ok(w, dataset = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, list, H5P_DEFAULT)))
         goto end;
@@ -82,14 +87,16 @@ end:
 }
 
 /* The group of a field; the target's group is made with its first layer. */
-static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m, const struct result_field *f)
+static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m,
+                          const struct result_field *f)
 {
     char name[sizeof m->name + 64];
     hid_t target, group;
     if (f != m->fields) {
         snprintf(name, sizeof name, "%s/target-%zu", m->name, f->target);
-        target = H5Lexists(models, name, H5P_DEFAULT) > 0 ? H5Gopen2(models, name, H5P_DEFAULT)
-                                                          : H5Gcreate2(models, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
+        target = H5Lexists(models, name, H5P_DEFAULT) > 0
+                     ? H5Gopen2(models, name, H5P_DEFAULT)
+                     : H5Gcreate2(models, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
         if (!is_ok(w, target))
             return -1;
         snprintf(name, sizeof name, "layer-%zu", f->layer);
@@ -101,17 +108,18 @@ static hid_t create_group(struct writer *w, hid_t models, const struct result_mo
     return is_ok(w, group) ? group : -1;
 }
 
-static int write_attention(struct writer *w, hid_t group, const struct result *r, const struct result_attention *a)
+static int write_attention(struct writer *w, hid_t group, const struct result *r,
+                           const struct result_attention *a)
 {
-    if (a->mass &&
-        write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, a->mass, a->layers, a->heads, a->positions))
+    if (a->mass && write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, a->mass,
+                                 a->layers, a->heads, a->positions))
         return -1;
     if (!r->shards || !a->high)
         return 0;
-    return write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->high, a->layers, a->heads,
-                         a->positions) ||
-                   write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->low, a->layers, a->heads,
-                                 a->positions)
+    return write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->high,
+                         a->layers, a->heads, a->positions) ||
+                   write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                 a->low, a->layers, a->heads, a->positions)
                ? -1
                : 0;
 }
@@ -122,19 +130,23 @@ static int write_tokens(struct writer *w, hid_t group, const struct result_model
     const struct token_texts *p = &m->pieces;
     if (!m->tokens)
         return 0;
-    if (write_dataset(w, group, "tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0, m->segments, m->fields[0].target))
+    if (write_dataset(w, group, "tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0,
+                      m->segments, m->fields[0].target))
         return -1;
     if (!p->size) /* an empty dataset cannot be chunked */
         return 0;
-    return write_dataset(w, group, "piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0, p->count) ||
-                   write_dataset(w, group, "piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64, p->end, 0, 0, p->count) ||
-                   write_dataset(w, group, "piece_bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, p->bytes, 0, 0, p->size)
+    return write_dataset(w, group, "piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0,
+                         p->count) ||
+                   write_dataset(w, group, "piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64, p->end, 0,
+                                 0, p->count) ||
+                   write_dataset(w, group, "piece_bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, p->bytes,
+                                 0, 0, p->size)
                ? -1
                : 0;
 }
 
-static int write_field(struct writer *w, hid_t models, const struct result *r, const struct result_model *m,
-                       const struct result_field *f)
+static int write_field(struct writer *w, hid_t models, const struct result *r,
+                       const struct result_model *m, const struct result_field *f)
 {
     const size_t rows = m->segments, columns = f->positions;
     const struct {
@@ -143,7 +155,8 @@ static int write_field(struct writer *w, hid_t models, const struct result *r, c
         const void *data;
         size_t rows, columns;
     } datasets[] = {
-        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, f->norm, rows, columns},
+        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, f->norm, rows,
+         columns},
         {"logprob", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->logprob, 0, rows},
         {"status", H5T_STD_U8LE, H5T_NATIVE_UINT8, f->status, 0, rows},
         {"start", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->start, 0, rows},
@@ -159,10 +172,11 @@ static int write_field(struct writer *w, hid_t models, const struct result *r, c
     for (size_t i = 0; result == 0 && i < f->attribute_count; i++)
         result = write_attribute(w, group, f->attributes[i].name, f->attributes[i].value);
     for (size_t i = 0; result == 0 && i < sizeof datasets / sizeof *datasets; i++)
-        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, 0,
-                               datasets[i].rows, datasets[i].columns);
+        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native,
+                               datasets[i].data, 0, datasets[i].rows, datasets[i].columns);
     if (result == 0 && f->completeness)
-        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->completeness, 0, rows, 2);
+        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                               f->completeness, 0, rows, 2);
     if (result == 0 && f == m->fields)
         result = write_attention(w, group, r, &m->attention) || write_tokens(w, group, m) ? -1 : 0;
     H5Gclose(group);
@@ -173,7 +187,8 @@ static int write_field(struct writer *w, hid_t models, const struct result *r, c
 static int set_object_list(struct writer *w, hid_t list)
 {
     const unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-    return is_ok(w, list) && is_ok(w, H5Pset_obj_track_times(list, 0)) && is_ok(w, H5Pset_link_creation_order(list, tracked)) &&
+    return is_ok(w, list) && is_ok(w, H5Pset_obj_track_times(list, 0)) &&
+           is_ok(w, H5Pset_link_creation_order(list, tracked)) &&
            is_ok(w, H5Pset_attr_creation_order(list, tracked));
 }
 
@@ -191,13 +206,16 @@ static unsigned char *make_image(struct writer *w, const struct result *r, size_
     w->file = -1;
     /* the earliest format on purpose: HDF5 1.10 corrupts the checksum of a later superblock when it
      * returns the image */
-    if (!set_object_list(w, w->group_list) || !set_object_list(w, w->file_list) || !is_ok(w, w->access_list) ||
+    if (!set_object_list(w, w->group_list) || !set_object_list(w, w->file_list) ||
+        !is_ok(w, w->access_list) ||
         !is_ok(w, H5Pset_libver_bounds(w->access_list, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST)) ||
         !is_ok(w, H5Pset_fapl_core(w->access_list, IMAGE_STEP, 0)))
         goto end;
-    if (!is_ok(w, w->file = H5Fcreate(path_base(w->path), H5F_ACC_TRUNC, w->file_list, w->access_list)))
+    if (!is_ok(w, w->file = H5Fcreate(path_base(w->path), H5F_ACC_TRUNC, w->file_list,
+                                      w->access_list)))
         goto end;
-    if (write_attribute(w, w->file, "format", "reach-erf/1") || write_attribute(w, w->file, "version", r->version) ||
+    if (write_attribute(w, w->file, "format", "reach-erf/1") ||
+        write_attribute(w, w->file, "version", r->version) ||
         write_attribute(w, w->file, "command", r->command))
         goto end;
     if (!is_ok(w, models = H5Gcreate2(w->file, "models", H5P_DEFAULT, w->group_list, H5P_DEFAULT)))
@@ -206,7 +224,8 @@ static unsigned char *make_image(struct writer *w, const struct result *r, size_
         for (size_t k = 0; k < r->models[i].field_count; k++)
             if (write_field(w, models, r, &r->models[i], &r->models[i].fields[k]))
                 goto end;
-    if (!is_ok(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL)) || !is_ok(w, (size = H5Fget_file_image(w->file, NULL, 0)) < 0 ? -1 : 0))
+    if (!is_ok(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL)) ||
+        !is_ok(w, (size = H5Fget_file_image(w->file, NULL, 0)) < 0 ? -1 : 0))
         goto end;
     *bytes = (size_t)size;
     if (!(image = malloc(*bytes)))
@@ -230,11 +249,13 @@ static int check_models(const char *path, const struct result *r, struct error *
         return fail(e, "%s: no model to write", path);
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
-        if (*m->name == '\0' || strcmp(m->name, ".") == 0 || strcmp(m->name, "..") == 0 || strchr(m->name, '/'))
-            return fail(e, "%s: '%s' cannot name a model (expected a name without /)", path, m->name);
+        if (*m->name == '\0' || strcmp(m->name, ".") == 0 || strcmp(m->name, "..") == 0 ||
+            strchr(m->name, '/'))
+            return fail(e, "%s: '%s' cannot name a model (expected a name without /)", path,
+                        m->name);
         if (m->field_count == 0 || m->segments == 0 || m->fields[0].positions == 0)
-            return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)", path, m->name, m->segments,
-                        m->field_count ? m->fields[0].positions : 0);
+            return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)",
+                        path, m->name, m->segments, m->field_count ? m->fields[0].positions : 0);
         for (size_t k = 0; k < i; k++)
             if (strcmp(m->name, r->models[k].name) == 0)
                 return fail(e, "%s: two models are named %s", path, m->name);

@@ -18,7 +18,11 @@
  * changes only while no handler may read it (SLOT_FILLING); a handler claims a slot before it reads
  * the path. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_LIVE, SLOT_REMOVING };
-enum slot_kind { SLOT_FILE, SLOT_FOLDER /* if it is empty */, SLOT_SCRATCH /* a folder and the files in it */ };
+enum slot_kind {
+    SLOT_FILE,
+    SLOT_FOLDER /* if it is empty */,
+    SLOT_SCRATCH /* a folder and the files in it */
+};
 enum { SLOTS = 32 };
 
 static struct {
@@ -41,7 +45,8 @@ static int slot_take(const char *path, enum slot_kind kind, struct error *e)
             return 0;
         }
     }
-    return fail(e, "%s: too many files are being written at once (expected at most %d)", path, SLOTS);
+    return fail(e, "%s: too many files are being written at once (expected at most %d)", path,
+                SLOTS);
 }
 
 static void slot_release(const char *path)
@@ -60,7 +65,8 @@ static void remove_files(const char *folder)
 {
     _Alignas(struct dirent64) char entries[4096];
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    for (ssize_t size; descriptor >= 0 && (size = getdents64(descriptor, entries, sizeof entries)) > 0;)
+    for (ssize_t size;
+         descriptor >= 0 && (size = getdents64(descriptor, entries, sizeof entries)) > 0;)
         for (ssize_t at = 0; at < size; at += ((struct dirent64 *)(void *)&entries[at])->d_reclen)
             unlinkat(descriptor, ((struct dirent64 *)(void *)&entries[at])->d_name, 0);
     if (descriptor >= 0)
@@ -74,7 +80,8 @@ void atomic_remove_all(void)
     for (int folders = 0; folders < 2; folders++)
         for (int i = 0; i < SLOTS; i++) {
             int expected = SLOT_LIVE;
-            if (atomic_load(&slots[i].state) != SLOT_LIVE || (slots[i].kind != SLOT_FILE) != folders ||
+            if (atomic_load(&slots[i].state) != SLOT_LIVE ||
+                (slots[i].kind != SLOT_FILE) != folders ||
                 !atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_REMOVING))
                 continue;
             if (slots[i].kind == SLOT_SCRATCH)
@@ -107,7 +114,8 @@ char *folder_scratch(const char *stem, struct error *e)
         return NULL;
     }
     if (!mkdtemp(made))
-        fail(e, "%s: cannot be made: %s (expected a place for it; TMPDIR names another one)", made, strerror(errno));
+        fail(e, "%s: cannot be made: %s (expected a place for it; TMPDIR names another one)", made,
+             strerror(errno));
     else if (slot_take(made, SLOT_SCRATCH, e) == 0)
         return made;
     else
@@ -134,7 +142,8 @@ static long writer_of(const char *name, const char *base)
     static const char mark[] = ".tmp-";
     size_t length = strlen(base);
     char *end;
-    if (*name != '.' || strncmp(name + 1, base, length) || strncmp(name + 1 + length, mark, sizeof mark - 1))
+    if (*name != '.' || strncmp(name + 1, base, length) ||
+        strncmp(name + 1 + length, mark, sizeof mark - 1))
         return 0;
     const char *digits = name + length + sizeof mark;
     errno = 0;
@@ -153,7 +162,8 @@ static void remove_abandoned(const char *path)
         long pid = writer_of(entry->d_name, base);
         if (!pid || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             continue;
-        int descriptor = openat(dirfd(d), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        int descriptor = openat(dirfd(d), entry->d_name,
+                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
             unlinkat(dirfd(d), entry->d_name, 0);
         if (descriptor >= 0)
@@ -338,7 +348,9 @@ static int make_one(const char *path, struct error *e)
     /* also when mkdir says EROFS or EACCES for an existing folder */
     if (stat(path, &st))
         return fail(e, "%s: cannot be made: %s", path, strerror(reason));
-    return S_ISDIR(st.st_mode) ? 0 : fail(e, "%s: exists and is not a folder (expected a folder or nothing)", path);
+    return S_ISDIR(st.st_mode)
+               ? 0
+               : fail(e, "%s: exists and is not a folder (expected a folder or nothing)", path);
 }
 
 int folder_make(const char *path, struct error *e)
@@ -373,8 +385,8 @@ static char *lock_name(const char *path, struct error *e)
 static int still_there(int descriptor, const char *name)
 {
     struct stat ours, present;
-    return fstat(descriptor, &ours) == 0 && lstat(name, &present) == 0 && ours.st_dev == present.st_dev &&
-           ours.st_ino == present.st_ino;
+    return fstat(descriptor, &ours) == 0 && lstat(name, &present) == 0 &&
+           ours.st_dev == present.st_dev && ours.st_ino == present.st_ino;
 }
 
 int folder_lock(const char *path, struct error *e)
@@ -395,7 +407,10 @@ int folder_lock(const char *path, struct error *e)
         while (busy && errno == EINTR);
         if (busy) {
             if (errno == EWOULDBLOCK)
-                fail(e, "%s: is in use by another run of reach (expected a separate folder for each run)", path);
+                fail(e,
+                     "%s: is in use by another run of reach (expected a separate folder for each "
+                     "run)",
+                     path);
             else
                 fail(e, "%s: cannot be locked: %s", path, strerror(errno));
             close(descriptor);

@@ -14,7 +14,8 @@ struct atomic_file {
 /* Opens a temporary file beside PATH for writing, locked. Removes those of PATH left by killed
  * processes. */
 int atomic_open(struct atomic_file *f, const char *path, struct error *e) MUST_USE;
-/* Checks every write, fsyncs file and folder, renames. On failure the temporary file is removed and PATH is as before. */
+/* Checks every write, fsyncs file and folder, renames. On failure the temporary file is removed and
+ * PATH is as before. */
 int atomic_commit(struct atomic_file *f, struct error *e) MUST_USE;
 /* The two halves of commit, for files that only make sense together: the first checks, fsyncs and
  * closes, the second renames. */
@@ -37,9 +38,11 @@ void atomic_remove_all(void);
 
 /* Makes renames and removals in the folder survive a power cut, before any later ones. */
 int folder_sync(const char *path, struct error *e) MUST_USE;
-/* Makes PATH and its parents. A file in the way, or a folder that cannot be written to, is an error. */
+/* Makes PATH and its parents. A file in the way, or a folder that cannot be written to, is an
+ * error. */
 int folder_make(const char *path, struct error *e) MUST_USE;
-/* Locks the folder (flock on a lock file in it) and returns a descriptor to keep open, or -1: "in use by another reach". */
+/* Locks the folder (flock on a lock file in it) and returns a descriptor to keep open, or -1: "in
+ * use by another reach". */
 int folder_lock(const char *path, struct error *e) MUST_USE;
 void folder_unlock(int descriptor, const char *path);
 /* From now on, until folder_unwatch, atomic_remove_all removes the folder if it is empty. */

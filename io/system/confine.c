@@ -38,13 +38,16 @@ static void limit(int resource, size_t value)
 }
 
 /* The child's work; does not return. */
-static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *), void *context, size_t memory, size_t seconds)
+static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *), void *context,
+                      size_t memory, size_t seconds)
 {
     struct error e = {""};
     struct rusage used;
     size_t bytes;
     for (int i = 1; i < NSIG; i++)
-        signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL); /* a handler would continue the program */
+        signal(i, i == SIGPIPE || i == SIGXFSZ
+                      ? SIG_IGN
+                      : SIG_DFL); /* a handler would continue the program */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL); /* no thread handles them here */
@@ -73,7 +76,9 @@ static int read_all(char **output, size_t *size, int descriptor, const char *pat
     for (;;) {
         if (*size == capacity) {
             size_t more = capacity ? 2 * capacity : 1 << 16;
-            char *grown = more <= CONFINE_OUTPUT_MAX + sizeof(struct error) + 1 ? realloc(*output, more) : NULL;
+            char *grown = more <= CONFINE_OUTPUT_MAX + sizeof(struct error) + 1
+                              ? realloc(*output, more)
+                              : NULL;
             if (!grown)
                 return fail_memory(e, (double)more, path);
             *output = grown;
@@ -104,11 +109,12 @@ static int conclude(const char *output, size_t *size, int status, const char *pa
         told.text[sizeof told.text - 1] = '\0';
         return fail(e, "%s", told.text);
     }
-    return fail(e, "%s: is damaged (the work on it took too much memory or time, or crashed)", path);
+    return fail(e, "%s: is damaged (the work on it took too much memory or time, or crashed)",
+                path);
 }
 
-int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct error *), void *context, size_t memory,
-            size_t seconds, const char *path, struct error *e)
+int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct error *), void *context,
+            size_t memory, size_t seconds, const char *path, struct error *e)
 {
     int ends[2], result, status = -1;
     *output = NULL;
@@ -143,7 +149,8 @@ void *confine_memory(size_t bytes, const char *what, struct error *e)
 {
     if (memory_check(bytes, what, e))
         return NULL;
-    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
     if (memory != MAP_FAILED)
         return memory;
     fail_memory(e, (double)bytes, what);

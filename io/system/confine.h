@@ -15,8 +15,9 @@ enum { CONFINE_OUTPUT_MAX = 256 << 20 };
  * `out` (at most CONFINE_OUTPUT_MAX bytes) is *output of *size bytes, which the caller frees. The
  * child shares memory that is mapped shared; its other changes are lost. If it ends in any other
  * way, the error is that PATH is damaged. */
-int confine(char **output, size_t *size, int (*work)(FILE *out, void *context, struct error *e), void *context, size_t memory,
-            size_t seconds, const char *path, struct error *e) MUST_USE;
+int confine(char **output, size_t *size, int (*work)(FILE *out, void *context, struct error *e),
+            void *context, size_t memory, size_t seconds, const char *path,
+            struct error *e) MUST_USE;
 
 /* Zeroed memory that the child shares, for large output. Takes no room until it is written to. NULL
  * on failure, also if the system has too little; freed by confine_memory_free. */

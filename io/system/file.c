@@ -33,7 +33,8 @@ int file_open_regular(const char *path, size_t *size, struct error *e)
     return -1;
 }
 
-int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset, struct error *e)
+int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset,
+                 struct error *e)
 {
     size_t done = 0;
     while (done < size) {
@@ -43,8 +44,9 @@ int file_read_at(int descriptor, const char *path, void *out, size_t size, size_
         if (n < 0)
             return fail(e, "%s: cannot be read: %s", path, strerror(errno));
         if (n == 0)
-            return fail(e, "%s: ends after %zu bytes (expected %zu: the file changed while it was read)", path, offset + done,
-                        offset + size);
+            return fail(
+                e, "%s: ends after %zu bytes (expected %zu: the file changed while it was read)",
+                path, offset + done, offset + size);
         done += (size_t)n;
     }
     return 0;
@@ -61,7 +63,8 @@ char *file_read_whole(const char *path, size_t limit, size_t *size, struct error
         fail(e, "%s: has %zu bytes (expected at most %zu)", path, *size, limit);
     } else if (!(text = malloc(*size + 1))) {
         fail_memory(e, (double)*size + 1, path);
-    } else if (stamp_take(&stamp, descriptor, path, e) || file_read_at(descriptor, path, text, *size, 0, e) ||
+    } else if (stamp_take(&stamp, descriptor, path, e) ||
+               file_read_at(descriptor, path, text, *size, 0, e) ||
                stamp_check(&stamp, descriptor, path, e)) {
         free(text);
         text = NULL;

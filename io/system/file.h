@@ -11,7 +11,8 @@
 int file_open_regular(const char *path, size_t *size, struct error *e) MUST_USE;
 
 /* Reads exactly `size` bytes at `offset`; a shorter file is an error. */
-int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset, struct error *e) MUST_USE;
+int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset,
+                 struct error *e) MUST_USE;
 
 /* The whole file, at most `limit` bytes, followed by a NUL. A write to the file meanwhile is an
  * error. Caller frees. */

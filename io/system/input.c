@@ -49,7 +49,8 @@ static int wait_for_writer(struct input *in, struct error *e)
             return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
         if (waited >= input_patience)
             return fail(e,
-                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a writer that is started first)",
+                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a "
+                        "writer that is started first)",
                         in->name, input_patience / 1000);
         if (poll(&pipe, 1, LOOK_EVERY) > 0 && pipe.revents & POLLHUP && !(pipe.revents & POLLIN))
             return 0; /* a writer came and went */
@@ -65,8 +66,9 @@ static int open_descriptor(struct input *in, const char *path, struct stat *st, 
         return fail(e, "%s: cannot be opened: %s", in->name, strerror(errno));
     if (S_ISFIFO(st->st_mode) && wait_for_writer(in, e))
         return -1;
-    return fcntl(in->descriptor, F_SETFL, flags & ~O_NONBLOCK) ? fail(e, "%s: cannot be opened: %s", in->name, strerror(errno))
-                                                               : 0;
+    return fcntl(in->descriptor, F_SETFL, flags & ~O_NONBLOCK)
+               ? fail(e, "%s: cannot be opened: %s", in->name, strerror(errno))
+               : 0;
 }
 
 /* Not zlib's gzread, which treats a damaged header of a later member as the end of the data. */
@@ -167,7 +169,8 @@ struct input *input_memory(const void *data, size_t size, const char *name, stru
     return NULL;
 }
 
-static int read_plain(struct input *in, unsigned char *out, size_t want, size_t *got, struct error *e)
+static int read_plain(struct input *in, unsigned char *out, size_t want, size_t *got,
+                      struct error *e)
 {
     for (int ended = 0; *got < want;) {
         if (in->at == in->have && refill(in, &ended, e))
@@ -182,7 +185,8 @@ static int read_plain(struct input *in, unsigned char *out, size_t want, size_t 
     return 0;
 }
 
-static int read_packed(struct input *in, unsigned char *out, size_t want, size_t *got, struct error *e)
+static int read_packed(struct input *in, unsigned char *out, size_t want, size_t *got,
+                       struct error *e)
 {
     for (int ended = 0; *got < want;) {
         if (in->at == in->have && refill(in, &ended, e))
@@ -206,15 +210,17 @@ static int read_packed(struct input *in, unsigned char *out, size_t want, size_t
         in->taken += in->at - at;
         in->given += *got - had;
         if (in->given > INPUT_UNPACKED_FREE && in->given / INPUT_RATIO_MAX > in->taken)
-            return fail(e, "%s: unpacks to more than %d times its size (expected text or token ids, which do not)", in->name,
-                        INPUT_RATIO_MAX);
+            return fail(e,
+                        "%s: unpacks to more than %d times its size (expected text or token ids, "
+                        "which do not)",
+                        in->name, INPUT_RATIO_MAX);
         if (status == Z_STREAM_END)
             in->member = 0;
         else if (status == Z_MEM_ERROR)
             return fail_memory(e, 1 << MAX_WBITS, "unpacking");
         else if (status != Z_OK && status != Z_BUF_ERROR)
-            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)", in->name,
-                        in->unpack.msg ? in->unpack.msg : "not gzip");
+            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)",
+                        in->name, in->unpack.msg ? in->unpack.msg : "not gzip");
     }
     return 0;
 }
@@ -243,8 +249,10 @@ int input_peek(struct input *in, void *out, size_t want, size_t *got, struct err
 
 const char *input_other(const void *start, size_t size)
 {
-#define UNPACK(command) " (expected plain text, .gz, or the output of `" command "` on standard input)"
-#define RECODE(name) "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
+#define UNPACK(command) \
+    " (expected plain text, .gz, or the output of `" command "` on standard input)"
+#define RECODE(name) \
+    "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
     static const struct {
         size_t at; /* its position */
         const char *magic;

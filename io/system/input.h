@@ -16,7 +16,8 @@ struct input *input_open(const char *path, struct error *e) MUST_USE;
 
 /* The same from `size` bytes of memory, borrowed until the input is closed; NAME is for
  * messages. */
-struct input *input_memory(const void *data, size_t size, const char *name, struct error *e) MUST_USE;
+struct input *input_memory(const void *data, size_t size, const char *name,
+                           struct error *e) MUST_USE;
 
 /* The next bytes that input_read will give, at most INPUT_PEEK_MAX; *got is less than `want` only
  * at the end of the data. */

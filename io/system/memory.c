@@ -17,7 +17,8 @@ static size_t of_machine(void)
     if (!f)
         return SIZE_MAX;
     while (bytes == SIZE_MAX && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1 && size_multiply(&bytes, (size_t)kilobytes, 1024))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1 &&
+            size_multiply(&bytes, (size_t)kilobytes, 1024))
             bytes = SIZE_MAX;
     fclose(f);
     return bytes;
@@ -42,7 +43,8 @@ static size_t of_limits(void)
         fclose(f);
     if (read != 2)
         all = data = 0;
-    size_t space = left_of(RLIMIT_AS, (size_t)all * page), own = left_of(RLIMIT_DATA, (size_t)data * page);
+    size_t space = left_of(RLIMIT_AS, (size_t)all * page),
+           own = left_of(RLIMIT_DATA, (size_t)data * page);
     return space < own ? space : own;
 }
 
@@ -74,5 +76,7 @@ size_t memory_peak(void)
 int memory_check(size_t bytes, const char *what, struct error *e)
 {
     size_t available = memory_available();
-    return bytes <= available ? 0 : fail(e, "%s: needs %zu bytes of memory, and only %zu are free", what, bytes, available);
+    return bytes <= available ? 0
+                              : fail(e, "%s: needs %zu bytes of memory, and only %zu are free",
+                                     what, bytes, available);
 }

@@ -1,5 +1,5 @@
-/* cgroup v1 (memory.limit_in_bytes) and v2 (memory.max, memory.high), each with the groups above: the kernel's documents
- * Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. */
+/* cgroup v1 (memory.limit_in_bytes) and v2 (memory.max, memory.high), each with the groups above:
+ * the kernel's documents Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. */
 #include "io/system/memory_groups.h"
 
 #include <limits.h>
@@ -71,7 +71,8 @@ static size_t left_in(const char *root, const char *folder, const struct version
 }
 
 /* The least memory left in the group `path` below the mount `point`, and in all groups above it. */
-static size_t left_up(const char *root, const char *point, const char *path, const struct version *v)
+static size_t left_up(const char *root, const char *point, const char *path,
+                      const struct version *v)
 {
     char folder[PATH_MAX];
     size_t least = SIZE_MAX, top = strlen(point);
@@ -108,12 +109,14 @@ static int find_group(char path[PATH_MAX], const char *root, const struct versio
     int found = 0, second = strcmp(v->type, "cgroup2") == 0;
     while (f && !found && getline(&line, &room, f) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        char *controllers = strchr(line, ':'),
+             *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group)
             continue;
         *group++ = '\0';
         controllers++;
-        found = (second ? !*controllers : has_word(controllers, "memory")) && strlen(group) < PATH_MAX;
+        found = (second ? !*controllers : has_word(controllers, "memory")) &&
+                strlen(group) < PATH_MAX;
         if (found)
             strcpy(path, strcmp(group, "/") == 0 ? "" : group);
     }
@@ -125,7 +128,8 @@ static int find_group(char path[PATH_MAX], const char *root, const struct versio
 
 /* The mount point of a version, in `point`, and its group, in `base`, from /proc/self/mountinfo: ID
  * PARENT DEVICE BASE POINT OPTIONS [TAG...] - TYPE SOURCE SUPER-OPTIONS. */
-static int find_mount(char point[PATH_MAX], char base[PATH_MAX], const char *root, const struct version *v)
+static int find_mount(char point[PATH_MAX], char base[PATH_MAX], const char *root,
+                      const struct version *v)
 {
     FILE *f = open_below(root, "/proc/self", "mountinfo");
     char *line = NULL;
@@ -133,8 +137,9 @@ static int find_mount(char point[PATH_MAX], char base[PATH_MAX], const char *roo
     int found = 0;
     while (f && !found && getline(&line, &room, f) > 0) {
         char type[32], options[256], *behind = strstr(line, " - ");
-        if (strlen(line) >= PATH_MAX || !behind || sscanf(behind, " - %31s %*s %255s", type, options) != 2 ||
-            strcmp(type, v->type) != 0 || (strcmp(type, "cgroup") == 0 && !has_word(options, "memory")))
+        if (strlen(line) >= PATH_MAX || !behind ||
+            sscanf(behind, " - %31s %*s %255s", type, options) != 2 || strcmp(type, v->type) != 0 ||
+            (strcmp(type, "cgroup") == 0 && !has_word(options, "memory")))
             continue;
         found = sscanf(line, "%*s %*s %*s %s %s", base, point) == 2;
     }
@@ -153,7 +158,9 @@ size_t memory_of_groups(const char *root)
             continue;
         /* a container sees its own group at the mount point */
         size_t size = strcmp(base, "/") == 0 ? 0 : strlen(base);
-        const char *below = strncmp(path, base, size) == 0 && (path[size] == '/' || !path[size]) ? path + size : "";
+        const char *below = strncmp(path, base, size) == 0 && (path[size] == '/' || !path[size])
+                                ? path + size
+                                : "";
         size_t left = left_up(root, point, below, &versions[i]);
         least = left < least ? left : least;
     }

@@ -40,7 +40,8 @@ static int take_room(int descriptor, size_t bytes)
         return 0;
     if (bytes > INT64_MAX)
         return EFBIG;
-    if (fstatvfs(descriptor, &disk) == 0 && (double)disk.f_bavail * (double)disk.f_frsize < (double)bytes)
+    if (fstatvfs(descriptor, &disk) == 0 &&
+        (double)disk.f_bavail * (double)disk.f_frsize < (double)bytes)
         return ENOSPC;
     return posix_fallocate(descriptor, 0, (off_t)bytes);
 }
@@ -54,14 +55,17 @@ void *spill_map(size_t bytes, const char *what, struct error *e)
         folder = "/var/tmp";
     descriptor = open_nameless(folder);
     problem = descriptor < 0 ? errno : take_room(descriptor, bytes);
-    if (!problem && (memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)) == MAP_FAILED)
+    if (!problem && (memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                   descriptor, 0)) == MAP_FAILED)
         problem = errno;
     if (descriptor >= 0)
         close(descriptor);
     if (!problem)
         return memory;
-    fail(e, "%s: has no place for %zu bytes of %s: %s (expected a folder with room there, or another named by TMPDIR)", folder,
-         bytes, what, strerror(problem));
+    fail(e,
+         "%s: has no place for %zu bytes of %s: %s (expected a folder with room there, or another "
+         "named by TMPDIR)",
+         folder, bytes, what, strerror(problem));
     return NULL;
 }
 
@@ -82,7 +86,8 @@ struct spill *spill_open(const char *folder, size_t bytes, const char *what, str
     problem = s->descriptor < 0 ? errno : take_room(s->descriptor, bytes);
     if (!problem)
         return s;
-    fail(e, "%s: cannot hold %s (%zu bytes): %s (expected a writable folder with room)", folder, what, bytes, strerror(problem));
+    fail(e, "%s: cannot hold %s (%zu bytes): %s (expected a writable folder with room)", folder,
+         what, bytes, strerror(problem));
     spill_close(s);
     return NULL;
 }
@@ -91,9 +96,11 @@ int spill_write(struct spill *s, size_t at, const void *data, size_t bytes, stru
 {
     for (size_t done = 0; done < bytes;) {
         errno = ENOSPC; /* of a write of 0 bytes */
-        ssize_t wrote = pwrite(s->descriptor, (const char *)data + done, bytes - done, (off_t)(at + done));
+        ssize_t wrote = pwrite(s->descriptor, (const char *)data + done, bytes - done,
+                               (off_t)(at + done));
         if (wrote <= 0 && errno != EINTR)
-            return fail(e, "%s: cannot write %zu bytes of %s: %s", s->folder, bytes, s->what, strerror(errno));
+            return fail(e, "%s: cannot write %zu bytes of %s: %s", s->folder, bytes, s->what,
+                        strerror(errno));
         done += wrote > 0 ? (size_t)wrote : 0;
     }
     return 0;
@@ -105,7 +112,8 @@ int spill_read(struct spill *s, size_t at, void *data, size_t bytes, struct erro
         errno = EIO; /* of a file that is too short */
         ssize_t got = pread(s->descriptor, (char *)data + done, bytes - done, (off_t)(at + done));
         if (got <= 0 && errno != EINTR)
-            return fail(e, "%s: cannot read %zu bytes of %s back: %s", s->folder, bytes, s->what, strerror(errno));
+            return fail(e, "%s: cannot read %zu bytes of %s back: %s", s->folder, bytes, s->what,
+                        strerror(errno));
         done += got > 0 ? (size_t)got : 0;
     }
     return 0;

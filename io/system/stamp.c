@@ -22,10 +22,12 @@ int stamp_check(struct stamp *s, int descriptor, const char *path, struct error 
     struct stat st;
     if (fstat(descriptor, &st))
         return fail(e, "%s: %s", path, strerror(errno));
-    if (st.st_dev != s->device || st.st_ino != s->inode || st.st_size != s->size || !same_time(st.st_mtim, s->written) ||
+    if (st.st_dev != s->device || st.st_ino != s->inode || st.st_size != s->size ||
+        !same_time(st.st_mtim, s->written) ||
         (!same_time(st.st_ctim, s->changed) && st.st_nlink == s->names))
         return fail(e,
-                    "%s: was changed while it was in use (expected a file that stays as it is; a new one may be renamed over it)",
+                    "%s: was changed while it was in use (expected a file that stays as it is; a "
+                    "new one may be renamed over it)",
                     path);
     s->names = st.st_nlink;
     s->changed = st.st_ctim;

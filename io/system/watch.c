@@ -16,7 +16,8 @@ static double seconds_fresh(const struct stamp *s)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    double age = (double)(now.tv_sec - s->changed.tv_sec) + 1e-9 * (double)(now.tv_nsec - s->changed.tv_nsec);
+    double age = (double)(now.tv_sec - s->changed.tv_sec) +
+                 1e-9 * (double)(now.tv_nsec - s->changed.tv_nsec);
     double left = (s->changed.tv_nsec ? step : coarse_step) - age;
     return age < -step ? 0 : left; /* does not wait for a clock ahead of ours */
 }

@@ -20,14 +20,19 @@ int quantised_join_mxfp4(struct join *j, const char *end)
     struct tensor *t = j->matrix;
     const size_t length = strlen(t->name) - strlen(end), *shape = t->shape;
     if (!part_is(t, "U8") || t->rank != 4 || shape[3] != BYTES || !t->count || !part_is_dense(t))
-        return fail(j->e, "%s: tensor %s is stored as %s and is not a stack of matrices in blocks of %d bytes (expected U8)",
+        return fail(j->e,
+                    "%s: tensor %s is stored as %s and is not a stack of matrices in blocks of %d "
+                    "bytes (expected U8)",
                     part_path(t), t->name, t->stored->name, BYTES);
     if (part_beside(j, t->name, length, ""))
-        return fail(j->e, "%s: tensor %s stores the same matrix as %.*s, which is not quantised", part_path(t), t->name,
-                    (int)length, t->name);
+        return fail(j->e, "%s: tensor %s stores the same matrix as %.*s, which is not quantised",
+                    part_path(t), t->name, (int)length, t->name);
     size_t rows = shape[0] * shape[1], across = shape[2], columns = across * CODES;
-    *j->made = (struct scaled){
-        .scale = SCALE_E8M0, .columns = columns, .block_rows = 1, .block_columns = CODES, .blocks_across = across};
+    *j->made = (struct scaled){.scale = SCALE_E8M0,
+                               .columns = columns,
+                               .block_rows = 1,
+                               .block_columns = CODES,
+                               .blocks_across = across};
     if (part_take_named(&j->made->scales, j, length, "_scales", "U8", rows * across) ||
         part_check_scales(j, rows * across, 0, "a power of two: no byte 255"))
         return -1;

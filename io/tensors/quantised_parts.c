@@ -38,7 +38,8 @@ size_t blocks_of(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
-struct tensor *part_beside(const struct join *j, const char *stem, size_t length, const char *suffix)
+struct tensor *part_beside(const struct join *j, const char *stem, size_t length,
+                           const char *suffix)
 {
     char name[NAME_MOST];
     snprintf(name, sizeof name, "%.*s%s", (int)length, stem, suffix);
@@ -47,22 +48,28 @@ struct tensor *part_beside(const struct join *j, const char *stem, size_t length
 
 int part_take(struct join *j, struct tensor *t)
 {
-    if (t->companion || t == j->matrix || (t->stored->kind == STORED_QUANTISED) || !part_is_dense(t))
-        return fail(j->e, "%s: tensor %s cannot belong to the quantised tensor %s (expected one of its own, row after row)",
+    if (t->companion || t == j->matrix || (t->stored->kind == STORED_QUANTISED) ||
+        !part_is_dense(t))
+        return fail(j->e,
+                    "%s: tensor %s cannot belong to the quantised tensor %s (expected one of its "
+                    "own, row after row)",
                     part_path(t), t->name, j->matrix->name);
     t->companion = 1;
-    return size_add(&j->bytes, j->bytes, t->bytes) ? fail(j->e, "%s: more bytes than can be counted", part_path(t)) : 0;
+    return size_add(&j->bytes, j->bytes, t->bytes)
+               ? fail(j->e, "%s: more bytes than can be counted", part_path(t))
+               : 0;
 }
 
-int part_take_named(const unsigned char **data, struct join *j, size_t length, const char *suffix, const char *type, size_t count)
+int part_take_named(const unsigned char **data, struct join *j, size_t length, const char *suffix,
+                    const char *type, size_t count)
 {
     struct tensor *t = part_beside(j, j->matrix->name, length, suffix);
     if (!t)
-        return fail(j->e, "%s: the quantised tensor %s has no %.*s%s beside it", part_path(j->matrix), j->matrix->name,
-                    (int)length, j->matrix->name, suffix);
+        return fail(j->e, "%s: the quantised tensor %s has no %.*s%s beside it",
+                    part_path(j->matrix), j->matrix->name, (int)length, j->matrix->name, suffix);
     if (!part_is(t, type) || t->count != count)
-        return fail(j->e, "%s: tensor %s holds %zu elements of %s (expected %zu of %s for %s)", part_path(t), t->name, t->count,
-                    t->stored->name, count, type, j->matrix->name);
+        return fail(j->e, "%s: tensor %s holds %zu elements of %s (expected %zu of %s for %s)",
+                    part_path(t), t->name, t->count, t->stored->name, count, type, j->matrix->name);
     *data = t->data;
     return part_take(j, t);
 }
@@ -72,8 +79,10 @@ int part_check_scales(const struct join *j, size_t count, float least, const cha
     for (size_t i = 0; i < count; i++) {
         float scale = scaled_scale(j->made, i);
         if (!(scale >= least) || !isfinite(scale))
-            return fail(j->e, "%s: the quantised tensor %s has the scale %g for its block %zu (expected %s)",
-                        part_path(j->matrix), j->matrix->name, (double)scale, i, expected);
+            return fail(
+                j->e,
+                "%s: the quantised tensor %s has the scale %g for its block %zu (expected %s)",
+                part_path(j->matrix), j->matrix->name, (double)scale, i, expected);
     }
     return 0;
 }

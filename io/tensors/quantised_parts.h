@@ -31,16 +31,18 @@ size_t blocks_of(size_t elements, size_t block);
 int text_ends_with(const char *text, const char *end);
 
 /* The tensor named by the first `length` bytes of `stem` and `suffix`; NULL if there is none. */
-struct tensor *part_beside(const struct join *j, const char *stem, size_t length, const char *suffix);
+struct tensor *part_beside(const struct join *j, const char *stem, size_t length,
+                           const char *suffix);
 /* Makes a tensor a part of the matrix. It must not be part of anything else, and its elements must
  * be adjacent. */
 int part_take(struct join *j, struct tensor *t) MUST_USE;
 /* The same for a required part, named by the first `length` bytes of the matrix' name and a suffix,
  * with `count` elements of that type. */
-int part_take_named(const unsigned char **data, struct join *j, size_t length, const char *suffix, const char *type,
-                    size_t count) MUST_USE;
+int part_take_named(const unsigned char **data, struct join *j, size_t length, const char *suffix,
+                    const char *type, size_t count) MUST_USE;
 /* Refuses scales below `least` or not finite. */
-int part_check_scales(const struct join *j, size_t count, float least, const char *expected) MUST_USE;
+int part_check_scales(const struct join *j, size_t count, float least,
+                      const char *expected) MUST_USE;
 /* Gives the matrix that type and shape, and the contents of `made`. */
 void part_become(struct join *j, enum element type, int rank, const size_t *shape, size_t count);
 

@@ -17,7 +17,8 @@ struct mapped {
 /* An empty store for the checkpoint at PATH. tensors_close ends it at any stage. */
 struct tensors *store_create(const char *path, struct error *e) MUST_USE;
 
-/* Maps a regular file; it belongs to the store and counts in its digest, in the order of these calls. */
+/* Maps a regular file; it belongs to the store and counts in its digest, in the order of these
+ * calls. */
 const struct mapped *store_map(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
 /* A regular file that describes the model and is about to be read: not part of the digest, but it
@@ -26,12 +27,13 @@ int store_watch(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
 /* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among
  * them). Messages name `file`. Valid until the next is added. */
-struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e) MUST_USE;
+struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name,
+                         size_t length, struct error *e) MUST_USE;
 
 /* Sets type, shape, count, bytes and the strides of dense rows. An unsupported type, a rank beyond
  * TENSOR_RANK_MAX or a shape that overflows 64 bits is an error that names PATH and the tensor. */
-int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
-                struct error *e) MUST_USE;
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape,
+                const char *path, struct error *e) MUST_USE;
 
 /* Zeroed memory that lives as long as the store; more than the system has is refused, with `what`
  * in the message. It is shared memory, so tensors_release_pages does not lose it. */
@@ -46,7 +48,8 @@ int store_finish(struct tensors *t, struct error *e) MUST_USE;
 
 /* Gives a tensor of a finished store the type, place and numbers of another of its shape, in `file`
  * or in memory of the store. */
-void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file);
+void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with,
+                   const struct mapped *file);
 /* Removes the tensors marked as companions from a finished store. */
 void store_drop_companions(struct tensors *t);
 /* Removes the last bytes from the names of the tensors of a type and sorts again. The store is

@@ -130,7 +130,10 @@ const struct mapped *store_map(struct tensors *t, const char *path, struct error
     file->bytes = map;
     static const char pointer[] = "version https://git-lfs.github.com/spec/";
     if (file->size > sizeof pointer && memcmp(file->bytes, pointer, sizeof pointer - 1) == 0) {
-        fail(e, "%s: is a pointer of Git LFS, not the file it stands for (expected that file: `git lfs pull` fetches it)", path);
+        fail(e,
+             "%s: is a pointer of Git LFS, not the file it stands for (expected that file: `git "
+             "lfs pull` fetches it)",
+             path);
         return NULL;
     }
     return file;
@@ -142,14 +145,17 @@ int store_watch(struct tensors *t, const char *path, struct error *e)
     return watch_open(&t->watch, path, &size, e) < 0 || watch_settle(&t->watch, e) ? -1 : 0;
 }
 
-struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e)
+struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name,
+                         size_t length, struct error *e)
 {
     if (length > NAME_BYTES_MAX) {
-        fail(e, "%s: a tensor's name has %zu bytes (expected at most %d): %.40s...", file->path, length, NAME_BYTES_MAX, name);
+        fail(e, "%s: a tensor's name has %zu bytes (expected at most %d): %.40s...", file->path,
+             length, NAME_BYTES_MAX, name);
         return NULL;
     }
     if (memchr(name, '\0', length)) {
-        fail(e, "%s: a tensor's name holds a NUL character (%.*s...)", file->path, (int)strnlen(name, length), name);
+        fail(e, "%s: a tensor's name holds a NUL character (%.*s...)", file->path,
+             (int)strnlen(name, length), name);
         return NULL;
     }
     if (t->entry_count == t->entry_capacity) {
@@ -172,14 +178,17 @@ struct tensor *store_add(struct tensors *t, const struct mapped *file, const cha
     return &entry->tensor;
 }
 
-int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
-                struct error *e)
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape,
+                const char *path, struct error *e)
 {
     if (stored->kind == STORED_OTHER)
-        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", path, t->name,
-                    stored->name);
+        return fail(e,
+                    "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 "
+                    "or BF16)",
+                    path, t->name, stored->name);
     if (rank > TENSOR_RANK_MAX)
-        return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank, TENSOR_RANK_MAX);
+        return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank,
+                    TENSOR_RANK_MAX);
     t->stored = stored;
     t->type = stored->type;
     t->used = stored->kind == STORED_INTEGER;
@@ -189,14 +198,21 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
         if (size_multiply(&t->count, t->count, shape[i]))
-            return fail(e, "%s: tensor %s has more elements than can be counted (its shape overflows 64 bits)", path, t->name);
+            return fail(
+                e,
+                "%s: tensor %s has more elements than can be counted (its shape overflows 64 bits)",
+                path, t->name);
     }
     size_t block = stored->kind == STORED_QUANTISED ? element_block(stored->type) : 1;
     if (block > 1 && (rank < 2 || shape[rank - 1] % block))
-        return fail(e, "%s: tensor %s is stored as %s in rows of %zu (expected a matrix with rows of a multiple of %zu)", path,
-                    t->name, stored->name, rank ? shape[rank - 1] : 1, block);
+        return fail(e,
+                    "%s: tensor %s is stored as %s in rows of %zu (expected a matrix with rows of "
+                    "a multiple of %zu)",
+                    path, t->name, stored->name, rank ? shape[rank - 1] : 1, block);
     if (size_multiply(&t->bytes, t->count / block, stored->bytes))
-        return fail(e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)", path, t->name);
+        return fail(
+            e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)",
+            path, t->name);
     /* an empty tensor is never read; the product of its other sizes may overflow */
     size_t stride = 1;
     for (int i = rank - 1; i >= 0; i--) {
@@ -221,7 +237,8 @@ void *store_memory(struct tensors *t, size_t bytes, const char *what, struct err
     if (owned_room(t, what, e) || memory_check(bytes, what, e))
         return NULL;
     /* shared: private pages would be lost in MADV_DONTNEED */
-    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
     if (memory == MAP_FAILED) {
         fail_memory(e, (double)bytes, what);
         return NULL;
@@ -256,7 +273,8 @@ static int check_sharing(const struct tensors *t, struct error *e)
         held += t->owned[i].bytes;
     for (size_t i = 0; i < t->entry_count; i++)
         if (size_add(&claimed, claimed, t->entries[i].tensor.bytes) || claimed / SHARED_MAX > held)
-            return fail(e, "%s: its tensors claim more than %d times the bytes that it holds", t->path, SHARED_MAX);
+            return fail(e, "%s: its tensors claim more than %d times the bytes that it holds",
+                        t->path, SHARED_MAX);
     return 0;
 }
 
@@ -271,9 +289,10 @@ int store_finish(struct tensors *t, struct error *e)
         if (by_name(one, other))
             continue;
         if (one->file == other->file)
-            return fail(e, "%s: holds tensor %s twice (a duplicate name)", one->file->path, one->tensor.name);
-        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name,
-                    path_base(one->file->path));
+            return fail(e, "%s: holds tensor %s twice (a duplicate name)", one->file->path,
+                        one->tensor.name);
+        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path,
+                    other->tensor.name, path_base(one->file->path));
     }
     return 0;
 }
@@ -311,7 +330,8 @@ void store_rename(struct tensor *t, const char *name)
     memmove((char *)t->name, name, strlen(name) + 1);
 }
 
-void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file)
+void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with,
+                   const struct mapped *file)
 {
     t->stated += with->bytes - old->bytes;
     old->data = with->data;
@@ -451,7 +471,8 @@ int tensors_digest(struct tensors *t, char digest[33], struct error *e)
     if (tensors_unchanged(t, e))
         goto end;
     XXH128_hash_t hash = XXH3_128bits_digest(state);
-    snprintf(digest, 33, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+    snprintf(digest, 33, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
     result = 0;
 end:
     XXH3_freeState(state);
@@ -499,7 +520,8 @@ static size_t copied_size(const struct tensor *t)
 }
 
 /* Copies count elements from `at` on, `stride` elements apart, to adjacent places. */
-static void gather(unsigned char *out, const struct tensor *t, size_t at, size_t count, size_t stride)
+static void gather(unsigned char *out, const struct tensor *t, size_t at, size_t count,
+                   size_t stride)
 {
     if (is_quantised(t)) {
         float *to = (float *)(void *)out;
@@ -573,12 +595,14 @@ void tensors_release_elements(const void *data, enum element type, size_t first,
     if (element_is_scaled(type)) {
         const struct scaled *s = data;
         size_t of_byte = scaled_codes_in_byte(type), size = scaled_scale_size(s->scale);
-        size_t block = scaled_block(s, first), last = count ? scaled_block(s, first + count - 1) : block;
+        size_t block = scaled_block(s, first),
+               last = count ? scaled_block(s, first + count - 1) : block;
         tensors_release_pages(s->codes + first / of_byte, count / of_byte);
         if (last > block) /* in a row of blocks, or across several rows */
             tensors_release_pages(s->scales + block * size, (last - block) * size);
     } else {
-        tensors_release_pages((const char *)data + element_bytes(type, first), element_bytes(type, count));
+        tensors_release_pages((const char *)data + element_bytes(type, first),
+                              element_bytes(type, count));
     }
 }
 
@@ -586,7 +610,8 @@ void tensors_release_pages(const void *data, size_t bytes)
 {
     /* rounded inwards: a page shared with a neighbour may be in use */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1), last = ((uintptr_t)data + bytes) & ~(page - 1);
+    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1),
+              last = ((uintptr_t)data + bytes) & ~(page - 1);
     if (last > first)
         madvise((void *)first, last - first, MADV_DONTNEED);
 }

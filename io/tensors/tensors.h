@@ -18,7 +18,13 @@ enum { TENSOR_RANK_MAX = 8 };
 struct stored_type {
     const char *name; /* "F32" */
     size_t bytes; /* of one element, for quantised types of a block; 0: less than a byte */
-    enum stored_kind { STORED_REAL, STORED_QUANTISED, STORED_INTEGER, STORED_CODES, STORED_OTHER } kind;
+    enum stored_kind {
+        STORED_REAL,
+        STORED_QUANTISED,
+        STORED_INTEGER,
+        STORED_CODES,
+        STORED_OTHER
+    } kind;
     enum element type; /* of a real or quantised one */
 };
 
@@ -45,7 +51,8 @@ struct tensor {
     int integer; /* 1: an integer or boolean type, or codes; `type` means nothing */
     int companion; /* 1: belongs to a quantised matrix, and will leave the store */
     int merged; /* 1: an adapter changed it (io/adapters/adapter.h) */
-    int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
+    int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name
+               */
 };
 
 struct tensors;

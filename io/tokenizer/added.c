@@ -14,11 +14,13 @@ static uint32_t find_child(const struct added_tokens *a, uint32_t node, unsigned
 }
 
 /* A new child of `node`; 0 when memory runs out. */
-static uint32_t add_child(struct added_tokens *a, uint32_t node, unsigned char byte, struct error *e)
+static uint32_t add_child(struct added_tokens *a, uint32_t node, unsigned char byte,
+                          struct error *e)
 {
     if (a->node_count == a->node_room) {
         size_t room = a->node_room ? 2 * a->node_room : 256;
-        struct added_node *grown = room < UINT32_MAX ? realloc(a->node, room * sizeof *grown) : NULL;
+        struct added_node *grown = room < UINT32_MAX ? realloc(a->node, room * sizeof *grown)
+                                                     : NULL;
         if (!grown) {
             fail_memory(e, (double)room * sizeof *grown, "added tokens");
             return 0;
@@ -29,7 +31,8 @@ static uint32_t add_child(struct added_tokens *a, uint32_t node, unsigned char b
             a->node[a->node_count++] = (struct added_node){.token = -1};
     }
     uint32_t child = (uint32_t)a->node_count++;
-    a->node[child] = (struct added_node){.sibling = node ? a->node[node].child : 0, .token = -1, .byte = byte};
+    a->node[child] =
+        (struct added_node){.sibling = node ? a->node[node].child : 0, .token = -1, .byte = byte};
     if (node)
         a->node[node].child = child;
     else
@@ -43,12 +46,14 @@ int added_add(struct added_tokens *a, struct span text, struct added_token token
     if (text.size == 0)
         return fail(e, "an added token is empty");
     /* Rust's \w and \s, which define published tokenizers */
-    if (!a->word && (!(a->word = pattern_own("[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]", e)) ||
-                     !(a->space = pattern_own("[\\t-\\r\\x{85}\\p{Z}]", e))))
+    if (!a->word &&
+        (!(a->word = pattern_own("[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]", e)) ||
+         !(a->space = pattern_own("[\\t-\\r\\x{85}\\p{Z}]", e))))
         return -1;
     if (a->count == a->room) {
         size_t room = a->room ? 2 * a->room : 16;
-        struct added_token *grown = room < INT32_MAX ? realloc(a->token, room * sizeof *grown) : NULL;
+        struct added_token *grown = room < INT32_MAX ? realloc(a->token, room * sizeof *grown)
+                                                     : NULL;
         if (!grown)
             return fail_memory(e, (double)room * sizeof *grown, "added tokens");
         a->token = grown;
@@ -61,17 +66,20 @@ int added_add(struct added_tokens *a, struct span text, struct added_token token
         node = child;
     }
     if (a->node[node].token >= 0)
-        return fail(e, "two added tokens are found as '%.*s'", (int)(text.size < 80 ? text.size : 80), text.text);
+        return fail(e, "two added tokens are found as '%.*s'",
+                    (int)(text.size < 80 ? text.size : 80), text.text);
     a->node[node].token = (int32_t)a->count;
     a->token[a->count++] = token;
     return 0;
 }
 
-const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at, size_t *size)
+const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at,
+                                        size_t *size)
 {
     const struct added_token *best = NULL;
     uint32_t node = 0;
-    for (size_t i = at; i < text.size && (node = find_child(a, node, (unsigned char)text.text[i])); i++)
+    for (size_t i = at; i < text.size && (node = find_child(a, node, (unsigned char)text.text[i]));
+         i++)
         if (a->node[node].token >= 0) {
             best = &a->token[a->node[node].token];
             *size = i + 1 - at;
@@ -89,7 +97,8 @@ static size_t step_back(struct span text, size_t at)
 }
 
 /* 1 if a word character is next to [start, end). -1: an error. */
-static int within_word(struct added_tokens *a, struct span text, size_t start, size_t end, struct error *e)
+static int within_word(struct added_tokens *a, struct span text, size_t start, size_t end,
+                       struct error *e)
 {
     int before = start > 0 ? pattern_matches_at(a->word, text, step_back(text, start), e) : 0;
     if (before)
@@ -98,8 +107,8 @@ static int within_word(struct added_tokens *a, struct span text, size_t start, s
 }
 
 /* Moves *start left over white space, down to `least`, and *end right. */
-static int strip(struct added_tokens *a, const struct added_token *token, struct span text, size_t least, size_t *start,
-                 size_t *end, struct error *e)
+static int strip(struct added_tokens *a, const struct added_token *token, struct span text,
+                 size_t least, size_t *start, size_t *end, struct error *e)
 {
     size_t size;
     int space = 1;
@@ -109,7 +118,8 @@ static int strip(struct added_tokens *a, const struct added_token *token, struct
             break;
         *start = before;
     }
-    while (space >= 0 && token->strip_right && *end < text.size && (space = pattern_matches_at(a->space, text, *end, e)) == 1) {
+    while (space >= 0 && token->strip_right && *end < text.size &&
+           (space = pattern_matches_at(a->space, text, *end, e)) == 1) {
         character_at(text.text + *end, &size);
         *end += size;
     }
@@ -117,11 +127,14 @@ static int strip(struct added_tokens *a, const struct added_token *token, struct
 }
 
 int added_split(struct added_tokens *a, struct span text,
-                int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context, struct error *e)
+                int (*each)(void *context, int32_t id, struct span part, struct error *e),
+                void *context, struct error *e)
 {
     size_t done = 0, size = 0; /* `done`: parts before it were passed on */
     for (size_t at = 0; a->count && at < text.size; at++) {
-        const struct added_token *token = a->first[(unsigned char)text.text[at]] ? added_longest(a, text, at, &size) : NULL;
+        const struct added_token *token = a->first[(unsigned char)text.text[at]]
+                                              ? added_longest(a, text, at, &size)
+                                              : NULL;
         if (!token)
             continue;
         size_t start = at, end = at + size;
@@ -141,7 +154,9 @@ int added_split(struct added_tokens *a, struct span text,
             return -1;
         done = end;
     }
-    return done < text.size ? each(context, -1, (struct span){text.text + done, text.size - done}, e) : 0;
+    return done < text.size
+               ? each(context, -1, (struct span){text.text + done, text.size - done}, e)
+               : 0;
 }
 
 void added_free(struct added_tokens *a)

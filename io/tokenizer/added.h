@@ -29,17 +29,19 @@ struct added_tokens {
 };
 
 /* Adds a token that is found as `text`; the same text twice is an error. */
-int added_add(struct added_tokens *a, struct span text, struct added_token token, struct error *e) MUST_USE;
+int added_add(struct added_tokens *a, struct span text, struct added_token token,
+              struct error *e) MUST_USE;
 
 /* The longest token that begins at `at`, its bytes in *size; NULL: none. */
-const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at, size_t *size);
+const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at,
+                                        size_t *size);
 
 /* Calls `each` with every part of the text in order: an added token (`id` >= 0) or a part between
  * tokens (`id` -1, never empty). If several tokens begin at one place, the longest is taken. `each`
  * returns 0, or -1 to stop. */
 int added_split(struct added_tokens *a, struct span text,
-                int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context,
-                struct error *e) MUST_USE;
+                int (*each)(void *context, int32_t id, struct span part, struct error *e),
+                void *context, struct error *e) MUST_USE;
 void added_free(struct added_tokens *a);
 
 #endif

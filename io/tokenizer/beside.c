@@ -13,7 +13,8 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 /* Keys that name a token each, and lists of more. */
-static const char *const named[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+static const char *const named[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                    "pad_token", "cls_token", "mask_token"};
 static const char *const lists[] = {"extra_special_tokens", "additional_special_tokens"};
 
 /* The text of a token, which is a string, or an object with content; NULL: neither. */
@@ -47,10 +48,12 @@ static const char *class_of_type(const char *type)
 /* 1 for types whose tokenizer.model transformers reads itself, whatever class is named. */
 static int is_read_alone(const char *type)
 {
-    static const char types[] = " mistral phi3 ministral internlm3 ministral3 hyperclovax internlm2 mixtral phimoe minimax_m2 "
+    static const char types[] = " mistral phi3 ministral internlm3 ministral3 hyperclovax "
+                                "internlm2 mixtral phimoe minimax_m2 "
                                 "ernie4_5 ernie4_5_moe persimmon stablelm nemotron granite ";
     char wanted[64];
-    return snprintf(wanted, sizeof wanted, " %s ", type) < (int)sizeof wanted && strstr(types, wanted);
+    return snprintf(wanted, sizeof wanted, " %s ", type) < (int)sizeof wanted &&
+           strstr(types, wanted);
 }
 
 static int is_named(const json_t *settings, const char *text)
@@ -87,7 +90,8 @@ static json_t *decoder_of(json_t *added, const json_t *settings, const char *pat
         }
         snprintf(key, sizeof key, "%lld", (long long)json_integer_value(id));
         json_object_set_new(decoder, key,
-                            json_pack("{s:s, s:b, s:b}", "content", text, "special", special, "normalized", !special));
+                            json_pack("{s:s, s:b, s:b}", "content", text, "special", special,
+                                      "normalized", !special));
     }
     return decoder;
 }
@@ -101,26 +105,32 @@ static json_t *parse(const struct source *s, struct error *e)
 static void take_type(json_t *settings, const struct source *config)
 {
     struct error none; /* the model's reader reports what is wrong with it */
-    json_t *root = config->text ? json_parse_lenient(config->path, "the file", config->text, config->size, &none) : NULL;
-    const char *type = json_string_value(member(root, "model_type")), *own = json_string_value(member(root, "tokenizer_class")),
+    json_t *root = config->text ? json_parse_lenient(config->path, "the file", config->text,
+                                                     config->size, &none)
+                                : NULL;
+    const char *type = json_string_value(member(root, "model_type")),
+               *own = json_string_value(member(root, "tokenizer_class")),
                *name = json_string_value(member(settings, "tokenizer_class"));
     if (!name && (name = own ? own : type ? class_of_type(type) : NULL))
         json_object_set_new(settings, "tokenizer_class", json_string(name));
     if (!json_object_get(settings, "legacy"))
         json_object_set_new(settings, "legacy",
-                            json_boolean((type && is_read_alone(type)) || !name || strncmp(name, "LlamaTokenizer", 14) != 0));
+                            json_boolean((type && is_read_alone(type)) || !name ||
+                                         strncmp(name, "LlamaTokenizer", 14) != 0));
     json_decref(root);
 }
 
 json_t *settings_join(const struct beside *b, struct error *e)
 {
-    json_t *settings = b->settings.text ? parse(&b->settings, e) : json_object(), *map = NULL, *added = NULL, *decoder;
+    json_t *settings = b->settings.text ? parse(&b->settings, e) : json_object(), *map = NULL,
+           *added = NULL, *decoder;
     int failed = !settings;
     if (settings && !json_object_get(settings, "added_tokens_decoder")) {
         if (b->special.text)
             failed = !(map = parse(&b->special, e)) || json_object_update(settings, map);
         if (!failed && b->added.text) {
-            failed = !(added = parse(&b->added, e)) || !(decoder = decoder_of(added, settings, b->added.path, e));
+            failed = !(added = parse(&b->added, e)) ||
+                     !(decoder = decoder_of(added, settings, b->added.path, e));
             failed = failed || json_object_set_new(settings, "added_tokens_decoder", decoder);
         }
     }
@@ -137,10 +147,12 @@ json_t *settings_join(const struct beside *b, struct error *e)
 
 /* -- reading them -- */
 
-int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized, struct error *e)
+int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized,
+                     struct error *e)
 {
     int special;
-    return member_flag(object, "special", 0, &special, e) || member_flag(object, "single_word", 0, &token->single_word, e) ||
+    return member_flag(object, "special", 0, &special, e) ||
+                   member_flag(object, "single_word", 0, &token->single_word, e) ||
                    member_flag(object, "lstrip", 0, &token->strip_left, e) ||
                    member_flag(object, "rstrip", 0, &token->strip_right, e) ||
                    member_flag(object, "normalized", !special, is_normalized, e)
@@ -163,10 +175,10 @@ static int add_token(struct tokenizer *t, const json_t *value, int64_t id, struc
         return 0;
     int32_t known = map_find(&t->bpe.vocabulary, text.text, text.size);
     if (known == MAP_ABSENT && id >= 0 && id != t->next_added && t->numbers_added)
-        return fail(
-            e,
-            "the added token '%.60s' has the id %lld (expected %lld: it is not in tokenizer.json, and follows the tokens there)",
-            text.text, (long long)id, (long long)t->next_added);
+        return fail(e,
+                    "the added token '%.60s' has the id %lld (expected %lld: it is not in "
+                    "tokenizer.json, and follows the tokens there)",
+                    text.text, (long long)id, (long long)t->next_added);
     if (id >= INT32_MAX || t->next_added >= INT32_MAX)
         return fail(e, "the added token '%.60s' has no id", text.text);
     if (known == MAP_ABSENT) {
@@ -200,7 +212,8 @@ static int add_decoder(struct tokenizer *t, json_t *decoder, struct error *e)
     struct numbered *list = calloc(json_object_size(decoder) + 1, sizeof *list);
     if (!list)
         return fail_memory(e, (double)json_object_size(decoder) * sizeof *list, "added tokens");
-    for (void *at = json_object_iter(decoder); at && result == 0; at = json_object_iter_next(decoder, at)) {
+    for (void *at = json_object_iter(decoder); at && result == 0;
+         at = json_object_iter_next(decoder, at)) {
         const char *key = json_object_iter_key(at);
         char *end;
         errno = 0;
@@ -229,7 +242,8 @@ static int add_list(struct tokenizer *t, json_t *list, struct error *e)
 int read_settings(struct tokenizer *t, json_t *settings, struct error *e)
 {
     json_t *decoder = member(settings, "added_tokens_decoder");
-    if ((decoder && add_decoder(t, decoder, e)) || read_bos(t, settings, e)) /* before ids not in files */
+    if ((decoder && add_decoder(t, decoder, e)) ||
+        read_bos(t, settings, e)) /* before ids not in files */
         return -1;
     for (size_t i = 0; i < COUNT(named); i++) {
         const json_t *token = member(settings, named[i]);
@@ -280,20 +294,25 @@ static const struct style *find_style(const json_t *settings, struct error *e)
         if (strlen(styles[i].name) == length && strncmp(styles[i].name, name, length) == 0)
             return &styles[i];
     fail(e,
-         "the class %.60s is not read from vocab.json and merges.txt (expected GPT2Tokenizer, CodeGenTokenizer, GPTNeoXTokenizer "
+         "the class %.60s is not read from vocab.json and merges.txt (expected GPT2Tokenizer, "
+         "CodeGenTokenizer, GPTNeoXTokenizer "
          "or "
-         "Qwen2Tokenizer; or a tokenizer.json, which save_pretrained of transformers writes for most classes; or --tokens FILE)",
+         "Qwen2Tokenizer; or a tokenizer.json, which save_pretrained of transformers writes for "
+         "most classes; or --tokens FILE)",
          name);
     return NULL;
 }
 
-static int read_style(struct tokenizer *t, const struct style *style, int prefix_space, struct error *e)
+static int read_style(struct tokenizer *t, const struct style *style, int prefix_space,
+                      struct error *e)
 {
     json_t *form = json_pack("{s:s}", "type", "NFC"),
            *split = style->pattern
-                        ? json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, {s:s, s:b, s:b}]}", "type", "Sequence", "pretokenizers",
-                                    "type", "Split", "pattern", "Regex", style->pattern, "behavior", "Isolated", "invert", 0,
-                                    "type", "ByteLevel", "add_prefix_space", prefix_space, "use_regex", 0)
+                        ? json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, {s:s, s:b, s:b}]}", "type",
+                                    "Sequence", "pretokenizers", "type", "Split", "pattern",
+                                    "Regex", style->pattern, "behavior", "Isolated", "invert", 0,
+                                    "type", "ByteLevel", "add_prefix_space", prefix_space,
+                                    "use_regex", 0)
                         : NULL;
     int result = style->composes ? read_normalizer(t, form, 0, e) : 0;
     if (result == 0)
@@ -308,13 +327,15 @@ int read_class(struct tokenizer *t, json_t *settings, struct error *e)
     const char end_of_text[] = "<|endoftext|>";
     const struct style *style = find_style(settings, e);
     int prefix_space = 0;
-    if (!style || member_flag(settings, "add_prefix_space", 0, &prefix_space, e) || read_style(t, style, prefix_space, e))
+    if (!style || member_flag(settings, "add_prefix_space", 0, &prefix_space, e) ||
+        read_style(t, style, prefix_space, e))
         return -1;
     if (settings && read_settings(t, settings, e))
         return -1;
     /* these classes' token if the settings name none */
     const struct span content = {end_of_text, sizeof end_of_text - 1};
-    const struct added_token token = {.id = map_find(&t->bpe.vocabulary, content.text, content.size)};
+    const struct added_token token = {
+        .id = map_find(&t->bpe.vocabulary, content.text, content.size)};
     if (token.id == MAP_ABSENT)
         return 0;
     if (t->bos < 0 && !style->no_bos && !json_object_get(settings, "bos_token"))

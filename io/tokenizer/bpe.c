@@ -9,7 +9,8 @@
 
 enum {
     SHOWN = 80, /* bytes of a token in a message */
-    CHARACTER_IDS = INT32_MAX - CHARACTERS /* with scores: ids of symbols for characters without a token */
+    CHARACTER_IDS = INT32_MAX -
+                    CHARACTERS /* with scores: ids of symbols for characters without a token */
 };
 
 /* A link in a word's chain of symbols. */
@@ -52,13 +53,18 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
     struct bpe_tables *t = b->tables = calloc(1, sizeof *t);
     if (!t)
         return fail_memory(e, sizeof *t, "a tokenizer");
-    return neighbours_start(&t->neighbours, merges, e) || words_start(&t->words, e) || pairs_reserve(&b->merges, merges, e) ? -1
-                                                                                                                            : 0;
+    return neighbours_start(&t->neighbours, merges, e) || words_start(&t->words, e) ||
+                   pairs_reserve(&b->merges, merges, e)
+               ? -1
+               : 0;
 }
 
 int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e)
 {
-    return pairs_reserve(&b->tables->ids, tokens, e) || map_reserve(&b->vocabulary, tokens, bytes, e) ? -1 : 0;
+    return pairs_reserve(&b->tables->ids, tokens, e) ||
+                   map_reserve(&b->vocabulary, tokens, bytes, e)
+               ? -1
+               : 0;
 }
 
 static int shown(struct span s)
@@ -71,14 +77,15 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
     struct bpe_tables *t = b->tables;
     size_t size;
     if (id < 0 || id >= INT32_MAX)
-        return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text, (long long)id, INT32_MAX - 1);
+        return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text,
+                    (long long)id, INT32_MAX - 1);
     int added = map_add(&b->vocabulary, token.text, token.size, (int32_t)id, e);
     if (added != 1)
         return added ? -1 : fail(e, "token '%.*s' is listed twice", shown(token), token.text);
     if ((added = pairs_add(&t->ids, (int32_t)id, 0, e)) != 1)
         return added ? -1
-                     : fail(e, "token '%.*s' has the id %lld, which another token has too", shown(token), token.text,
-                            (long long)id);
+                     : fail(e, "token '%.*s' has the id %lld, which another token has too",
+                            shown(token), token.text, (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
     if (token.size) {
@@ -103,15 +110,16 @@ static void note_pair(struct bpe_tables *t, struct span left, struct span right)
     do
         at--;
     while (at > 0 && ((unsigned char)left.text[at] & 0xC0) == 0x80);
-    neighbours_note(&t->neighbours, character_at(left.text + at, &size), character_at(right.text, &size));
+    neighbours_note(&t->neighbours, character_at(left.text + at, &size),
+                    character_at(right.text, &size));
 }
 
 /* 1 if the symbols of two neighbours can never become one. Characters that are not tokens become
  * other symbols, for which the answer is 0. */
 static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
 {
-    return !neighbours_may_meet(&t->neighbours, left, right) && t->known[left >> 3] >> (left & 7) & 1 &&
-           t->known[right >> 3] >> (right & 7) & 1;
+    return !neighbours_may_meet(&t->neighbours, left, right) &&
+           t->known[left >> 3] >> (left & 7) & 1 && t->known[right >> 3] >> (right & 7) & 1;
 }
 
 /* -- merges -- */
@@ -120,7 +128,8 @@ static int32_t find_part(const struct bpe *b, struct span part, struct error *e)
 {
     int32_t id = map_find(&b->vocabulary, part.text, part.size);
     if (id == MAP_ABSENT)
-        fail(e, "merge %zu needs '%.*s', which is not a token", b->merge_count + 1, shown(part), part.text);
+        fail(e, "merge %zu needs '%.*s', which is not a token", b->merge_count + 1, shown(part),
+             part.text);
     return id;
 }
 
@@ -128,10 +137,12 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
 {
     struct buffer *joint = &b->tables->spelt;
     int32_t pair[2], id = MAP_ABSENT;
-    if ((pair[0] = find_part(b, left, e)) == MAP_ABSENT || (pair[1] = find_part(b, right, e)) == MAP_ABSENT)
+    if ((pair[0] = find_part(b, left, e)) == MAP_ABSENT ||
+        (pair[1] = find_part(b, right, e)) == MAP_ABSENT)
         return -1;
     joint->size = 0;
-    if (buffer_add(joint, left.text, left.size, e) == 0 && buffer_add(joint, right.text, right.size, e) == 0)
+    if (buffer_add(joint, left.text, left.size, e) == 0 &&
+        buffer_add(joint, right.text, right.size, e) == 0)
         id = find_part(b, buffer_span(joint), e);
     if (id == MAP_ABSENT)
         return -1;
@@ -196,20 +207,26 @@ static int check_type(const struct bpe *b, const struct pieces *p, int32_t id, s
     int is_character = size == piece->text.size, meets = 0;
     if (piece->type != PIECE_UNUSED)
         return is_character && piece->type != PIECE_USER
-                   ? fail(e, "token %d, '%.*s', is one character and of the type %d, which is not supported", id,
-                          shown(piece->text), piece->text.text, (int)piece->type)
+                   ? fail(e,
+                          "token %d, '%.*s', is one character and of the type %d, which is not "
+                          "supported",
+                          id, shown(piece->text), piece->text.text, (int)piece->type)
                    : 0;
     for (size_t at = size; at < piece->text.size && !meets; at += size) {
         meets = symbol_of(b, p, (struct span){piece->text.text, at}) != MAP_ABSENT &&
-                symbol_of(b, p, (struct span){piece->text.text + at, piece->text.size - at}) != MAP_ABSENT;
+                symbol_of(b, p, (struct span){piece->text.text + at, piece->text.size - at}) !=
+                    MAP_ABSENT;
         character_at(piece->text.text + at, &size);
     }
-    return is_character || meets ? fail(e, "token %d, '%.*s', is unused, and text could become it, which is not supported", id,
-                                        shown(piece->text), piece->text.text)
+    return is_character || meets ? fail(e,
+                                        "token %d, '%.*s', is unused, and text could become it, "
+                                        "which is not supported",
+                                        id, shown(piece->text), piece->text.text)
                                  : 0;
 }
 
-static int add_splits(struct bpe *b, const struct pieces *p, int32_t id, int32_t rank, struct error *e)
+static int add_splits(struct bpe *b, const struct pieces *p, int32_t id, int32_t rank,
+                      struct error *e)
 {
     struct span text = p->piece[id].text;
     size_t size;
@@ -217,7 +234,8 @@ static int add_splits(struct bpe *b, const struct pieces *p, int32_t id, int32_t
     for (size_t at = size; at < text.size; at += size, before = character) {
         struct span left = {text.text, at}, right = {text.text + at, text.size - at};
         character = character_at(right.text, &size);
-        int32_t first = symbol_of(b, p, left), second = first == MAP_ABSENT ? MAP_ABSENT : symbol_of(b, p, right);
+        int32_t first = symbol_of(b, p, left),
+                second = first == MAP_ABSENT ? MAP_ABSENT : symbol_of(b, p, right);
         if (second == MAP_ABSENT)
             continue;
         neighbours_note(&b->tables->neighbours, before, character);
@@ -241,8 +259,9 @@ int bpe_add_pieces(struct bpe *b, const struct pieces *p, struct error *e)
         if (i == 0 || scores[i] != scores[ranks - 1])
             scores[ranks++] = scores[i];
     for (size_t i = 0; i < p->count && result == 0; i++)
-        result = p->piece[i].type == PIECE_NORMAL ? add_splits(b, p, (int32_t)i, rank_of(scores, ranks, p->piece[i].score), e)
-                                                  : check_type(b, p, (int32_t)i, e);
+        result = p->piece[i].type == PIECE_NORMAL
+                     ? add_splits(b, p, (int32_t)i, rank_of(scores, ranks, p->piece[i].score), e)
+                     : check_type(b, p, (int32_t)i, e);
     b->by_score = 1;
     free(scores);
     return result;
@@ -297,7 +316,8 @@ static int flush_unknown(const struct bpe *b, struct unknown *u, struct error *e
 }
 
 /* A character that is not a token: by its bytes, as an unknown one, or dropped. */
-static int add_unknown(const struct bpe *b, struct unknown *u, const char *text, size_t size, struct error *e)
+static int add_unknown(const struct bpe *b, struct unknown *u, const char *text, size_t size,
+                       struct error *e)
 {
     struct bpe_tables *t = b->tables;
     int bytes = b->byte_fallback;
@@ -309,8 +329,10 @@ static int add_unknown(const struct bpe *b, struct unknown *u, const char *text,
     if (bytes || b->unknown == BPE_NONE)
         return 0;
     if (b->unknown == BPE_MISSING)
-        return fail(e, "the text holds '%.*s', which no token matches, and the unknown token is not in the vocabulary", (int)size,
-                    text);
+        return fail(e,
+                    "the text holds '%.*s', which no token matches, and the unknown token is not "
+                    "in the vocabulary",
+                    (int)size, text);
     if (u->waiting && !b->fuse_unknown && flush_unknown(b, u, e))
         return -1;
     u->waiting = 1;
@@ -323,7 +345,9 @@ static int make_characters(const struct bpe *b, struct span word, struct error *
     struct bpe_tables *t = b->tables;
     for (size_t at = 0, size; at < word.size; at += size) {
         uint32_t character = character_at(word.text + at, &size);
-        int32_t id = character > ' ' && character < 0x7F ? t->byte[character].id : map_find(&b->vocabulary, word.text + at, size);
+        int32_t id = character > ' ' && character < 0x7F
+                         ? t->byte[character].id
+                         : map_find(&b->vocabulary, word.text + at, size);
         if (add_symbol(t, id != MAP_ABSENT ? id : CHARACTER_IDS + (int32_t)character, e))
             return -1;
     }
@@ -348,8 +372,9 @@ static int make_symbols(const struct bpe *b, struct span word, struct error *e)
                 return -1;
         } else {
             uint32_t character = character_at(text, &size);
-            id = character > ' ' && character < 0x7F ? t->byte[character].id
-                                                     : map_find(&b->vocabulary, text, size); /* spell themselves */
+            id = character > ' ' && character < 0x7F
+                     ? t->byte[character].id
+                     : map_find(&b->vocabulary, text, size); /* spell themselves */
             if (id == MAP_ABSENT && add_unknown(b, &u, text, size, e))
                 return -1;
         }
@@ -417,7 +442,8 @@ static int merge_symbols(const struct bpe *b, struct error *e)
         struct symbol *s = &t->symbols[at];
         const struct pair *now;
         /* an entry is valid while its place still gives the same token, by scores the same score */
-        if (!s->alive || !(now = pair_at(b, at)) || (b->by_score ? now->rank_behind != rank + 1 : now->merged != b->merged[rank]))
+        if (!s->alive || !(now = pair_at(b, at)) ||
+            (b->by_score ? now->rank_behind != rank + 1 : now->merged != b->merged[rank]))
             continue;
         struct symbol *right = &t->symbols[s->next];
         right->alive = 0;
@@ -447,7 +473,9 @@ static int add_characters(const struct bpe *b, struct ids *out, struct error *e)
             out->id[out->count++] = id;
         else if (is_unknown && !was_unknown)
             out->id[out->count++] = b->unknown;
-        for (size_t k = 0, size = id < CHARACTER_IDS || is_unknown ? 0 : character_write(text, (uint32_t)(id - CHARACTER_IDS));
+        for (size_t k = 0, size = id < CHARACTER_IDS || is_unknown
+                                      ? 0
+                                      : character_write(text, (uint32_t)(id - CHARACTER_IDS));
              k < size; k++)
             out->id[out->count++] = t->fallback[(unsigned char)text[k]];
         was_unknown = is_unknown;
@@ -498,20 +526,24 @@ static int encode_short(struct bpe *b, struct ids *out, struct span word, struct
         return known < 0 ? -1 : 0;
     size_t start = out->count;
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
-    if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : ids_add(out, id, e)))
+    if (id == BPE_MISSING ||
+        (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : ids_add(out, id, e)))
         return -1;
-    if (out->count > start) /* unknown characters alone may have no ids, and there may be none yet */
+    if (out->count >
+        start) /* unknown characters alone may have no ids, and there may be none yet */
         words_keep(&b->tables->words, word, hash, out->id + start, out->count - start);
     return 0;
 }
 
 /* A part of a long word, uncrossed by merges. With ignore_merges only whole words are cached. */
-static int encode_part(struct bpe *b, struct ids *out, const char *from, const char *to, struct error *e)
+static int encode_part(struct bpe *b, struct ids *out, const char *from, const char *to,
+                       struct error *e)
 {
     struct span part = {from, (size_t)(to - from)};
     if (tell_bytes(&b->teller, part.size, e))
         return -1;
-    return b->ignore_merges || part.size > WORD_BYTES_MAX ? encode_symbols(b, out, part, e) : encode_short(b, out, part, e);
+    return b->ignore_merges || part.size > WORD_BYTES_MAX ? encode_symbols(b, out, part, e)
+                                                          : encode_short(b, out, part, e);
 }
 
 static int encode_long(struct bpe *b, struct ids *out, struct span word, struct error *e)

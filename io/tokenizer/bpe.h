@@ -21,7 +21,8 @@ struct bpe {
     struct pairs merges;
     int32_t *merged; /* [merge_count] id of the merge of a rank */
     size_t merge_count, merge_room;
-    int32_t unknown; /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING: they are an error */
+    int32_t unknown; /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING:
+                        they are an error */
     int fuse_unknown; /* adjacent unknown characters share one unknown token */
     int byte_fallback; /* tokens <0x00> to <0xFF> take precedence over the unknown one */
     int ignore_merges; /* a word that is a token is that token, without merges */

@@ -55,7 +55,8 @@ static size_t find(const struct charsmap *m, struct span text, int shortest, str
     if (text.size == 0 || !m->begins[(unsigned char)*text.text])
         return 0;
     for (size_t i = 0; i < text.size && step(m, &at, (unsigned char)text.text[i], &unit); i++)
-        if (unit >> 8 & 1 && (i + 1 == text.size || ((unsigned char)text.text[i + 1] & 0xC0) != 0x80) &&
+        if (unit >> 8 & 1 &&
+            (i + 1 == text.size || ((unsigned char)text.text[i + 1] & 0xC0) != 0x80) &&
             normal_at(m, at, normal)) {
             found = i + 1;
             if (shortest)
@@ -80,10 +81,12 @@ int charsmap_read(struct charsmap *m, struct span blob, struct error *e)
 {
     size_t bytes = blob.size < UNIT_BYTES ? 0 : little_endian(blob.text);
     if (bytes == 0 || bytes % UNIT_BYTES || bytes >= blob.size - UNIT_BYTES)
-        return fail(e, "the precompiled_charsmap is broken: a double array of %zu bytes in %zu", bytes, blob.size);
+        return fail(e, "the precompiled_charsmap is broken: a double array of %zu bytes in %zu",
+                    bytes, blob.size);
     struct span normal = {blob.text + UNIT_BYTES + bytes, blob.size - UNIT_BYTES - bytes};
     if (normal.text[normal.size - 1] != '\0' || utf8_sound(normal) != normal.size)
-        return fail(e, "the precompiled_charsmap is broken: its normal forms are not UTF-8, or break off");
+        return fail(
+            e, "the precompiled_charsmap is broken: its normal forms are not UTF-8, or break off");
     m->units = bytes / UNIT_BYTES;
     m->unit = malloc(bytes);
     if (!m->unit)

@@ -8,14 +8,16 @@
 static int encode_word(void *context, struct span word, struct error *e)
 {
     struct tokenizer *t = context;
-    return t->unigram.is_model ? unigram_encode(&t->unigram, t->out, word, e) : bpe_encode(&t->bpe, t->out, word, e);
+    return t->unigram.is_model ? unigram_encode(&t->unigram, t->out, word, e)
+                               : bpe_encode(&t->bpe, t->out, word, e);
 }
 
 /* A part of the normalized text. */
 static int encode_normalized(void *context, int32_t id, struct span part, struct error *e)
 {
     struct tokenizer *t = context;
-    return id >= 0 ? ids_add(t->out, id, e) : split_text(&t->splitter, part, t->first && part.text == t->normal, e);
+    return id >= 0 ? ids_add(t->out, id, e)
+                   : split_text(&t->splitter, part, t->first && part.text == t->normal, e);
 }
 
 /* A part of the text as it is. */
@@ -55,7 +57,8 @@ static int tell_nothing(void *context, struct error *e)
     return t->step(t->context, t->told, e);
 }
 
-void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context)
+void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e),
+                     void *context)
 {
     for (int i = 0; i < t->splitter.count; i++)
         if (t->splitter.step[i].pattern)
@@ -65,7 +68,8 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
             pattern_watch(t->normalizer.step[i].pattern, step ? tell_nothing : NULL, t);
     t->step = step;
     t->context = context;
-    t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL, .context = t};
+    t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL,
+                                                        .context = t};
 }
 
 /* The only token of the text; -1: not a single one. */
@@ -73,7 +77,8 @@ static int only_token(struct tokenizer *t, const char *text)
 {
     struct ids ids = {0};
     struct error none;
-    int id = tokenizer_encode(t, &ids, text, strlen(text), &none) == 0 && ids.count == 1 ? ids.id[0] : -1;
+    int id = tokenizer_encode(t, &ids, text, strlen(text), &none) == 0 && ids.count == 1 ? ids.id[0]
+                                                                                         : -1;
     free(ids.id);
     return id;
 }
@@ -89,7 +94,8 @@ int tokenizer_readings(int id[TOKENIZER_READINGS], struct tokenizer *t, const ch
     static const char mark[] = "\xE2\x96\x81"; /* U+2581, SentencePiece's blank */
     const char *word = text + (*text == ' ');
     char *spaced = malloc(sizeof mark + strlen(word)), *marked = malloc(sizeof mark + strlen(word));
-    int found[TOKENIZER_READINGS] = {tokenizer_token(t, text), only_token(t, text), -1, -1}, count = 0;
+    int found[TOKENIZER_READINGS] = {tokenizer_token(t, text), only_token(t, text), -1, -1},
+        count = 0;
     if (spaced && marked) {
         sprintf(spaced, " %s", word);
         sprintf(marked, "%s%s", mark, word);
@@ -108,7 +114,8 @@ int tokenizer_readings(int id[TOKENIZER_READINGS], struct tokenizer *t, const ch
     return count;
 }
 
-int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e)
+int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size,
+                     struct error *e)
 {
     struct span whole = {text, size};
     struct buffer repaired = {0};

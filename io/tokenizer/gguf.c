@@ -18,12 +18,14 @@ enum {
 
 /* -- how text is split, by tokenizer.ggml.pre --
  *
- * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models that the names stand for. */
+ * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models that the
+ * names stand for. */
 
 #define LLAMA3 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|" PATTERN_REST
 #define TEKKEN \
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|" \
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| " \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|" \
+    "\\p{N}| " \
     "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" \
     "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"
@@ -31,7 +33,8 @@ enum {
 #define DIGITS_3 "[0-9][0-9][0-9]"
 
 /* Steps: a pattern whose matches are separate words, or one of these. */
-static const char bytes[] = "bytes", words[] = "words", digit[] = "digit", digits[] = "digits", punctuation[] = "punctuation";
+static const char bytes[] = "bytes", words[] = "words", digit[] = "digit", digits[] = "digits",
+                  punctuation[] = "punctuation";
 
 static const struct style {
     const char *names; /* blanks around each */
@@ -42,7 +45,10 @@ static const struct style {
 } styles[] = {
     {.names = " gpt-2 phi-2 jais exaone4 ", .steps = {words}},
     {.names = " mpt olmo ", .steps = {words}, .composes = 1},
-    {.names = " llama3 llama-v3 llama-bpe ", .steps = {LLAMA3, bytes}, .ignore_merges = 1, .adds_bos = 1},
+    {.names = " llama3 llama-v3 llama-bpe ",
+     .steps = {LLAMA3, bytes},
+     .ignore_merges = 1,
+     .adds_bos = 1},
     {.names = " dbrx smaug-bpe ", .steps = {LLAMA3, bytes}},
     {.names = " qwen2 ", .steps = {PATTERN_QWEN2, bytes}, .composes = 1},
     {.names = " stablelm2 deepseek-r1-qwen ", .steps = {PATTERN_QWEN2, bytes}},
@@ -50,12 +56,14 @@ static const struct style {
     {.names = " falcon ", .steps = {punctuation, words, digits, DIGITS_3}},
     {.names = " bloom gpt3-finnish poro-chat ", .steps = {BLOOM, bytes}},
     {.names = " tekken ", .steps = {TEKKEN, bytes}, .ignore_merges = 1, .adds_bos = 1},
-    {.names = " default ", .steps = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", DIGITS_3, bytes}},
+    {.names = " default ",
+     .steps = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", DIGITS_3, bytes}},
 };
 enum { STYLES = sizeof styles / sizeof *styles };
 
 /* As gguf_integer_or and gguf_string_or_none, but messages do not name the file. */
-static int integer_or(const struct gguf *g, const char *key, int64_t high, int64_t fallback, int64_t *out, struct error *e)
+static int integer_or(const struct gguf *g, const char *key, int64_t high, int64_t fallback,
+                      int64_t *out, struct error *e)
 {
     const struct gguf_pair *p = gguf_find(g, key);
     *out = fallback;
@@ -64,7 +72,8 @@ static int integer_or(const struct gguf *g, const char *key, int64_t high, int64
     return 0;
 }
 
-static int string_or_none(const struct gguf *g, const char *key, struct gguf_text *out, struct error *e)
+static int string_or_none(const struct gguf *g, const char *key, struct gguf_text *out,
+                          struct error *e)
 {
     const struct gguf_pair *p = gguf_find(g, key);
     *out = (struct gguf_text){NULL, 0};
@@ -77,25 +86,32 @@ static const struct style *find_style(const struct gguf *g, struct error *e)
     struct gguf_text pre;
     if (string_or_none(g, "tokenizer.ggml.pre", &pre, e))
         return NULL;
-    int named = pre.text && snprintf(wanted, sizeof wanted, " %.*s ", (int)(pre.size < 64 ? pre.size : 64), pre.text) < 64 &&
+    int named = pre.text &&
+                snprintf(wanted, sizeof wanted, " %.*s ", (int)(pre.size < 64 ? pre.size : 64),
+                         pre.text) < 64 &&
                 pre.size && !memchr(pre.text, ' ', pre.size);
     for (int i = 0; i < STYLES; i++) {
         if (named && strstr(styles[i].names, wanted))
             return &styles[i];
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s", styles[i].names + (i > 0));
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s",
+                 styles[i].names + (i > 0));
     }
     known[strlen(known) - 1] = '\0';
     if (pre.text)
-        fail(e, "tokenizer.ggml.pre '%.*s' is not supported (supported:%s)", pre.size < 60 ? (int)pre.size : 60, pre.text, known);
+        fail(e, "tokenizer.ggml.pre '%.*s' is not supported (supported:%s)",
+             pre.size < 60 ? (int)pre.size : 60, pre.text, known);
     else
-        fail(e, "has no tokenizer.ggml.pre, which says how text is split (expected one of:%s; or --tokens FILE)", known);
+        fail(e,
+             "has no tokenizer.ggml.pre, which says how text is split (expected one of:%s; or "
+             "--tokens FILE)",
+             known);
     return NULL;
 }
 
 static json_t *byte_level(int use_regex)
 {
-    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0, "trim_offsets", 1, "use_regex",
-                     use_regex);
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
+                     "trim_offsets", 1, "use_regex", use_regex);
 }
 
 static json_t *make_step(const char *step)
@@ -106,7 +122,8 @@ static json_t *make_step(const char *step)
         return json_pack("{s:s, s:b}", "type", "Digits", "individual_digits", step == digit);
     if (step == punctuation)
         return json_pack("{s:s, s:s}", "type", "Punctuation", "behavior", "Contiguous");
-    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", step, "behavior", "Isolated", "invert", 0);
+    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", step,
+                     "behavior", "Isolated", "invert", 0);
 }
 
 static json_t *make_splitter(const struct style *style)
@@ -137,7 +154,8 @@ static const struct gguf_pair *texts(const struct gguf *g, const char *key, stru
 static int check_token(struct gguf_text token, uint64_t id, struct error *e)
 {
     if (token.size >= TOKEN_BYTES_MAX || memchr(token.text, '\0', token.size))
-        return fail(e, "token %llu of the tokenizer has a NUL in it, or %zu bytes", (unsigned long long)id, token.size);
+        return fail(e, "token %llu of the tokenizer has a NUL in it, or %zu bytes",
+                    (unsigned long long)id, token.size);
     return utf8_sound((struct span){token.text, token.size}) == token.size
                ? 0
                : fail(e, "token %llu of the tokenizer is not UTF-8", (unsigned long long)id);
@@ -152,7 +170,8 @@ struct token_list {
 
 static int open_tokens(struct token_list *l, const struct gguf *g, struct error *e)
 {
-    *l = (struct token_list){.tokens = texts(g, "tokenizer.ggml.tokens", e), .kinds = gguf_find(g, "tokenizer.ggml.token_type")};
+    *l = (struct token_list){.tokens = texts(g, "tokenizer.ggml.tokens", e),
+                             .kinds = gguf_find(g, "tokenizer.ggml.token_type")};
     if (!l->tokens)
         return -1;
     if (l->kinds && (!l->kinds->is_array || l->kinds->count != l->tokens->count))
@@ -184,8 +203,9 @@ static int is_added(struct gguf_text token, int64_t kind)
 
 static json_t *make_added(const char *text, int64_t kind, uint64_t id)
 {
-    return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", text, "single_word", 0, "lstrip", 0,
-                     "rstrip", 0, "normalized", 0, "special", kind != TOKEN_USER);
+    return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", text,
+                     "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
+                     kind != TOKEN_USER);
 }
 
 /* The tokens found in the text, and with `vocabulary` all of them. */
@@ -205,8 +225,10 @@ static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, 
         int failed = !text;
         if (text && vocabulary && json_object_get(vocabulary, text))
             failed = fail(e, "token '%.60s' is listed twice", text);
-        else if (text && ((vocabulary && json_object_set_new(vocabulary, text, json_integer((json_int_t)id))) ||
-                          (is_added(token, kind) && json_array_append_new(added, make_added(text, kind, id)))))
+        else if (text && ((vocabulary &&
+                           json_object_set_new(vocabulary, text, json_integer((json_int_t)id))) ||
+                          (is_added(token, kind) &&
+                           json_array_append_new(added, make_added(text, kind, id)))))
             failed = 1;
         free(text);
         if (failed)
@@ -237,7 +259,8 @@ int gguf_is_pieces(const struct gguf *g)
 /* With scores there are about as many as tokens. */
 size_t gguf_merge_count(const struct gguf *g)
 {
-    const struct gguf_pair *p = gguf_find(g, gguf_is_pieces(g) ? "tokenizer.ggml.tokens" : "tokenizer.ggml.merges");
+    const struct gguf_pair *p = gguf_find(g, gguf_is_pieces(g) ? "tokenizer.ggml.tokens"
+                                                               : "tokenizer.ggml.merges");
     return p && p->is_array ? (size_t)p->count : 0;
 }
 
@@ -250,7 +273,8 @@ int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e)
     if (open_tokens(&l, g, e) || bpe_reserve(&t->bpe, l.tokens->count, 8 * l.tokens->count, e))
         return -1;
     while ((more = next_token(&l, &token, &kind, e)) == 1)
-        if (kind != TOKEN_UNUSED && bpe_add_token(&t->bpe, (struct span){token.text, token.size}, (int64_t)l.next - 1, e))
+        if (kind != TOKEN_UNUSED &&
+            bpe_add_token(&t->bpe, (struct span){token.text, token.size}, (int64_t)l.next - 1, e))
             return -1;
     const struct gguf_pair *p = more ? NULL : texts(g, "tokenizer.ggml.merges", e);
     const unsigned char *at = p ? p->value : NULL;
@@ -276,8 +300,8 @@ static int find_bos(const struct gguf *g, int64_t *bos, struct gguf_text *text, 
     if (*bos < 0)
         return 0;
     if ((uint64_t)*bos >= tokens->count)
-        return fail(e, "tokenizer.ggml.bos_token_id is %lld (expected less than %llu)", (long long)*bos,
-                    (unsigned long long)tokens->count);
+        return fail(e, "tokenizer.ggml.bos_token_id is %lld (expected less than %llu)",
+                    (long long)*bos, (unsigned long long)tokens->count);
     const unsigned char *at = tokens->value;
     for (int64_t i = 0; i < *bos; i++)
         (void)gguf_next(&at);
@@ -289,10 +313,13 @@ static json_t *make_settings(const struct gguf *g, const struct style *style, st
 {
     int64_t bos, adds;
     struct gguf_text token;
-    if (find_bos(g, &bos, &token, e) || integer_or(g, "tokenizer.ggml.add_bos_token", 1, style->adds_bos, &adds, e))
+    if (find_bos(g, &bos, &token, e) ||
+        integer_or(g, "tokenizer.ggml.add_bos_token", 1, style->adds_bos, &adds, e))
         return NULL;
-    json_t *settings = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast", "add_bos_token", (int)adds);
-    if (bos >= 0 && json_object_set_new(settings, "bos_token", json_stringn(token.text, token.size))) {
+    json_t *settings = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+                                 "add_bos_token", (int)adds);
+    if (bos >= 0 &&
+        json_object_set_new(settings, "bos_token", json_stringn(token.text, token.size))) {
         fail(e, "the beginning-of-text token is not UTF-8");
         json_decref(settings);
         return NULL;
@@ -303,7 +330,8 @@ static json_t *make_settings(const struct gguf *g, const struct style *style, st
 /* Settings that change the text, which these tokenizers do not have. */
 static int check_flags(const struct gguf *g, struct error *e)
 {
-    static const char *const keys[] = {"tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces"};
+    static const char *const keys[] = {"tokenizer.ggml.add_space_prefix",
+                                       "tokenizer.ggml.remove_extra_whitespaces"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         int64_t on;
         if (integer_or(g, keys[i], 1, 0, &on, e))
@@ -329,12 +357,16 @@ static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *ma
         return -1;
     if (!scores || !scores->is_array || scores->count != l.tokens->count || !l.kinds)
         return fail(e, "%s is not one number for each of %llu tokens",
-                    l.kinds ? "tokenizer.ggml.scores" : "tokenizer.ggml.token_type", (unsigned long long)l.tokens->count);
+                    l.kinds ? "tokenizer.ggml.scores" : "tokenizer.ggml.token_type",
+                    (unsigned long long)l.tokens->count);
     while ((more = next_token(&l, &token, &kind, e)) == 1) {
         double score;
         if (gguf_real(scores, l.next - 1, &score) || kind < PIECE_NORMAL || kind > PIECE_BYTE)
-            return fail(e, "token %llu of the tokenizer has no score, or is of an unknown type", (unsigned long long)l.next - 1);
-        if (pieces_add(p, (struct piece){{token.text, token.size}, (float)score, (enum piece_type)kind}, e))
+            return fail(e, "token %llu of the tokenizer has no score, or is of an unknown type",
+                        (unsigned long long)l.next - 1);
+        if (pieces_add(
+                p, (struct piece){{token.text, token.size}, (float)score, (enum piece_type)kind},
+                e))
             return -1;
         p->byte_fallback |= kind == PIECE_BYTE;
     }
@@ -380,12 +412,14 @@ int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
         return -1;
     const int is_unigram = gguf_is(model, "t5");
     struct pieces p = {.is_unigram = is_unigram, .marks = 1, .controls = 1};
-    int result = find_bos(g, &bos, &token, e) || integer_or(g, "tokenizer.ggml.add_bos_token", 1, !is_unigram, &adds, e) ||
-                         integer_or(g, "tokenizer.ggml.add_space_prefix", 1, !is_unigram, &prefix, e) ||
-                         integer_or(g, "tokenizer.ggml.remove_extra_whitespaces", 1, 0, &one_space, e) ||
-                         read_pieces(&p, g, &map, e) || mark_unknown(&p, g, e)
-                     ? -1
-                     : 0;
+    int result =
+        find_bos(g, &bos, &token, e) ||
+                integer_or(g, "tokenizer.ggml.add_bos_token", 1, !is_unigram, &adds, e) ||
+                integer_or(g, "tokenizer.ggml.add_space_prefix", 1, !is_unigram, &prefix, e) ||
+                integer_or(g, "tokenizer.ggml.remove_extra_whitespaces", 1, 0, &one_space, e) ||
+                read_pieces(&p, g, &map, e) || mark_unknown(&p, g, e)
+            ? -1
+            : 0;
     if (result == 0) {
         p.prefix = (int)prefix;
         p.one_space = (int)one_space;
@@ -400,15 +434,20 @@ int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
 
 /* -- byte pair encoding -- */
 
-static json_t *make_json(const struct gguf *g, const struct style *style, int whole, struct error *e)
+static json_t *make_json(const struct gguf *g, const struct style *style, int whole,
+                         struct error *e)
 {
-    json_t *vocabulary = json_object(), *merges = json_array(), *added = json_array(), *splitter = make_splitter(style),
-           *normalizer = style->composes ? json_pack("{s:s}", "type", "NFC") : json_null(), *json = NULL;
-    if (list_tokens(whole ? vocabulary : NULL, added, g, e) == 0 && (!whole || list_merges(merges, g, e) == 0)) {
-        json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:{s:s, s:b, s:b, s:b, s:O, s:O}}", "version", "1.0", "added_tokens", added,
-                         "normalizer", normalizer, "pre_tokenizer", splitter, "post_processor", "model", "type", "BPE",
-                         "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", style->ignore_merges, "vocab", vocabulary, "merges",
-                         merges);
+    json_t *vocabulary = json_object(), *merges = json_array(), *added = json_array(),
+           *splitter = make_splitter(style),
+           *normalizer = style->composes ? json_pack("{s:s}", "type", "NFC") : json_null(),
+           *json = NULL;
+    if (list_tokens(whole ? vocabulary : NULL, added, g, e) == 0 &&
+        (!whole || list_merges(merges, g, e) == 0)) {
+        json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:{s:s, s:b, s:b, s:b, s:O, s:O}}", "version",
+                         "1.0", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
+                         splitter, "post_processor", "model", "type", "BPE", "fuse_unk", 0,
+                         "byte_fallback", 0, "ignore_merges", style->ignore_merges, "vocab",
+                         vocabulary, "merges", merges);
         if (!json)
             fail_memory(e, (double)g->size, "the tokenizer");
     }
@@ -420,7 +459,8 @@ static json_t *make_json(const struct gguf *g, const struct style *style, int wh
     return json;
 }
 
-int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole, struct error *e)
+int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole,
+                   struct error *e)
 {
     struct gguf_text model;
     struct error inner = {""};
@@ -431,17 +471,21 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int w
             return 0;
         if (gguf_is_pieces(g))
             fail(&inner,
-                 "tokenizer.ggml.model '%.*s' is a SentencePiece model, which only the GGUF file holds (give that file "
-                 "where text is read, or put the model's tokenizer.json or tokenizer.model into the folder)",
+                 "tokenizer.ggml.model '%.*s' is a SentencePiece model, which only the GGUF file "
+                 "holds (give that file "
+                 "where text is read, or put the model's tokenizer.json or tokenizer.model into "
+                 "the folder)",
                  (int)model.size, model.text);
         else if (!gguf_is(model, "gpt2"))
             fail(&inner,
-                 "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair encoding over bytes; llama and t5, "
+                 "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair "
+                 "encoding over bytes; llama and t5, "
                  "models of "
                  "SentencePiece; or --tokens FILE)",
                  model.size < 60 ? (int)model.size : 60, model.text);
         else if ((style = find_style(g, &inner)) && check_flags(g, &inner) == 0 &&
-                 (*settings = make_settings(g, style, &inner)) && (*json = make_json(g, style, whole, &inner)))
+                 (*settings = make_settings(g, style, &inner)) &&
+                 (*json = make_json(g, style, whole, &inner)))
             return 0;
     }
     json_decref(*settings);

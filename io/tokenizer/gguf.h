@@ -13,7 +13,8 @@ struct tokenizer;
  * without an error, if the file holds none. Supports byte pair encoding over bytes ("gpt2"); other
  * models, and unknown ways to split text, are refused by name. Without `whole` the vocabulary and
  * the merges are left empty: gguf_read_tables reads them. */
-int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole, struct error *e) MUST_USE;
+int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole,
+                   struct error *e) MUST_USE;
 /* These functions' messages do not name the file. */
 size_t gguf_merge_count(const struct gguf *g);
 int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e) MUST_USE;

@@ -1,4 +1,5 @@
-/* A growing array of token ids, for readers that learn the number of tokens only at the end of the data. Private to io/. */
+/* A growing array of token ids, for readers that learn the number of tokens only at the end of the
+ * data. Private to io/. */
 #ifndef REACH_IO_TOKENIZER_IDS_H
 #define REACH_IO_TOKENIZER_IDS_H
 

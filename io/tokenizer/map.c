@@ -28,7 +28,8 @@ static struct map_slot *locate(const struct map *m, const void *key, size_t size
 {
     for (size_t i = hash & (m->capacity - 1);; i = (i + 1) & (m->capacity - 1)) {
         struct map_slot *slot = &m->slots[i];
-        if (slot->hash == 0 || (slot->hash == hash && slot->size == size && memcmp(m->keys + slot->key, key, size) == 0))
+        if (slot->hash == 0 || (slot->hash == hash && slot->size == size &&
+                                memcmp(m->keys + slot->key, key, size) == 0))
             return slot;
     }
 }
@@ -98,7 +99,10 @@ static struct map_slot *make_slot(struct map *m, const void *key, size_t size, s
     struct map_slot *slot = locate(m, key, size, hash);
     if (slot->hash == 0) {
         memcpy(m->keys + m->key_bytes, key, size);
-        *slot = (struct map_slot){.key = (uint32_t)m->key_bytes, .size = (uint32_t)size, .hash = hash, .value = MAP_ABSENT};
+        *slot = (struct map_slot){.key = (uint32_t)m->key_bytes,
+                                  .size = (uint32_t)size,
+                                  .hash = hash,
+                                  .value = MAP_ABSENT};
         m->key_bytes += size;
         m->count++;
     }

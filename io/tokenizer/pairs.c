@@ -33,7 +33,8 @@ int pairs_reserve(struct pairs *p, size_t count, struct error *e)
     return 0;
 }
 
-int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged, struct error *e)
+int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged,
+              struct error *e)
 {
     if (pairs_reserve(p, p->count + 1, e))
         return -1;

@@ -29,7 +29,8 @@ static inline size_t pairs_place(const struct pairs *p, int32_t left, int32_t ri
 /* The merge of two tokens, or NULL. */
 static inline const struct pair *pairs_find(const struct pairs *p, int32_t left, int32_t right)
 {
-    for (size_t i = p->capacity ? pairs_place(p, left, right) : 0; p->capacity; i = (i + 1) & (p->capacity - 1)) {
+    for (size_t i = p->capacity ? pairs_place(p, left, right) : 0; p->capacity;
+         i = (i + 1) & (p->capacity - 1)) {
         const struct pair *slot = &p->slots[i];
         if (slot->rank_behind == 0)
             return NULL;
@@ -42,7 +43,8 @@ static inline const struct pair *pairs_find(const struct pairs *p, int32_t left,
 /* Makes room for `count` pairs. */
 int pairs_reserve(struct pairs *p, size_t count, struct error *e) MUST_USE;
 /* Adds a pair, or changes its rank and token. */
-int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged, struct error *e) MUST_USE;
+int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged,
+              struct error *e) MUST_USE;
 /* Adds a new pair of rank 0: 1; 0: it exists; -1: an error. */
 int pairs_add(struct pairs *p, int32_t left, int32_t right, struct error *e) MUST_USE;
 void pairs_free(struct pairs *p);

@@ -47,8 +47,8 @@ struct tokenizer {
 
 /* An added token that is found in the text, or in its normalized form. Its id is the vocabulary's,
  * else `id`; if both exist and differ: an error. */
-int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized,
-                  struct error *e) MUST_USE;
+int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token,
+                  int is_normalized, struct error *e) MUST_USE;
 /* The id of a token, added or not; -1: not found. */
 int tokenizer_find(const struct tokenizer *t, struct span content);
 
@@ -57,10 +57,12 @@ int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct err
 /* Call it when all parts are set. */
 void tokenizer_finish(struct tokenizer *t);
 
-/* Readers: fill the part of `t` from its object in tokenizer.json. Messages do not name the file. */
+/* Readers: fill the part of `t` from its object in tokenizer.json. Messages do not name the file.
+ */
 int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
-int read_post_processor(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
+int read_post_processor(struct tokenizer *t, const json_t *object, int depth,
+                        struct error *e) MUST_USE;
 /* beside.c: joins the files beside a tokenizer into one object shaped like tokenizer_config.json,
  * with the class that AutoTokenizer would use; absent files have no text. The functions below read
  * its added tokens and beginning-of-text token; that token alone; and, with vocab.json and
@@ -72,7 +74,8 @@ json_t *settings_join(const struct beside *b, struct error *e) MUST_USE;
 int read_settings(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
 int read_bos(struct tokenizer *t, const json_t *settings, struct error *e) MUST_USE;
 int read_class(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
-int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized, struct error *e) MUST_USE;
+int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized,
+                     struct error *e) MUST_USE;
 /* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
 
@@ -86,13 +89,15 @@ struct tables {
     size_t tokens, merge_count;
 };
 int tables_find(struct tables *t, struct span text);
-int tables_rest(struct buffer *out, const struct tables *t, struct span text, struct error *e) MUST_USE;
+int tables_rest(struct buffer *out, const struct tables *t, struct span text,
+                struct error *e) MUST_USE;
 int tables_read(struct tokenizer *t, const struct tables *tables, struct error *e) MUST_USE;
 /* A merge written as two tokens with a blank between them; skips a version line. */
 int tokenizer_merge(struct tokenizer *t, struct span line, struct error *e) MUST_USE;
 
 /* Members of an object: absent and null count as `fallback`. */
-int member_flag(const json_t *object, const char *key, int fallback, int *out, struct error *e) MUST_USE;
+int member_flag(const json_t *object, const char *key, int fallback, int *out,
+                struct error *e) MUST_USE;
 /* A required text. */
 int member_text(const json_t *object, const char *key, struct span *out, struct error *e) MUST_USE;
 /* The member, or NULL when it is absent or null. */
@@ -104,10 +109,10 @@ struct part_reader {
     const char *type;
     int (*read)(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 };
-int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object,
-              int depth, struct error *e) MUST_USE;
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count,
+              const char *kind, const json_t *object, int depth, struct error *e) MUST_USE;
 /* The same for each object of a list, one level deeper. */
-int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list,
-               int depth, struct error *e) MUST_USE;
+int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count,
+               const char *kind, const json_t *list, int depth, struct error *e) MUST_USE;
 
 #endif

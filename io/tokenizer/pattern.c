@@ -9,7 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { PATTERN_BYTES_MAX = 1 << 16, STACK_MIN = 1 << 16, STACK_MAX = 1 << 26, MATCH_LIMIT = 50000000, NESTING_MAX = 64 };
+enum {
+    PATTERN_BYTES_MAX = 1 << 16,
+    STACK_MIN = 1 << 16,
+    STACK_MAX = 1 << 26,
+    MATCH_LIMIT = 50000000,
+    NESTING_MAX = 64
+};
 
 /* Limits on a pattern's cost. PCRE2 counts neither the places where it tries to match nor the
  * characters that a step passes, so it gets STARTS places at a time, and such a search is timed
@@ -88,12 +94,14 @@ static int refuse(struct translation *t, const char *what)
 static int translate_property(struct translation *t)
 {
     char text[80];
-    const char *name = t->at + 3,
-               *close = t->end - t->at > 3 && t->at[2] == '{' ? memchr(name, '}', (size_t)(t->end - name)) : NULL;
+    const char *name = t->at + 3, *close = t->end - t->at > 3 && t->at[2] == '{'
+                                               ? memchr(name, '}', (size_t)(t->end - name))
+                                               : NULL;
     if (!close || close - name > 40)
         return refuse(t, "\\p without {...} or with a long name");
     int negated = *name == '^', length = (int)(close - name - negated);
-    snprintf(text, sizeof text, "\\%c{%s%s%.*s}", t->at[1], negated ? "^" : "", length > 2 ? "sc:" : "", length, name + negated);
+    snprintf(text, sizeof text, "\\%c{%s%s%.*s}", t->at[1], negated ? "^" : "",
+             length > 2 ? "sc:" : "", length, name + negated);
     t->at = close + 1;
     return put(t, text);
 }
@@ -111,10 +119,13 @@ static int translate_unicode(struct translation *t)
 
 static int translate_hex(struct translation *t)
 {
-    const char *close = t->end - t->at > 3 && t->at[2] == '{' ? memchr(t->at, '}', (size_t)(t->end - t->at)) : NULL;
+    const char *close = t->end - t->at > 3 && t->at[2] == '{'
+                            ? memchr(t->at, '}', (size_t)(t->end - t->at))
+                            : NULL;
     if (close && close - t->at < 12)
         return copy(t, (size_t)(close + 1 - t->at));
-    if (t->end - t->at >= 4 && t->at[2] >= '0' && t->at[2] <= '7' && isxdigit((unsigned char)t->at[3]))
+    if (t->end - t->at >= 4 && t->at[2] >= '0' && t->at[2] <= '7' &&
+        isxdigit((unsigned char)t->at[3]))
         return copy(t, 4);
     return refuse(t, "\\x with neither {...} nor two digits below 80");
 }
@@ -220,7 +231,8 @@ static int translate_interval(struct translation *t)
 
 static int translate_group(struct translation *t)
 {
-    static const char *const kinds[] = {"(?:", "(?=", "(?!", "(?>", "(?<=", "(?<!", "(?i:", "(?-i:"};
+    static const char *const kinds[] = {"(?:",  "(?=",  "(?!",  "(?>",
+                                        "(?<=", "(?<!", "(?i:", "(?-i:"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (starts(t, kinds[i]))
             return copy(t, strlen(kinds[i]));
@@ -261,14 +273,15 @@ static pcre2_code *make_code(struct span text, uint32_t options, struct error *e
         return NULL;
     }
     pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text.text, text.size, PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT | options, &problem,
-                                     &at, how);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)text.text, text.size,
+                                     PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT | options, &problem, &at,
+                                     how);
     pcre2_compile_context_free(how);
     if (!code) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(problem, message, sizeof message);
-        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200),
-             text.text, (const char *)message, at);
+        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)",
+             (int)(text.size < 200 ? text.size : 200), text.text, (const char *)message, at);
     }
     return code;
 }
@@ -290,7 +303,9 @@ static int look(struct pattern *p, double seconds, struct error *e)
     }
     return seconds <= SECONDS_FREE + p->bytes / BYTES_A_SECOND
                ? 0
-               : fail(e, "a pattern takes too long on the text: %.1f s for %.0f bytes (expected one whose time grows with them)",
+               : fail(e,
+                      "a pattern takes too long on the text: %.1f s for %.0f bytes (expected one "
+                      "whose time grows with them)",
                       seconds, p->bytes);
 }
 
@@ -298,7 +313,10 @@ static int on_step(pcre2_callout_block *block, void *context)
 {
     struct pattern *p = context;
     (void)block;
-    return ++p->steps % STEPS_A_LOOK || look(p, p->seconds + processor_seconds() - p->began, p->e) == 0 ? 0 : PCRE2_ERROR_CALLOUT;
+    return ++p->steps % STEPS_A_LOOK ||
+                   look(p, p->seconds + processor_seconds() - p->began, p->e) == 0
+               ? 0
+               : PCRE2_ERROR_CALLOUT;
 }
 
 static struct pattern *compile(struct span text, uint32_t options, struct error *e)
@@ -312,7 +330,8 @@ static struct pattern *compile(struct span text, uint32_t options, struct error 
     p->interval = 1;
     if (buffer_add(&p->text, text.text, text.size, e) || !(p->code = make_code(text, options, e)))
         goto failed;
-    p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* else interpreted, with the same result */
+    p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) ==
+                  0; /* else interpreted, with the same result */
     p->match = pcre2_match_data_create(1, NULL);
     p->context = pcre2_match_context_create(NULL);
     p->stack = pcre2_jit_stack_create(STACK_MIN, STACK_MAX, NULL);
@@ -345,7 +364,8 @@ struct pattern *pattern_compile(struct span ruby, struct error *e)
 struct pattern *pattern_literal(struct span text, struct error *e)
 {
     if (text.size == 0 || text.size > PATTERN_BYTES_MAX) {
-        fail(e, "a text to look for has %zu bytes (expected 1 to %d)", text.size, PATTERN_BYTES_MAX);
+        fail(e, "a text to look for has %zu bytes (expected 1 to %d)", text.size,
+             PATTERN_BYTES_MAX);
         return NULL;
     }
     return compile(text, PCRE2_LITERAL, e);
@@ -376,14 +396,18 @@ void pattern_watch(struct pattern *p, int (*step)(void *context, struct error *e
 }
 
 /* The text is known to be whole UTF-8; checking it at every match would take quadratic time. */
-static inline int run(struct pattern *p, const pcre2_code *code, struct span text, size_t at, uint32_t options)
+static inline int run(struct pattern *p, const pcre2_code *code, struct span text, size_t at,
+                      uint32_t options)
 {
     return p->compiled && options == 0
-               ? pcre2_jit_match(code, (PCRE2_SPTR)text.text, text.size, at, 0, p->match, p->context)
-               : pcre2_match(code, (PCRE2_SPTR)text.text, text.size, at, options | PCRE2_NO_UTF_CHECK, p->match, p->context);
+               ? pcre2_jit_match(code, (PCRE2_SPTR)text.text, text.size, at, 0, p->match,
+                                 p->context)
+               : pcre2_match(code, (PCRE2_SPTR)text.text, text.size, at,
+                             options | PCRE2_NO_UTF_CHECK, p->match, p->context);
 }
 
-static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t options, struct error *e)
+static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t options,
+                       struct error *e)
 {
     if (!p->watched) {
         p->watched = make_code(buffer_span(&p->text), p->options | PCRE2_AUTO_CALLOUT, e);
@@ -401,8 +425,8 @@ static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t 
 }
 
 /* Results other than a match or none. */
-__attribute__((noinline)) static int match_otherwise(struct pattern *p, int found, struct span text, size_t at, uint32_t options,
-                                                     struct error *e)
+__attribute__((noinline)) static int match_otherwise(struct pattern *p, int found, struct span text,
+                                                     size_t at, uint32_t options, struct error *e)
 {
     PCRE2_UCHAR message[128];
     if (found == PCRE2_ERROR_MATCHLIMIT)
@@ -412,27 +436,34 @@ __attribute__((noinline)) static int match_otherwise(struct pattern *p, int foun
     if (found == PCRE2_ERROR_NOMATCH || found == PCRE2_ERROR_CALLOUT)
         return found == PCRE2_ERROR_NOMATCH ? 0 : -1;
     pcre2_get_error_message(found, message, sizeof message);
-    return fail(e, "a pattern fails on the text at byte %zu of a piece of %zu: %s", at, text.size, (const char *)message);
+    return fail(e, "a pattern fails on the text at byte %zu of a piece of %zu: %s", at, text.size,
+                (const char *)message);
 }
 
 /* The first match that starts at most `starts` bytes after `at`: 1, 0 or -1. */
-static inline int match(struct pattern *p, struct span text, size_t at, size_t starts, uint32_t options, struct error *e)
+static inline int match(struct pattern *p, struct span text, size_t at, size_t starts,
+                        uint32_t options, struct error *e)
 {
     const size_t last = starts < text.size - at ? at + starts : PCRE2_UNSET;
     if (last != p->last)
         pcre2_set_offset_limit(p->context, p->last = last);
     int found = run(p, p->code, text, at, options);
-    return found >= 0 ? 1 : found == PCRE2_ERROR_NOMATCH ? 0 : match_otherwise(p, found, text, at, options, e);
+    return found >= 0                     ? 1
+           : found == PCRE2_ERROR_NOMATCH ? 0
+                                          : match_otherwise(p, found, text, at, options, e);
 }
 
 /* The same, timed, for all searches since the last timed one. */
-static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts, struct error *e)
+static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts,
+                       struct error *e)
 {
     double seconds = p->seconds, before = processor_seconds();
     p->first = p->first > 0 ? p->first : before;
     int found = match(p, text, at, starts, 0, e);
-    const double now = processor_seconds(), taken = (double)p->calls * (now - before), all = now - p->first;
-    p->seconds = seconds + taken < all ? seconds + taken : all; /* the others may have been faster */
+    const double now = processor_seconds(), taken = (double)p->calls * (now - before),
+                 all = now - p->first;
+    p->seconds = seconds + taken < all ? seconds + taken
+                                       : all; /* the others may have been faster */
     p->calls = 0;
     if (taken > INTERVAL_SECONDS)
         p->interval = p->interval / 2 + 1;
@@ -445,16 +476,19 @@ static int match_timed(struct pattern *p, struct span text, size_t at, size_t st
 static int find(struct pattern *p, struct span text, size_t at, struct error *e)
 {
     for (;;) {
-        int found = ++p->calls < p->interval ? match(p, text, at, STARTS, 0, e) : match_timed(p, text, at, STARTS, e);
+        int found = ++p->calls < p->interval ? match(p, text, at, STARTS, 0, e)
+                                             : match_timed(p, text, at, STARTS, e);
         if (found || text.size - at <= STARTS)
             return found;
         p->bytes += STARTS;
-        for (at += STARTS + 1; at < text.size && ((unsigned char)text.text[at] & 0xC0) == 0x80; at++)
+        for (at += STARTS + 1; at < text.size && ((unsigned char)text.text[at] & 0xC0) == 0x80;
+             at++)
             ;
     }
 }
 
-int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end, struct error *e)
+int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end,
+                 struct error *e)
 {
     while (s->at <= text.size) {
         int found = find(p, text, s->at, e);

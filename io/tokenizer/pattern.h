@@ -31,7 +31,8 @@ struct search {
 /* The next match in whole UTF-8. 1: found, [*start, *end); 0: none; -1: an error (the pattern needs
  * too much work, time or memory: patterns come with models, and their time may grow with the square
  * of a text, or without bounds). */
-int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end, struct error *e) MUST_USE;
+int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end,
+                 struct error *e) MUST_USE;
 
 /* 1 if the pattern matches at `at`; -1: an error. */
 int pattern_matches_at(struct pattern *p, struct span text, size_t at, struct error *e) MUST_USE;

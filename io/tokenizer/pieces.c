@@ -35,7 +35,8 @@ static int is_space(struct span text)
 }
 
 /* Appends with blanks as marks. */
-static int add_marked(const struct piece_normalizer *n, struct buffer *out, struct span text, struct error *e)
+static int add_marked(const struct piece_normalizer *n, struct buffer *out, struct span text,
+                      struct error *e)
 {
     for (size_t at = 0, end; at < text.size; at = end) {
         int space = text.text[at] == ' ' && n->marks;
@@ -47,9 +48,11 @@ static int add_marked(const struct piece_normalizer *n, struct buffer *out, stru
     return 0;
 }
 
-int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit, struct error *e)
+int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit,
+                    struct error *e)
 {
-    const struct span space = n->marks ? (struct span){MARK, sizeof MARK - 1} : (struct span){" ", 1};
+    const struct span space = n->marks ? (struct span){MARK, sizeof MARK - 1}
+                                       : (struct span){" ", 1};
     struct span normal;
     int after_space = n->one_space;
     size_t size;
@@ -57,7 +60,8 @@ int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span 
         text = drop(text, size);
     if (text.size == 0)
         return 0;
-    if (n->prefix && !n->suffix && !(n->first_only && n->later) && buffer_add(out, space.text, space.size, e))
+    if (n->prefix && !n->suffix && !(n->first_only && n->later) &&
+        buffer_add(out, space.text, space.size, e))
         return -1;
     for (; text.size && out->size <= limit; text = drop(text, size)) {
         size = next_normal(n, text, &normal);
@@ -68,7 +72,8 @@ int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span 
         if (normal.size)
             after_space = n->one_space && normal.text[normal.size - 1] == ' ';
     }
-    while (n->one_space && out->size >= space.size && memcmp(out->text + out->size - space.size, space.text, space.size) == 0)
+    while (n->one_space && out->size >= space.size &&
+           memcmp(out->text + out->size - space.size, space.text, space.size) == 0)
         out->size -= space.size;
     return n->prefix && n->suffix ? buffer_add(out, space.text, space.size, e) : 0;
 }
@@ -105,7 +110,8 @@ static int check_piece(const struct piece *piece, size_t id, struct error *e)
 }
 
 /* The unknown token, and all bytes or none. */
-static int check_types(const struct tokenizer *t, const struct pieces *p, int32_t *unknown, struct error *e)
+static int check_types(const struct tokenizer *t, const struct pieces *p, int32_t *unknown,
+                       struct error *e)
 {
     int bytes = 0;
     *unknown = -1;
@@ -126,12 +132,14 @@ static int check_types(const struct tokenizer *t, const struct pieces *p, int32_
         snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
         int32_t id = map_find(&t->bpe.vocabulary, text, 6);
         if (id == MAP_ABSENT || p->piece[id].type != PIECE_BYTE || bytes != 256)
-            return fail(e, "has not just the 256 tokens for bytes (%d of that type; %s)", bytes, text);
+            return fail(e, "has not just the 256 tokens for bytes (%d of that type; %s)", bytes,
+                        text);
     }
     return 0;
 }
 
-static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unknown, struct error *e)
+static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unknown,
+                       struct error *e)
 {
     struct unigram *u = &t->unigram;
     float least = FLT_MAX;
@@ -149,7 +157,8 @@ static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unkn
     u->byte_fallback = p->byte_fallback;
     for (size_t i = 0; i < p->count; i++) {
         const struct piece *piece = &p->piece[i];
-        float score = piece->type == PIECE_USER ? (float)(0.1 * ((double)piece->text.size - 1)) : piece->score;
+        float score = piece->type == PIECE_USER ? (float)(0.1 * ((double)piece->text.size - 1))
+                                                : piece->score;
         if ((piece->type == PIECE_NORMAL || piece->type == PIECE_USER) &&
             unigram_add(u, piece->text, (int32_t)i, (double)score, e))
             return -1;
@@ -158,17 +167,20 @@ static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unkn
 }
 
 /* Tokens not of the model: found in the text for GGUF, else the user's in its normal form. */
-static int add_found(struct tokenizer *t, const struct pieces *p, struct piece_normalizer *n, struct error *e)
+static int add_found(struct tokenizer *t, const struct pieces *p, struct piece_normalizer *n,
+                     struct error *e)
 {
     for (size_t i = 0; i < p->count; i++) {
         const struct piece *piece = &p->piece[i];
         const struct added_token token = {.id = (int32_t)i};
         if (p->controls) {
-            if ((piece->type == PIECE_USER || piece->type == PIECE_CONTROL || piece->type == PIECE_UNKNOWN) &&
+            if ((piece->type == PIECE_USER || piece->type == PIECE_CONTROL ||
+                 piece->type == PIECE_UNKNOWN) &&
                 tokenizer_add(t, piece->text, token, 0, e))
                 return -1;
-        } else if (piece->type == PIECE_USER && (added_add(&n->kept, piece->text, token, e) ||
-                                                 (!p->is_unigram && added_add(&t->normalized, piece->text, token, e)))) {
+        } else if (piece->type == PIECE_USER &&
+                   (added_add(&n->kept, piece->text, token, e) ||
+                    (!p->is_unigram && added_add(&t->normalized, piece->text, token, e)))) {
             return -1;
         }
     }
@@ -186,7 +198,9 @@ static int add_normalizer(struct tokenizer *t, const struct pieces *p, struct er
     n->suffix = p->suffix;
     n->one_space = p->one_space;
     n->marks = p->marks;
-    return (p->charsmap.size && charsmap_read(&n->map, p->charsmap, e)) || add_found(t, p, n, e) ? -1 : 0;
+    return (p->charsmap.size && charsmap_read(&n->map, p->charsmap, e)) || add_found(t, p, n, e)
+               ? -1
+               : 0;
 }
 
 int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct error *e)
@@ -200,7 +214,8 @@ int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct err
         return -1;
     for (size_t i = 0; i < p->count; i++) { /* unused ones have no text to be found */
         const struct piece *piece = &p->piece[i];
-        if (piece->type != PIECE_UNUSED && (check_piece(piece, i, e) || bpe_add_token(b, piece->text, (int64_t)i, e)))
+        if (piece->type != PIECE_UNUSED &&
+            (check_piece(piece, i, e) || bpe_add_token(b, piece->text, (int64_t)i, e)))
             return -1;
     }
     if (check_types(t, p, &unknown, e) || add_normalizer(t, p, e))

@@ -8,7 +8,14 @@
 #include "io/tokenizer/charsmap.h"
 #include "io/tokenizer/text.h"
 
-enum piece_type { PIECE_NORMAL = 1, PIECE_UNKNOWN, PIECE_CONTROL, PIECE_USER, PIECE_UNUSED, PIECE_BYTE };
+enum piece_type {
+    PIECE_NORMAL = 1,
+    PIECE_UNKNOWN,
+    PIECE_CONTROL,
+    PIECE_USER,
+    PIECE_UNUSED,
+    PIECE_BYTE
+};
 
 struct piece {
     struct span text; /* borrowed */
@@ -43,7 +50,8 @@ struct piece_normalizer {
     int later; /* the next part is not the start */
 };
 /* Appends the normal form; stops once `out` has more than `limit` bytes. */
-int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit, struct error *e) MUST_USE;
+int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit,
+                    struct error *e) MUST_USE;
 void piece_normalizer_free(struct piece_normalizer *n);
 
 #endif

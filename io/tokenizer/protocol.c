@@ -90,7 +90,8 @@ static int read_piece(struct pieces *p, struct span m, struct error *e)
     int more;
     while ((more = next_field(&m, &f)) == 1) {
         if (!has_type(&f, members, sizeof members / sizeof *members))
-            return fail(e, "field %u of token %zu has the wire type %d", f.number, p->count, (int)f.wire);
+            return fail(e, "field %u of token %zu has the wire type %d", f.number, p->count,
+                        (int)f.wire);
         if (f.number == 1) {
             piece.text = f.bytes;
         } else if (f.number == 2) {
@@ -98,7 +99,8 @@ static int read_piece(struct pieces *p, struct span m, struct error *e)
             memcpy(&piece.score, &bits, sizeof piece.score);
         } else if (f.number == 3) {
             if (f.value < PIECE_NORMAL || f.value > PIECE_BYTE)
-                return fail(e, "token %zu is of the type %llu (expected 1 to 6)", p->count, (unsigned long long)f.value);
+                return fail(e, "token %zu is of the type %llu (expected 1 to 6)", p->count,
+                            (unsigned long long)f.value);
             piece.type = (enum piece_type)f.value;
         }
     }
@@ -107,12 +109,16 @@ static int read_piece(struct pieces *p, struct span m, struct error *e)
 
 static int read_trainer(struct pieces *p, int *model, struct span m, struct error *e)
 {
-    static const struct member members[] = {{3, WIRE_NUMBER}, {24, WIRE_NUMBER}, {35, WIRE_NUMBER}, {46, WIRE_BYTES}};
+    static const struct member members[] = {{3, WIRE_NUMBER},
+                                            {24, WIRE_NUMBER},
+                                            {35, WIRE_NUMBER},
+                                            {46, WIRE_BYTES}};
     struct field f;
     int more;
     while ((more = next_field(&m, &f)) == 1) {
         if (!has_type(&f, members, sizeof members / sizeof *members))
-            return fail(e, "field %u of the trainer's settings has the wire type %d", f.number, (int)f.wire);
+            return fail(e, "field %u of the trainer's settings has the wire type %d", f.number,
+                        (int)f.wire);
         switch (f.number) {
         case 3: *model = f.value <= MODEL_CHARACTER ? (int)f.value : 0; break;
         case 24: p->suffix = f.value != 0; break;
@@ -125,12 +131,16 @@ static int read_trainer(struct pieces *p, int *model, struct span m, struct erro
 
 static int read_normalizer(struct pieces *p, struct span m, struct error *e)
 {
-    static const struct member members[] = {{2, WIRE_BYTES}, {3, WIRE_NUMBER}, {4, WIRE_NUMBER}, {5, WIRE_NUMBER}};
+    static const struct member members[] = {{2, WIRE_BYTES},
+                                            {3, WIRE_NUMBER},
+                                            {4, WIRE_NUMBER},
+                                            {5, WIRE_NUMBER}};
     struct field f;
     int more;
     while ((more = next_field(&m, &f)) == 1) {
         if (!has_type(&f, members, sizeof members / sizeof *members))
-            return fail(e, "field %u of the normalizer has the wire type %d", f.number, (int)f.wire);
+            return fail(e, "field %u of the normalizer has the wire type %d", f.number,
+                        (int)f.wire);
         switch (f.number) {
         case 2: p->charsmap = f.bytes; break;
         case 3: p->prefix = f.value != 0; break;
@@ -143,7 +153,8 @@ static int read_normalizer(struct pieces *p, struct span m, struct error *e)
 
 static int check_model(int model, struct pieces *p, struct error *e)
 {
-    static const char *const names[] = {[0] = "of no known kind", [MODEL_WORD] = "WORD", [MODEL_CHARACTER] = "CHAR"};
+    static const char *const names[] = {
+        [0] = "of no known kind", [MODEL_WORD] = "WORD", [MODEL_CHARACTER] = "CHAR"};
     if (model != MODEL_UNIGRAM && model != MODEL_BPE)
         return fail(e, "the model %s is not supported (expected UNIGRAM or BPE)", names[model]);
     p->is_unigram = model == MODEL_UNIGRAM;
@@ -159,7 +170,8 @@ int pieces_parse(struct pieces *p, struct span file, struct error *e)
         if (f.number > 5)
             continue;
         if (f.wire != WIRE_BYTES)
-            return fail(e, "is not a SentencePiece model: field %u has the wire type %d", f.number, (int)f.wire);
+            return fail(e, "is not a SentencePiece model: field %u has the wire type %d", f.number,
+                        (int)f.wire);
         if (f.number == 1)
             result = read_piece(p, f.bytes, e);
         else if (f.number == 2)
@@ -170,6 +182,7 @@ int pieces_parse(struct pieces *p, struct span file, struct error *e)
     if (result)
         return -1;
     if (more < 0 || p->count == 0)
-        return fail(e, "is not a SentencePiece model: %s", more < 0 ? "a field is broken, or breaks off" : "it holds no tokens");
+        return fail(e, "is not a SentencePiece model: %s",
+                    more < 0 ? "a field is broken, or breaks off" : "it holds no tokens");
     return check_model(model, p, e);
 }

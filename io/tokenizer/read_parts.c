@@ -37,8 +37,8 @@ int member_text(const json_t *object, const char *key, struct span *out, struct 
     return 0;
 }
 
-int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object,
-              int depth, struct error *e)
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count,
+              const char *kind, const json_t *object, int depth, struct error *e)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type)
@@ -51,21 +51,23 @@ int read_part(struct tokenizer *t, const struct part_reader *readers, size_t cou
     return fail(e, "the %s %.60s is not supported", kind, type);
 }
 
-int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list,
-               int depth, struct error *e)
+int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count,
+               const char *kind, const json_t *list, int depth, struct error *e)
 {
     size_t i;
     json_t *object;
     if (!json_is_array(list))
         return fail(e, "a sequence of %ss is not a list", kind);
-    json_array_foreach(list, i, object) if (read_part(t, readers, count, kind, object, depth + 1, e)) return -1;
+    json_array_foreach(list, i, object) if (read_part(t, readers, count, kind, object, depth + 1,
+                                                      e)) return -1;
     return 0;
 }
 
 /* The pattern of Replace and Split: {"String": ...} or {"Regex": ...}. */
 static struct pattern *read_pattern(const json_t *object, struct error *e)
 {
-    const json_t *pattern = member(object, "pattern"), *literal = member(pattern, "String"), *regex = member(pattern, "Regex");
+    const json_t *pattern = member(object, "pattern"), *literal = member(pattern, "String"),
+                 *regex = member(pattern, "Regex");
     if (json_is_string(literal) && !regex)
         return pattern_literal(text_of(literal), e);
     if (json_is_string(regex) && !literal)
@@ -92,8 +94,11 @@ static int read_form(struct tokenizer *t, const json_t *object, int depth, struc
     static const struct {
         const char *type;
         enum normal_kind kind;
-    } forms[] = {
-        {"NFC", NORMAL_NFC}, {"NFD", NORMAL_NFD}, {"NFKC", NORMAL_NFKC}, {"NFKD", NORMAL_NFKD}, {"Lowercase", NORMAL_LOWERCASE}};
+    } forms[] = {{"NFC", NORMAL_NFC},
+                 {"NFD", NORMAL_NFD},
+                 {"NFKC", NORMAL_NFKC},
+                 {"NFKD", NORMAL_NFKD},
+                 {"Lowercase", NORMAL_LOWERCASE}};
     const char *type = json_string_value(json_object_get(object, "type"));
     (void)depth;
     for (size_t i = 0; i < COUNT(forms); i++)
@@ -107,7 +112,9 @@ static int read_prepend(struct tokenizer *t, const json_t *object, int depth, st
     struct span text = {0};
     struct normal_step *s = next_normal(t, NORMAL_PREPEND, e);
     (void)depth;
-    return s && member_text(object, "prepend", &text, e) == 0 ? buffer_add(&s->content, text.text, text.size, e) : -1;
+    return s && member_text(object, "prepend", &text, e) == 0
+               ? buffer_add(&s->content, text.text, text.size, e)
+               : -1;
 }
 
 static int read_replace(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -115,7 +122,8 @@ static int read_replace(struct tokenizer *t, const json_t *object, int depth, st
     struct span text = {0};
     struct normal_step *s = next_normal(t, NORMAL_REPLACE, e);
     (void)depth;
-    return s && (s->pattern = read_pattern(object, e)) && member_text(object, "content", &text, e) == 0
+    return s && (s->pattern = read_pattern(object, e)) &&
+                   member_text(object, "content", &text, e) == 0
                ? buffer_add(&s->content, text.text, text.size, e)
                : -1;
 }
@@ -124,7 +132,9 @@ static int read_strip(struct tokenizer *t, const json_t *object, int depth, stru
 {
     struct normal_step *s = next_normal(t, NORMAL_STRIP, e);
     (void)depth;
-    return s && member_flag(object, "strip_left", 0, &s->left, e) == 0 ? member_flag(object, "strip_right", 0, &s->right, e) : -1;
+    return s && member_flag(object, "strip_left", 0, &s->left, e) == 0
+               ? member_flag(object, "strip_right", 0, &s->right, e)
+               : -1;
 }
 
 static int read_strip_accents(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -146,7 +156,8 @@ static int read_precompiled(struct tokenizer *t, const json_t *object, int depth
     return charsmap_read_base64(&s->pieces->map, map, e);
 }
 
-static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
+static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth,
+                                struct error *e);
 
 static const struct part_reader normalizers[] = {
     {"NFC", read_form},
@@ -162,9 +173,11 @@ static const struct part_reader normalizers[] = {
     {"Sequence", read_normal_sequence},
 };
 
-static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth,
+                                struct error *e)
 {
-    return read_parts(t, normalizers, COUNT(normalizers), "normalizer", member(object, "normalizers"), depth, e);
+    return read_parts(t, normalizers, COUNT(normalizers), "normalizer",
+                      member(object, "normalizers"), depth, e);
 }
 
 int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -185,7 +198,8 @@ static struct split_step *next_split(struct tokenizer *t, enum split_kind kind, 
     return s;
 }
 
-static int add_pattern(struct tokenizer *t, const char *pcre, enum behavior behavior, int invert, struct error *e)
+static int add_pattern(struct tokenizer *t, const char *pcre, enum behavior behavior, int invert,
+                       struct error *e)
 {
     struct split_step *s = next_split(t, SPLIT_PATTERN, e);
     if (!s)
@@ -195,7 +209,8 @@ static int add_pattern(struct tokenizer *t, const char *pcre, enum behavior beha
     return (s->pattern = pattern_own(pcre, e)) ? 0 : -1;
 }
 
-static int add_text(struct tokenizer *t, enum split_kind kind, struct span text, int first_only, struct error *e)
+static int add_text(struct tokenizer *t, enum split_kind kind, struct span text, int first_only,
+                    struct error *e)
 {
     struct split_step *s = next_split(t, kind, e);
     if (!s)
@@ -210,9 +225,10 @@ static int add_text(struct tokenizer *t, enum split_kind kind, struct span text,
 
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e)
 {
-    static const char words[] =
-        "'s|'t|'re|'ve|'m|'ll|'d| ?(?:[A-Za-z]++|" BEYOND_ASCII "(?<=\\p{L}))+| ?(?:[0-9]++|" BEYOND_ASCII "(?<=\\p{N}))+| "
-        "?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
+    static const char words[] = "'s|'t|'re|'ve|'m|'ll|'d| ?(?:[A-Za-z]++|" BEYOND_ASCII
+                                "(?<=\\p{L}))+| ?(?:[0-9]++|" BEYOND_ASCII "(?<=\\p{N}))+| "
+                                "?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+|[\\t-\\r\\x{85}\\p{Z}]+(?![^"
+                                "\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
     for (int i = 0; i < t->splitter.count; i++) /* repeated spelling would grow without bounds */
         if (t->splitter.step[i].kind == SPLIT_BYTES)
             return fail(e, "a second ByteLevel is not supported");
@@ -226,7 +242,8 @@ static int read_byte_level(struct tokenizer *t, const json_t *object, int depth,
 {
     int prefix_space, use_regex;
     (void)depth;
-    return member_flag(object, "add_prefix_space", 1, &prefix_space, e) || member_flag(object, "use_regex", 1, &use_regex, e)
+    return member_flag(object, "add_prefix_space", 1, &prefix_space, e) ||
+                   member_flag(object, "use_regex", 1, &use_regex, e)
                ? -1
                : add_byte_level(t, prefix_space, use_regex, e);
 }
@@ -253,7 +270,8 @@ static int read_split(struct tokenizer *t, const json_t *object, int depth, stru
 {
     struct split_step *s = next_split(t, SPLIT_PATTERN, e);
     (void)depth;
-    if (!s || read_behavior(object, &s->behavior, e) || member_flag(object, "invert", 0, &s->invert, e))
+    if (!s || read_behavior(object, &s->behavior, e) ||
+        member_flag(object, "invert", 0, &s->invert, e))
         return -1;
     return (s->pattern = read_pattern(object, e)) ? 0 : -1;
 }
@@ -265,7 +283,8 @@ static int read_metaspace(struct tokenizer *t, const json_t *object, int depth, 
     int split, prefix;
     size_t size;
     (void)depth;
-    if (member_text(object, "replacement", &mark, e) || member_flag(object, "split", 1, &split, e) ||
+    if (member_text(object, "replacement", &mark, e) ||
+        member_flag(object, "split", 1, &split, e) ||
         member_flag(object, "add_prefix_space", 1, &prefix, e))
         return -1;
     if (member(object, "prepend_scheme") && member_text(object, "prepend_scheme", &scheme, e))
@@ -277,7 +296,8 @@ static int read_metaspace(struct tokenizer *t, const json_t *object, int depth, 
         return fail(e, "the prepend_scheme %.60s is not supported", scheme.text);
     if (!prefix && !never && member(object, "prepend_scheme"))
         return fail(e, "Metaspace has no prefix by add_prefix_space, and one by prepend_scheme");
-    if (add_text(t, SPLIT_SPACES, mark, 0, e) || (prefix && !never && add_text(t, SPLIT_PREFIX, mark, first, e)))
+    if (add_text(t, SPLIT_SPACES, mark, 0, e) ||
+        (prefix && !never && add_text(t, SPLIT_PREFIX, mark, first, e)))
         return -1;
     if (!split)
         return 0;
@@ -294,21 +314,27 @@ static int read_digits(struct tokenizer *t, const json_t *object, int depth, str
     (void)depth;
     return member_flag(object, "individual_digits", 0, &individual, e)
                ? -1
-               : add_pattern(t, "[0-9]|" BEYOND_ASCII "(?<=\\p{N})", individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
+               : add_pattern(t, "[0-9]|" BEYOND_ASCII "(?<=\\p{N})",
+                             individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
 }
 
 /* ASCII's marks and symbols and Unicode's punctuation, without punctuation added after Unicode 8,
  * which the reference library uses; two characters have since been removed. */
 static int read_punctuation(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
-    static const char marks[] =
-        "[!-/"
-        ":-@\\[-`{-~\\p{P}\\x{166D}\\x{111C9}](?<![\\x{61D}\\x{9FD}\\x{A76}\\x{C77}\\x{C84}\\x{1B4E}-\\x{1B4F}\\x{1B7D}-\\x{1B7F}"
-        "\\x{2E43}-\\x{2E4F}\\x{2E52}-\\x{2E5D}\\x{10D6E}\\x{10EAD}\\x{10F55}-\\x{10F59}\\x{10F86}-\\x{10F89}\\x{113D4}-\\x{"
-        "113D5}\\x{113D7}-\\x{113D8}\\x{1144B}-\\x{1144F}\\x{1145A}-\\x{1145B}\\x{1145D}\\x{11660}-\\x{1166C}\\x{116B9}\\x{1183B}"
-        "\\x{11944}-\\x{11946}\\x{119E2}\\x{11A3F}-\\x{11A46}\\x{11A9A}-\\x{11A9C}\\x{11A9E}-\\x{11AA2}\\x{11B00}-\\x{11B09}\\x{"
-        "11BE1}\\x{11C41}-\\x{11C45}\\x{11C70}-\\x{11C71}\\x{11EF7}-\\x{11EF8}\\x{11F43}-\\x{11F4F}\\x{11FFF}\\x{12FF1}-\\x{"
-        "12FF2}\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{1E5FF}\\x{1E95E}-\\x{1E95F}])";
+    static const char marks[] = "[!-/"
+                                ":-@\\[-`{-~\\p{P}\\x{166D}\\x{111C9}](?<![\\x{61D}\\x{9FD}\\x{A76}"
+                                "\\x{C77}\\x{C84}\\x{1B4E}-\\x{1B4F}\\x{1B7D}-\\x{1B7F}"
+                                "\\x{2E43}-\\x{2E4F}\\x{2E52}-\\x{2E5D}\\x{10D6E}\\x{10EAD}\\x{"
+                                "10F55}-\\x{10F59}\\x{10F86}-\\x{10F89}\\x{113D4}-\\x{"
+                                "113D5}\\x{113D7}-\\x{113D8}\\x{1144B}-\\x{1144F}\\x{1145A}-\\x{"
+                                "1145B}\\x{1145D}\\x{11660}-\\x{1166C}\\x{116B9}\\x{1183B}"
+                                "\\x{11944}-\\x{11946}\\x{119E2}\\x{11A3F}-\\x{11A46}\\x{11A9A}-"
+                                "\\x{11A9C}\\x{11A9E}-\\x{11AA2}\\x{11B00}-\\x{11B09}\\x{"
+                                "11BE1}\\x{11C41}-\\x{11C45}\\x{11C70}-\\x{11C71}\\x{11EF7}-\\x{"
+                                "11EF8}\\x{11F43}-\\x{11F4F}\\x{11FFF}\\x{12FF1}-\\x{"
+                                "12FF2}\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{"
+                                "1E5FF}\\x{1E95E}-\\x{1E95F}])";
     enum behavior behavior = BEHAVIOR_ISOLATED;
     (void)depth;
     if (member(object, "behavior") && read_behavior(object, &behavior, e))
@@ -322,19 +348,22 @@ static int read_whitespace(struct tokenizer *t, const json_t *object, int depth,
     (void)object;
     (void)depth;
     return add_pattern(t,
-                       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}"
+                       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|[^\\p{Alphabetic}"
+                       "\\p{M}\\p{Nd}\\p{Pc}\\x{200C}"
                        "\\x{200D}\\t-\\r\\x{85}\\p{Z}]+",
                        BEHAVIOR_REMOVED, 1, e);
 }
 
-static int read_whitespace_split(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+static int read_whitespace_split(struct tokenizer *t, const json_t *object, int depth,
+                                 struct error *e)
 {
     (void)object;
     (void)depth;
     return add_pattern(t, "[\\t-\\r\\x{85}\\p{Z}]", BEHAVIOR_REMOVED, 0, e);
 }
 
-static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
+static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth,
+                               struct error *e);
 
 static const struct part_reader splitters[] = {
     {"ByteLevel", read_byte_level},
@@ -347,9 +376,11 @@ static const struct part_reader splitters[] = {
     {"Sequence", read_split_sequence},
 };
 
-static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth,
+                               struct error *e)
 {
-    return read_parts(t, splitters, COUNT(splitters), "pre-tokenizer", member(object, "pretokenizers"), depth, e);
+    return read_parts(t, splitters, COUNT(splitters), "pre-tokenizer",
+                      member(object, "pretokenizers"), depth, e);
 }
 
 int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -369,13 +400,16 @@ static int read_nothing(struct tokenizer *t, const json_t *object, int depth, st
 }
 
 /* The ids of a special token of the template. */
-static int read_special(struct tokenizer *t, const json_t *object, const json_t *special, struct error *e)
+static int read_special(struct tokenizer *t, const json_t *object, const json_t *special,
+                        struct error *e)
 {
     const char *name = json_string_value(json_object_get(special, "id"));
-    const json_t *described = json_object_get(json_object_get(object, "special_tokens"), name ? name : "");
+    const json_t *described = json_object_get(json_object_get(object, "special_tokens"),
+                                              name ? name : "");
     const json_t *ids = json_object_get(described, "ids"), *id = json_array_get(ids, 0);
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= INT32_MAX)
-        return fail(e, "the special token %.60s of the post-processor has no id", name ? name : "(without a name)");
+        return fail(e, "the special token %.60s of the post-processor has no id",
+                    name ? name : "(without a name)");
     if (json_array_size(ids) > 1 || t->adds_bos)
         return fail(e, "the post-processor puts more than one token before a text");
     t->bos = (int)json_integer_value(id);
@@ -398,13 +432,16 @@ static int read_template(struct tokenizer *t, const json_t *object, int depth, s
         } else if (json_object_get(piece, "Sequence")) {
             break;
         } else {
-            return fail(e, "the template of the post-processor holds neither a SpecialToken nor a Sequence");
+            return fail(
+                e,
+                "the template of the post-processor holds neither a SpecialToken nor a Sequence");
         }
     }
     return 0;
 }
 
-static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
+static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth,
+                              struct error *e);
 
 static const struct part_reader post_processors[] = {{"ByteLevel", read_nothing},
                                                      {"TemplateProcessing", read_template},
@@ -412,10 +449,12 @@ static const struct part_reader post_processors[] = {{"ByteLevel", read_nothing}
 
 static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
-    return read_parts(t, post_processors, COUNT(post_processors), "post-processor", member(object, "processors"), depth, e);
+    return read_parts(t, post_processors, COUNT(post_processors), "post-processor",
+                      member(object, "processors"), depth, e);
 }
 
 int read_post_processor(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
-    return read_part(t, post_processors, COUNT(post_processors), "post-processor", object, depth, e);
+    return read_part(t, post_processors, COUNT(post_processors), "post-processor", object, depth,
+                     e);
 }

@@ -23,7 +23,8 @@ static int put_prefix(struct splitter *s, int step, struct piece p, struct error
     if (starts_with(p.span, buffer_span(&t->prefix)) || (t->first_only && !p.first))
         return run_from(s, step + 1, p, e);
     t->made.size = 0;
-    if (buffer_add(&t->made, t->prefix.text, t->prefix.size, e) || buffer_add(&t->made, p.span.text, p.span.size, e))
+    if (buffer_add(&t->made, t->prefix.text, t->prefix.size, e) ||
+        buffer_add(&t->made, p.span.text, p.span.size, e))
         return -1;
     return run_from(s, step + 1, (struct piece){buffer_span(&t->made), p.first}, e);
 }
@@ -50,7 +51,8 @@ static int spell_bytes(struct splitter *s, int step, struct piece p, struct erro
     if (p.span.size > SIZE_MAX / 2 || buffer_reserve(&t->made, 2 * p.span.size, e))
         return fail_memory(e, 2.0 * (double)p.span.size, "text");
     for (size_t i = 0; i < p.span.size; i++)
-        t->made.size += character_write(t->made.text + t->made.size, byte_character((unsigned char)p.span.text[i]));
+        t->made.size += character_write(t->made.text + t->made.size,
+                                        byte_character((unsigned char)p.span.text[i]));
     return run_from(s, step + 1, (struct piece){buffer_span(&t->made), p.first}, e);
 }
 

@@ -1,5 +1,5 @@
-/* Pre-tokenizers of tokenizer files: how the text is split into the words that byte pair encoding works on. Private to
- * io/tokenizer/. */
+/* Pre-tokenizers of tokenizer files: how the text is split into the words that byte pair encoding
+ * works on. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_SPLIT_H
 #define REACH_IO_TOKENIZER_SPLIT_H
 
@@ -37,7 +37,8 @@ enum { SPLIT_STEPS_MAX = 64 };
 struct splitter {
     struct split_step step[SPLIT_STEPS_MAX];
     int count;
-    int (*each)(void *context, struct span word, struct error *e); /* called with every word, in order; 0, or -1 to end */
+    int (*each)(void *context, struct span word,
+                struct error *e); /* called with every word, in order; 0, or -1 to end */
     void *context;
 };
 

@@ -48,7 +48,8 @@ static int is_key(const char *at, const char *behind, const char *name)
 
 /* The contents between the brackets of the value after the colon at `at`; NULL unless it begins
  * with `bracket` and is the first of its name. */
-static const char *take_table(struct span *table, size_t *count, const char *at, const char *end, char bracket)
+static const char *take_table(struct span *table, size_t *count, const char *at, const char *end,
+                              char bracket)
 {
     const char *start = skip_space(at + 1, end);
     size_t commas;
@@ -86,7 +87,8 @@ int tables_find(struct tables *t, struct span text)
         else
             at = behind;
     }
-    return at && models == 1 && t->vocabulary.text && t->merges.text && utf8_sound(t->vocabulary) == t->vocabulary.size &&
+    return at && models == 1 && t->vocabulary.text && t->merges.text &&
+           utf8_sound(t->vocabulary) == t->vocabulary.size &&
            utf8_sound(t->merges) == t->merges.size;
 }
 
@@ -126,7 +128,9 @@ static int read_escape(const char *at, const char *end)
     int character = 0;
     for (int i = 0; i < 4; i++) {
         const char *digits = "0123456789abcdef",
-                   *digit = at + i < end && at[i] ? strchr(digits, at[i] | (at[i] >= 'A' ? 0x20 : 0)) : NULL;
+                   *digit = at + i < end && at[i]
+                                ? strchr(digits, at[i] | (at[i] >= 'A' ? 0x20 : 0))
+                                : NULL;
         if (!digit)
             return -1;
         character = character << 4 | (int)(digit - digits);
@@ -204,7 +208,8 @@ static int read_tokens(struct tokenizer *t, struct reader *r)
     if (is_end(r))
         return 0;
     do
-        if (take_string(r, &token, 0) || !take(r, ':') || take_number(r, &id) || bpe_add_token(&t->bpe, token, id, r->e))
+        if (take_string(r, &token, 0) || !take(r, ':') || take_number(r, &id) ||
+            bpe_add_token(&t->bpe, token, id, r->e))
             return -1;
     while (take(r, ','));
     return is_end(r) ? 0 : -1;
@@ -217,8 +222,8 @@ static int read_merges(struct tokenizer *t, struct reader *r)
         return 0;
     do
         if (take(r, '[')) {
-            if (take_string(r, &left, 0) || !take(r, ',') || take_string(r, &right, 1) || !take(r, ']') ||
-                bpe_add_merge(&t->bpe, left, right, r->e))
+            if (take_string(r, &left, 0) || !take(r, ',') || take_string(r, &right, 1) ||
+                !take(r, ']') || bpe_add_merge(&t->bpe, left, right, r->e))
                 return -1;
         } else if (take_string(r, &left, 0) || tokenizer_merge(t, left, r->e)) {
             return -1;
@@ -229,10 +234,14 @@ static int read_merges(struct tokenizer *t, struct reader *r)
 
 int tables_read(struct tokenizer *t, const struct tables *tables, struct error *e)
 {
-    struct reader tokens = {.at = tables->vocabulary.text, .end = tables->vocabulary.text + tables->vocabulary.size, .e = e},
-                  merges = {.at = tables->merges.text, .end = tables->merges.text + tables->merges.size, .e = e};
-    int result = bpe_reserve(&t->bpe, tables->tokens, tables->vocabulary.size, e) || read_tokens(t, &tokens) ||
-                         read_merges(t, &merges)
+    struct reader tokens = {.at = tables->vocabulary.text,
+                            .end = tables->vocabulary.text + tables->vocabulary.size,
+                            .e = e},
+                  merges = {.at = tables->merges.text,
+                            .end = tables->merges.text + tables->merges.size,
+                            .e = e};
+    int result = bpe_reserve(&t->bpe, tables->tokens, tables->vocabulary.size, e) ||
+                         read_tokens(t, &tokens) || read_merges(t, &merges)
                      ? -1
                      : 0;
     for (int i = 0; i < 2; i++) {

@@ -62,8 +62,16 @@ static size_t measure(const unsigned char *s, size_t left, int *whole)
     *whole = 1;
     if (s[0] < 0x80)
         return 1;
-    size_t size = s[0] >= 0xC2 && s[0] <= 0xDF ? 2 : s[0] >= 0xE0 && s[0] <= 0xEF ? 3 : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : 1;
-    unsigned char low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80, high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
+    size_t size = s[0] >= 0xC2 && s[0] <= 0xDF   ? 2
+                  : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+                  : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                 : 1;
+    unsigned char low = s[0] == 0xE0   ? 0xA0
+                        : s[0] == 0xF0 ? 0x90
+                                       : 0x80,
+                  high = s[0] == 0xED   ? 0x9F
+                         : s[0] == 0xF4 ? 0x8F
+                                        : 0xBF;
     *whole = 0;
     if (size == 1 || left < 2 || s[1] < low || s[1] > high)
         return 1;

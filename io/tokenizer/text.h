@@ -47,7 +47,8 @@ static inline uint32_t character_at(const char *text, size_t *size)
         return (uint32_t)(s[0] & 0x0F) << 12 | (uint32_t)(s[1] & 0x3F) << 6 | (s[2] & 0x3F);
     }
     *size = 4;
-    return (uint32_t)(s[0] & 0x07) << 18 | (uint32_t)(s[1] & 0x3F) << 12 | (uint32_t)(s[2] & 0x3F) << 6 | (s[3] & 0x3F);
+    return (uint32_t)(s[0] & 0x07) << 18 | (uint32_t)(s[1] & 0x3F) << 12 |
+           (uint32_t)(s[2] & 0x3F) << 6 | (s[3] & 0x3F);
 }
 
 /* Writes a character of at most U+10FFFF; returns its bytes. */

@@ -30,7 +30,8 @@ static void wanted_close(struct wanted *w)
     buffer_free(&w->text);
 }
 
-static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e)
+static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_t *ids,
+                       size_t count, struct error *e)
 {
     size_t words = 0, most = 0;
     *w = (struct wanted){0};
@@ -69,7 +70,8 @@ static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_
             w->blank = character_at(s->prefix.text, &size);
     }
     w->byte_tokens = t->bpe.byte_fallback || t->unigram.byte_fallback ||
-                     (map_find(&t->bpe.vocabulary, "<0x00>", 6) >= 0 && map_find(&t->bpe.vocabulary, "<0xFF>", 6) >= 0);
+                     (map_find(&t->bpe.vocabulary, "<0x00>", 6) >= 0 &&
+                      map_find(&t->bpe.vocabulary, "<0xFF>", 6) >= 0);
     return 0;
 }
 
@@ -84,7 +86,8 @@ static int byte_token(const char *text, size_t size)
     return *end || end != digits + 2 ? -1 : (int)byte;
 }
 
-static int add_character(struct wanted *w, const char *text, size_t size, uint32_t character, struct error *e)
+static int add_character(struct wanted *w, const char *text, size_t size, uint32_t character,
+                         struct error *e)
 {
     if (w->spelt_bytes && character < 0x200 && w->byte_of[character] >= 0)
         return buffer_add(&w->text, &(const char){(char)w->byte_of[character]}, 1, e);
@@ -143,12 +146,13 @@ static int make(struct token_texts *out, const struct wanted *w, struct error *e
     return result;
 }
 
-int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e)
+int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids,
+                    size_t count, struct error *e)
 {
     struct wanted w;
     *out = (struct token_texts){0};
-    int result = wanted_open(&w, t, ids, count, e) || add_map(&w, &t->bpe.vocabulary, 0, e) || add_map(&w, &t->added, 1, e) ||
-                         make(out, &w, e)
+    int result = wanted_open(&w, t, ids, count, e) || add_map(&w, &t->bpe.vocabulary, 0, e) ||
+                         add_map(&w, &t->added, 1, e) || make(out, &w, e)
                      ? -1
                      : 0;
     wanted_close(&w);

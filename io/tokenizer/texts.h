@@ -8,7 +8,7 @@
 /* The texts of those of `count` ids, none negative, that are tokens, each by itself: byte alphabets
  * and byte tokens as the bytes they represent, U+2581, or the mark of Metaspace, as a blank; added
  * tokens otherwise as written. */
-int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count,
-                    struct error *e) MUST_USE;
+int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids,
+                    size_t count, struct error *e) MUST_USE;
 
 #endif

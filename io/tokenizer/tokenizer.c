@@ -24,12 +24,14 @@ int tokenizer_find(const struct tokenizer *t, struct span content)
     return id != MAP_ABSENT ? id : map_find(&t->bpe.vocabulary, content.text, content.size);
 }
 
-int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized, struct error *e)
+int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token,
+                  int is_normalized, struct error *e)
 {
     int32_t known = map_find(&t->bpe.vocabulary, content.text, content.size);
     struct span found = content;
     if (known != MAP_ABSENT && known != token.id)
-        return fail(e, "the added token '%.60s' has the id %d, and %d in the vocabulary", content.text, token.id, known);
+        return fail(e, "the added token '%.60s' has the id %d, and %d in the vocabulary",
+                    content.text, token.id, known);
     if (map_set(&t->added, content.text, content.size, token.id, e) ||
         (is_normalized && normalize(&t->normalizer, &found, content, e)))
         return -1;
@@ -85,7 +87,8 @@ static int read_merge_line(struct tokenizer *t, struct span line, struct error *
 {
     const char *blank = memchr(line.text, ' ', line.size), *end = line.text + line.size;
     if (!blank || memchr(blank + 1, ' ', (size_t)(end - blank - 1)))
-        return fail(e, "merge %zu is not two tokens with a blank between them", t->bpe.merge_count + 1);
+        return fail(e, "merge %zu is not two tokens with a blank between them",
+                    t->bpe.merge_count + 1);
     return bpe_add_merge(&t->bpe, (struct span){line.text, (size_t)(blank - line.text)},
                          (struct span){blank + 1, (size_t)(end - blank - 1)}, e);
 }
@@ -170,13 +173,15 @@ static int read_unigram(struct tokenizer *t, const json_t *model, struct error *
         least = score < least ? score : least;
     }
     u->unknown_score = least - 10;
-    if (unknown && (!json_is_integer(unknown) || json_integer_value(unknown) < 0 || (size_t)json_integer_value(unknown) >= count))
+    if (unknown && (!json_is_integer(unknown) || json_integer_value(unknown) < 0 ||
+                    (size_t)json_integer_value(unknown) >= count))
         return fail(e, "unk_id is not a token (expected 0 to %zu)", count - 1);
     u->unknown = unknown ? (int32_t)json_integer_value(unknown) : UNIGRAM_NONE;
     return 0;
 }
 
-static int read_bpe(struct tokenizer *t, const json_t *model, const struct tables *tables, struct error *e)
+static int read_bpe(struct tokenizer *t, const json_t *model, const struct tables *tables,
+                    struct error *e)
 {
     static const char *const refused[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const json_t *unknown = member(model, "unk_token"), *dropout = member(model, "dropout");
@@ -186,17 +191,20 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const struct table
             return fail(e, "the model's %s is not supported", refused[i]);
     if (dropout && (!json_is_number(dropout) || json_number_value(dropout) != 0))
         return fail(e, "the model's dropout is not supported");
-    if (member_flag(model, "fuse_unk", 0, &b->fuse_unknown, e) || member_flag(model, "byte_fallback", 0, &b->byte_fallback, e) ||
+    if (member_flag(model, "fuse_unk", 0, &b->fuse_unknown, e) ||
+        member_flag(model, "byte_fallback", 0, &b->byte_fallback, e) ||
         member_flag(model, "ignore_merges", 0, &b->ignore_merges, e))
         return -1;
     if (tables && tables->gguf ? gguf_read_tables(t, tables->gguf, e)
         : tables               ? tables_read(t, tables, e)
-                               : read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
+                               : read_vocabulary(t, member(model, "vocab"), e) ||
+                       read_merges(t, member(model, "merges"), e))
         return -1;
     if (unknown && !json_is_string(unknown))
         return fail(e, "unk_token is not text");
     if (unknown) {
-        b->unknown = map_find(&b->vocabulary, json_string_value(unknown), json_string_length(unknown));
+        b->unknown = map_find(&b->vocabulary, json_string_value(unknown),
+                              json_string_length(unknown));
         b->unknown = b->unknown == MAP_ABSENT ? BPE_MISSING : b->unknown;
     }
     return 0;
@@ -210,7 +218,8 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
     struct added_token token = {0};
     struct span content = {0};
     int is_normalized;
-    if (member_text(object, "content", &content, e) || read_added_flags(object, &token, &is_normalized, e))
+    if (member_text(object, "content", &content, e) ||
+        read_added_flags(object, &token, &is_normalized, e))
         return -1;
     if (content.size == 0)
         return 0;
@@ -219,10 +228,12 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
     token.id = (int32_t)json_integer_value(id);
     if (map_find(&t->added, content.text, content.size) != MAP_ABSENT)
         return fail(e, "the added token '%.60s' is listed twice", content.text);
-    if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT && (*next)++ != token.id)
-        return fail(
-            e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)",
-            content.text, token.id, (long long)*next - 1);
+    if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT &&
+        (*next)++ != token.id)
+        return fail(e,
+                    "the added token '%.60s' has the id %d (expected %lld: ids of added tokens "
+                    "follow the vocabulary in their order)",
+                    content.text, token.id, (long long)*next - 1);
     return tokenizer_add(t, content, token, is_normalized, e);
 }
 
@@ -252,11 +263,13 @@ static int check_model(const json_t *model, struct error *e)
     if (type && strcmp(type, "BPE") && strcmp(type, "Unigram"))
         return fail(e, "the model %.60s is not supported (expected BPE or Unigram)", type);
     if (!is_unigram(model) && !json_is_array(member(model, "merges")))
-        return fail(e, "has no model with a list of merges (expected byte pair encoding, or type Unigram)");
+        return fail(
+            e, "has no model with a list of merges (expected byte pair encoding, or type Unigram)");
     return 0;
 }
 
-static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct tables *tables, struct error *e)
+static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct tables *tables,
+                          struct error *e)
 {
     const json_t *model = member(root, "model"), *part, *added = member(root, "added_tokens");
     int64_t next;
@@ -284,16 +297,18 @@ static int name_file(const char *path, const struct error *inner, struct error *
 
 /* The tokenizer from a parsed tokenizer.json and, unless NULL, tokenizer_config.json. `tables`: the
  * contents of its vocab and merges; NULL: they are in `root`. */
-static struct tokenizer *make(const char *path, const json_t *root, const struct tables *tables, const char *settings_path,
-                              json_t *settings, struct error *e)
+static struct tokenizer *make(const char *path, const json_t *root, const struct tables *tables,
+                              const char *settings_path, json_t *settings, struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
     const json_t *merges = member(member(root, "model"), "merges");
     if (check_model(member(root, "model"), &inner) ||
-        !(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) || read_tokenizer(t, root, tables, &inner))
+        !(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) ||
+        read_tokenizer(t, root, tables, &inner))
         name_file(path, &inner, e);
-    else if (settings && (tables && tables->gguf ? read_bos(t, settings, &inner) : read_settings(t, settings, &inner)))
+    else if (settings && (tables && tables->gguf ? read_bos(t, settings, &inner)
+                                                 : read_settings(t, settings, &inner)))
         name_file(settings_path, &inner, e);
     else
         return t;
@@ -303,7 +318,8 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
 
 /* The same with large tables read from the text; NULL if Jansson must read it, or report an
  * error. */
-static struct tokenizer *make_quickly(struct source json, const char *settings_path, json_t *settings)
+static struct tokenizer *make_quickly(struct source json, const char *settings_path,
+                                      json_t *settings)
 {
     struct span text = {json.text, json.size};
     struct buffer rest = {0};
@@ -319,14 +335,16 @@ static struct tokenizer *make_quickly(struct source json, const char *settings_p
     return t;
 }
 
-struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e)
+struct tokenizer *tokenizer_parse(struct source json, const struct source *settings,
+                                  struct error *e)
 {
     const char *settings_path = settings ? settings->path : NULL;
     json_t *root = NULL, *other = NULL;
     struct error why;
     struct tokenizer *t = NULL;
     if (settings)
-        other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, &why);
+        other = json_parse_lenient(settings->path, "the file", settings->text, settings->size,
+                                   &why);
     if (!settings || other)
         t = make_quickly(json, settings_path, other);
     if (!t && (root = json_parse_lenient(json.path, "the file", json.text, json.size, e))) {
@@ -386,13 +404,15 @@ static int read_merge_lines(struct tokenizer *t, struct source merges, struct er
     return 0;
 }
 
-struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
-                                         struct error *e)
+struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges,
+                                         const struct source *settings, struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
-    json_t *other = NULL, *root = json_parse_lenient(vocabulary.path, "the file", vocabulary.text, vocabulary.size, e);
-    if (!root || (settings && !(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e))))
+    json_t *other = NULL, *root = json_parse_lenient(vocabulary.path, "the file", vocabulary.text,
+                                                     vocabulary.size, e);
+    if (!root || (settings && !(other = json_parse_lenient(settings->path, "the file",
+                                                           settings->text, settings->size, e))))
         goto failed;
     if (!(t = create(merges.size / 8, &inner)) || read_vocabulary(t, root, &inner)) {
         name_file(vocabulary.path, &inner, e);
@@ -423,10 +443,13 @@ end:
 /* These classes' names, if the settings give none; SentencePiece does not find them in text. */
 static void name_controls(json_t *settings, const struct pieces *p, const struct tokenizer *t)
 {
-    static const char *const names[][2] = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
+    static const char *const names[][2] = {{"bos_token", "<s>"},
+                                           {"eos_token", "</s>"},
+                                           {"unk_token", "<unk>"}};
     for (int i = 0; i < 3 && member(settings, "tokenizer_class"); i++) {
         int32_t id = map_find(&t->bpe.vocabulary, names[i][1], strlen(names[i][1]));
-        if (id != MAP_ABSENT && (p->piece[id].type == PIECE_CONTROL || p->piece[id].type == PIECE_UNKNOWN) &&
+        if (id != MAP_ABSENT &&
+            (p->piece[id].type == PIECE_CONTROL || p->piece[id].type == PIECE_UNKNOWN) &&
             !json_object_get(settings, names[i][0]))
             json_object_set_new(settings, names[i][0], json_string(names[i][1]));
     }
@@ -435,26 +458,34 @@ static void name_controls(json_t *settings, const struct pieces *p, const struct
 /* Some models' files of this name are tiktoken vocabularies: a base64 token and rank per line. */
 static int tells_tiktoken(struct source model, struct error *e)
 {
-    static const char digits[] = "0123456789", base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    static const char digits[] = "0123456789",
+                      base64[] =
+                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
     size_t token = 0, rank;
     while (token < model.size && model.text[token] && strchr(base64, model.text[token]))
         token++;
-    for (rank = token + 1; rank < model.size && model.text[rank] && strchr(digits, model.text[rank]); rank++)
+    for (rank = token + 1;
+         rank < model.size && model.text[rank] && strchr(digits, model.text[rank]); rank++)
         ;
-    if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' || rank == token + 1 || rank >= model.size ||
-        model.text[rank] != '\n')
+    if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' ||
+        rank == token + 1 || rank >= model.size || model.text[rank] != '\n')
         return 0;
-    return fail(e, "is not a SentencePiece model: it is a vocabulary of tiktoken, which does not say how text is split (expected "
-                   "tokenizer.json beside it, as save_pretrained of transformers writes it, or --tokens FILE)");
+    return fail(e, "is not a SentencePiece model: it is a vocabulary of tiktoken, which does not "
+                   "say how text is split (expected "
+                   "tokenizer.json beside it, as save_pretrained of transformers writes it, or "
+                   "--tokens FILE)");
 }
 
-struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings, struct error *e)
+struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings,
+                                         struct error *e)
 {
     struct error inner = {""};
     struct pieces pieces = {0};
     struct tokenizer *t = NULL;
     json_t *other = NULL;
-    int result = tells_tiktoken(model, &inner) ? -1 : pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
+    int result = tells_tiktoken(model, &inner)
+                     ? -1
+                     : pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
     if (result || !(t = create(pieces.count, &inner)) || tokenizer_add_pieces(t, &pieces, &inner)) {
         name_file(model.path, &inner, e);
         result = -1;
@@ -464,7 +495,8 @@ struct tokenizer *tokenizer_parse_pieces(struct source model, const struct sourc
         t->bos = bos != MAP_ABSENT && pieces.piece[bos].type == PIECE_CONTROL ? bos : -1;
     }
     if (result == 0 && settings) {
-        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e)))
+        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size,
+                                         e)))
             result = -1;
         else if (name_controls(other, &pieces, t), read_settings(t, other, &inner))
             result = name_file(settings->path, &inner, e);
@@ -488,7 +520,8 @@ static char *path_in(const char *model, const char *name, struct error *e)
     const char *base = path_base(model);
     char *path;
     int is_folder = stat(model, &st) != 0 || S_ISDIR(st.st_mode);
-    int written = is_folder ? asprintf(&path, "%s/%s", model, name) : asprintf(&path, "%.*s%s", (int)(base - model), model, name);
+    int written = is_folder ? asprintf(&path, "%s/%s", model, name)
+                            : asprintf(&path, "%.*s%s", (int)(base - model), model, name);
     if (written >= 0)
         return path;
     fail_memory(e, (double)strlen(model), name);
@@ -496,7 +529,8 @@ static char *path_in(const char *model, const char *name, struct error *e)
 }
 
 /* The file beside the model, or text NULL if it does not exist. Caller frees path and text. */
-static int read_source(struct source *out, struct watch *w, const char *model, const char *name, size_t limit, struct error *e)
+static int read_source(struct source *out, struct watch *w, const char *model, const char *name,
+                       size_t limit, struct error *e)
 {
     char *path = path_in(model, name, e);
     *out = (struct source){.path = path};
@@ -504,7 +538,10 @@ static int read_source(struct source *out, struct watch *w, const char *model, c
         return -1;
     if (access(path, F_OK) != 0)
         return 0;
-    return watch_open(w, path, &out->size, e) >= 0 && (out->text = file_read_whole(path, limit, &out->size, e)) ? 0 : -1;
+    return watch_open(w, path, &out->size, e) >= 0 &&
+                   (out->text = file_read_whole(path, limit, &out->size, e))
+               ? 0
+               : -1;
 }
 
 static void free_source(struct source *s)
@@ -519,8 +556,11 @@ static int is_gguf(const char *model)
     char magic[4] = "";
     size_t size;
     struct stat st;
-    int descriptor = stat(model, &st) == 0 && S_ISREG(st.st_mode) ? file_open_regular(model, &size, NULL) : -1;
-    int same = descriptor >= 0 && size >= sizeof magic && file_read_at(descriptor, model, magic, sizeof magic, 0, NULL) == 0 &&
+    int descriptor = stat(model, &st) == 0 && S_ISREG(st.st_mode)
+                         ? file_open_regular(model, &size, NULL)
+                         : -1;
+    int same = descriptor >= 0 && size >= sizeof magic &&
+               file_read_at(descriptor, model, magic, sizeof magic, 0, NULL) == 0 &&
                memcmp(magic, GGUF_MAGIC, sizeof magic) == 0;
     if (descriptor >= 0)
         close(descriptor);
@@ -550,7 +590,8 @@ static int open_gguf(struct tokenizer **out, const char *model, struct error *e)
     return result;
 }
 
-int tokenizer_text(char **json, char **settings, struct error *refused, const char *model, struct error *e)
+int tokenizer_text(char **json, char **settings, struct error *refused, const char *model,
+                   struct error *e)
 {
     json_t *root = NULL, *other = NULL;
     struct gguf g;
@@ -563,7 +604,8 @@ int tokenizer_text(char **json, char **settings, struct error *refused, const ch
     if (result == 0 && gguf_tokenizer(&root, &other, &g, 1, refused) == 0 && root) {
         *json = json_dumps(root, JSON_INDENT(1));
         *settings = json_dumps(other, JSON_INDENT(1));
-        result = *json && *settings ? tensors_unchanged(t, e) : fail_memory(e, (double)g.size, "the tokenizer");
+        result = *json && *settings ? tensors_unchanged(t, e)
+                                    : fail_memory(e, (double)g.size, "the tokenizer");
     }
     json_decref(root);
     json_decref(other);
@@ -582,10 +624,12 @@ static int read_beside(struct source *out, struct watch *w, const char *path, st
     if (read_source(&b.settings, w, path, "tokenizer_config.json", SETTINGS_BYTES_MAX, e) ||
         read_source(&b.added, w, path, "added_tokens.json", SETTINGS_BYTES_MAX, e) ||
         read_source(&b.special, w, path, "special_tokens_map.json", SETTINGS_BYTES_MAX, e) ||
-        read_source(&b.config, w, path, "config.json", SETTINGS_BYTES_MAX, e) || !(joined = settings_join(&b, e)))
+        read_source(&b.config, w, path, "config.json", SETTINGS_BYTES_MAX, e) ||
+        !(joined = settings_join(&b, e)))
         goto end;
     char *text = json_dumps(joined, 0);
-    struct source *first = b.settings.text || !b.config.text ? &b.settings : &b.config; /* for messages */
+    struct source *first = b.settings.text || !b.config.text ? &b.settings
+                                                             : &b.config; /* for messages */
     *out = (struct source){.path = first->path, .text = text, .size = text ? strlen(text) : 0};
     first->path = NULL;
     result = text ? 0 : fail_memory(e, (double)b.settings.size, path);
@@ -599,9 +643,11 @@ end:
 }
 
 /* The tokenizer from the first existing file; *out NULL: none exists. */
-static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w, const char *path, struct error *e)
+static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w,
+                      const char *path, struct error *e)
 {
-    struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2], *model = &parts[3], settings = {0};
+    struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2],
+                  *model = &parts[3], settings = {0};
     if (read_source(json, w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
         (!json->text && (read_source(vocabulary, w, path, "vocab.json", FILE_BYTES_MAX, e) ||
                          read_source(merges, w, path, "merges.txt", FILE_BYTES_MAX, e))))

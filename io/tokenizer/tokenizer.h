@@ -33,25 +33,30 @@ struct source {
 /* The tokenizer in the GGUF file MODEL as the texts of tokenizer.json and tokenizer_config.json.
  * Both NULL, without an error, if MODEL is not a GGUF file, or holds no tokenizer or an unsupported
  * one, which *refused describes. Caller frees. */
-int tokenizer_text(char **json, char **settings, struct error *refused, const char *model, struct error *e) MUST_USE;
+int tokenizer_text(char **json, char **settings, struct error *refused, const char *model,
+                   struct error *e) MUST_USE;
 
 struct gguf;
 /* The tokenizer in a GGUF file; *out NULL, without an error, if it holds none. */
 int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct error *e) MUST_USE;
-struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e) MUST_USE;
-struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
-                                         struct error *e) MUST_USE;
+struct tokenizer *tokenizer_parse(struct source json, const struct source *settings,
+                                  struct error *e) MUST_USE;
+struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges,
+                                         const struct source *settings, struct error *e) MUST_USE;
 /* tokenizer.model, a model of SentencePiece. */
-struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings, struct error *e) MUST_USE;
+struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings,
+                                         struct error *e) MUST_USE;
 
 /* Appends the ids of `size` bytes of text, which may be broken UTF-8. Takes memory for a copy of
  * the text, or two if the text is normalized. One call at a time for one tokenizer: it caches
  * words. */
-int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e) MUST_USE;
+int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size,
+                     struct error *e) MUST_USE;
 
 /* Sets a `step` to be called during tokenizer_encode, about every megabyte, with the bytes done;
  * nonzero stops it with -1 and the message left by step. */
-void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context);
+void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e),
+                     void *context);
 
 /* The id of the token written so in the files, else of the one token that the text becomes; -1:
  * none. */

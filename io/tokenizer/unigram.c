@@ -19,7 +19,8 @@ static int add_node(struct unigram *u, struct error *e)
 {
     if (u->node_count == u->node_room) {
         size_t room = u->node_room ? 2 * u->node_room : 1024;
-        struct unigram_node *grown = room < INT32_MAX ? realloc(u->node, room * sizeof *grown) : NULL;
+        struct unigram_node *grown = room < INT32_MAX ? realloc(u->node, room * sizeof *grown)
+                                                      : NULL;
         if (!grown)
             return fail_memory(e, (double)room * sizeof *grown, "a vocabulary");
         u->node = grown;
@@ -33,7 +34,8 @@ int unigram_start(struct unigram *u, size_t tokens, size_t bytes, struct error *
 {
     u->is_model = 1;
     u->unknown = UNIGRAM_NONE;
-    return add_node(u, e) || words_start(&u->words, e) || neighbours_start(&u->neighbours, tokens, e) ||
+    return add_node(u, e) || words_start(&u->words, e) ||
+                   neighbours_start(&u->neighbours, tokens, e) ||
                    pairs_reserve(&u->tree, bytes / 2, e)
                ? -1
                : 0;
@@ -106,7 +108,8 @@ static int reserve_steps(struct unigram *u, size_t *count, size_t last, struct e
         size_t room = u->step_room ? u->step_room : 1024;
         while (room <= last)
             room *= 2;
-        struct unigram_step *grown = room < UINT32_MAX ? realloc(u->step, room * sizeof *grown) : NULL;
+        struct unigram_step *grown = room < UINT32_MAX ? realloc(u->step, room * sizeof *grown)
+                                                       : NULL;
         if (!grown)
             return fail_memory(e, (double)room * sizeof *grown, "a word");
         u->step = grown;
@@ -123,7 +126,8 @@ static double add(const struct unigram *u, double sum, double score)
 }
 
 /* SentencePiece restarts its sums when they are too large to distinguish ways. */
-static void count_anew(const struct unigram *u, struct unigram_step *from, struct unigram_step *behind)
+static void count_anew(const struct unigram *u, struct unigram_step *from,
+                       struct unigram_step *behind)
 {
     const double offset = from->score;
     if (!u->is_single || (offset >= -SUM_MAX && offset <= SUM_MAX))
@@ -141,12 +145,13 @@ static void offer(struct unigram_step *to, double score, int32_t id, size_t size
 }
 
 /* All tokens that begin at `at`, and the handling of a character without one. */
-static int offer_tokens(const struct unigram *u, struct span text, size_t at, size_t size, struct unigram_step *from,
-                        struct error *e)
+static int offer_tokens(const struct unigram *u, struct span text, size_t at, size_t size,
+                        struct unigram_step *from, struct error *e)
 {
     int32_t node = 0;
     int single = 0;
-    for (size_t i = at; i < text.size && (node = follow(u, node, (unsigned char)text.text[i])); i++) {
+    for (size_t i = at; i < text.size && (node = follow(u, node, (unsigned char)text.text[i]));
+         i++) {
         const struct unigram_node *n = &u->node[node];
         if (n->id == UNIGRAM_NONE)
             continue;
@@ -157,14 +162,16 @@ static int offer_tokens(const struct unigram *u, struct span text, size_t at, si
         return 0;
     double score = add(u, from->score, u->unknown_score);
     if (u->unknown == UNIGRAM_NONE && (from[size].size == 0 || score > from[size].score))
-        return fail(e, "the text holds '%.*s', which no token matches, and no unknown token is defined", (int)size,
-                    text.text + at);
+        return fail(
+            e, "the text holds '%.*s', which no token matches, and no unknown token is defined",
+            (int)size, text.text + at);
     offer(from + size, score, u->unknown, size);
     return 0;
 }
 
 /* Appends the tokens of the best way through `size` bytes; *unknown is an end without a token. */
-static int add_way(struct unigram *u, struct ids *out, const char *text, size_t size, struct span *unknown, struct error *e)
+static int add_way(struct unigram *u, struct ids *out, const char *text, size_t size,
+                   struct span *unknown, struct error *e)
 {
     for (size_t at = size; at; at -= u->step[at].size)
         u->step[at - u->step[at].size].next = u->step[at].size;
@@ -172,7 +179,8 @@ static int add_way(struct unigram *u, struct ids *out, const char *text, size_t 
         size_t bytes = u->step[at].next;
         int32_t id = u->step[at + bytes].id;
         if (id == u->unknown) {
-            *unknown = unknown->size ? (struct span){unknown->text, unknown->size + bytes} : (struct span){text + at, bytes};
+            *unknown = unknown->size ? (struct span){unknown->text, unknown->size + bytes}
+                                     : (struct span){text + at, bytes};
             continue;
         }
         if (unknown->size && add_unknown(u, out, *unknown, e))
@@ -195,14 +203,16 @@ static int encode_word(struct unigram *u, struct ids *out, struct span word, str
     for (size_t at = 0, size; at < word.size; at += size, before = character) {
         character = character_at(word.text + at, &size);
         if (at > start && !neighbours_may_meet(&u->neighbours, before, character)) {
-            if (add_way(u, out, word.text + start, at - start, &unknown, e) || tell_bytes(&u->teller, at - start, e))
+            if (add_way(u, out, word.text + start, at - start, &unknown, e) ||
+                tell_bytes(&u->teller, at - start, e))
                 return -1;
             sum = u->step[at - start].score;
             start = at;
             count = 0;
         }
         size_t reach = u->longest > size ? u->longest : size;
-        if (reserve_steps(u, &count, at - start + (reach < word.size - at ? reach : word.size - at), e))
+        if (reserve_steps(u, &count, at - start + (reach < word.size - at ? reach : word.size - at),
+                          e))
             return -1;
         if (at == start)
             u->step[0].score = sum;
@@ -210,7 +220,8 @@ static int encode_word(struct unigram *u, struct ids *out, struct span word, str
         if (offer_tokens(u, word, at, size, &u->step[at - start], e))
             return -1;
     }
-    if (add_way(u, out, word.text + start, word.size - start, &unknown, e) || tell_bytes(&u->teller, word.size - start, e))
+    if (add_way(u, out, word.text + start, word.size - start, &unknown, e) ||
+        tell_bytes(&u->teller, word.size - start, e))
         return -1;
     return unknown.size ? add_unknown(u, out, unknown, e) : 0;
 }
@@ -220,7 +231,8 @@ int unigram_encode(struct unigram *u, struct ids *out, struct span word, struct 
     uint64_t hash = 0;
     if (word.size == 0)
         return 0;
-    int is_short = word.size <= WORD_BYTES_MAX, known = is_short ? words_find(&u->words, out, word, &hash, e) : 0;
+    int is_short = word.size <= WORD_BYTES_MAX,
+        known = is_short ? words_find(&u->words, out, word, &hash, e) : 0;
     if (known)
         return known < 0 ? -1 : tell_bytes(&u->teller, word.size, e);
     size_t start = out->count;

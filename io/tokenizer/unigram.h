@@ -14,8 +14,10 @@ enum { UNIGRAM_NONE = -1 };
 /* Zeroed, then filled by its reader: unigram_start, unigram_add, unigram_finish. */
 struct unigram {
     int is_model; /* 0: not used, byte pair encoding does the work */
-    int is_single; /* sums are rounded to float, and unknown characters never looked up, as in SentencePiece */
-    int32_t unknown; /* id for unknown characters, shared by adjacent ones; UNIGRAM_NONE: an error */
+    int is_single; /* sums are rounded to float, and unknown characters never looked up, as in
+                      SentencePiece */
+    int32_t
+        unknown; /* id for unknown characters, shared by adjacent ones; UNIGRAM_NONE: an error */
     double unknown_score;
     int byte_fallback; /* tokens <0x00> to <0xFF> take precedence over the unknown one */
     int32_t fallback[256]; /* their ids, or MAP_ABSENT */
@@ -40,7 +42,8 @@ struct unigram {
 /* Announces `tokens` tokens with this many bytes in total. */
 int unigram_start(struct unigram *u, size_t tokens, size_t bytes, struct error *e) MUST_USE;
 /* Adds a token, not empty and in whole UTF-8. */
-int unigram_add(struct unigram *u, struct span token, int32_t id, double score, struct error *e) MUST_USE;
+int unigram_add(struct unigram *u, struct span token, int32_t id, double score,
+                struct error *e) MUST_USE;
 /* Call it when the vocabulary is complete. */
 void unigram_finish(struct unigram *u, const struct map *vocabulary);
 

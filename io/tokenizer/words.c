@@ -9,10 +9,12 @@ enum { WORDS = 1 << 16 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, P
 
 int words_start(struct words *w, struct error *e)
 {
-    w->memory = calloc(2 * WORDS + 1, sizeof *w->word); /* zeroed when touched, unlike aligned_alloc */
+    w->memory = calloc(2 * WORDS + 1,
+                       sizeof *w->word); /* zeroed when touched, unlike aligned_alloc */
     if (!w->memory)
         return fail_memory(e, 2.0 * WORDS * sizeof *w->word, "a tokenizer");
-    w->word = (struct word *)(((uintptr_t)w->memory + sizeof *w->word - 1) / sizeof *w->word * sizeof *w->word);
+    w->word = (struct word *)(((uintptr_t)w->memory + sizeof *w->word - 1) / sizeof *w->word *
+                              sizeof *w->word);
     w->rest = (struct word_rest *)(w->word + WORDS);
     return 0;
 }
@@ -31,7 +33,8 @@ static int is_word(const struct words *w, size_t at, uint64_t hash, struct span 
     return word.size <= WORD_BYTES_FIRST
                ? memcmp(k->text, word.text, word.size) == 0
                : memcmp(k->text, word.text, WORD_BYTES_FIRST) == 0 &&
-                     memcmp(w->rest[at].text, word.text + WORD_BYTES_FIRST, word.size - WORD_BYTES_FIRST) == 0;
+                     memcmp(w->rest[at].text, word.text + WORD_BYTES_FIRST,
+                            word.size - WORD_BYTES_FIRST) == 0;
 }
 
 /* A word has two adjacent places, by its hash: the latest word is first, the previous second. */
@@ -97,7 +100,8 @@ int ids_add(struct ids *out, int32_t id, struct error *e)
 int neighbours_start(struct neighbours *n, size_t count, struct error *e)
 {
     n->count_bits = PAIR_BITS_MIN;
-    while (n->count_bits < PAIR_BITS_MAX && count >> (n->count_bits - 4)) /* 16 bits a pair: few set by chance */
+    while (n->count_bits < PAIR_BITS_MAX &&
+           count >> (n->count_bits - 4)) /* 16 bits a pair: few set by chance */
         n->count_bits++;
     size_t bytes = (size_t)1 << (n->count_bits - 3);
     n->bits = calloc(1, bytes);

@@ -43,13 +43,15 @@ void words_free(struct words *w);
 
 /* Appends the ids of a word of at most WORD_BYTES_MAX bytes, if it is cached: 1, else 0; -1: an
  * error. *hash is for words_keep. */
-int words_find(struct words *w, struct ids *out, struct span word, uint64_t *hash, struct error *e) MUST_USE;
+int words_find(struct words *w, struct ids *out, struct span word, uint64_t *hash,
+               struct error *e) MUST_USE;
 /* Caches a word that was not found, unless it has too many ids. */
 void words_keep(struct words *w, struct span word, uint64_t hash, const int32_t *ids, size_t count);
 
 /* Called about every megabyte of words. */
 struct teller {
-    int (*step)(void *context, size_t bytes, struct error *e); /* NULL, or stops the work if it returns nonzero */
+    int (*step)(void *context, size_t bytes,
+                struct error *e); /* NULL, or stops the work if it returns nonzero */
     void *context;
     size_t untold; /* bytes since the last call */
 };
@@ -66,7 +68,8 @@ struct neighbours {
 int neighbours_start(struct neighbours *n, size_t count, struct error *e) MUST_USE;
 void neighbours_free(struct neighbours *n);
 
-static inline uint64_t neighbours_bit(const struct neighbours *n, uint32_t left, uint32_t right, size_t *at)
+static inline uint64_t neighbours_bit(const struct neighbours *n, uint32_t left, uint32_t right,
+                                      size_t *at)
 {
     uint64_t hash = ((uint64_t)left << 21 | right) * 0x9E3779B97F4A7C15u >> (64 - n->count_bits);
     *at = (size_t)(hash >> 6);

@@ -8,7 +8,8 @@
 
 /* For all segments of one model. */
 struct segment_bounds {
-    int begins; /* 1: each begins with the token `bos`, which is its position 1 and counts in its length */
+    int begins; /* 1: each begins with the token `bos`, which is its position 1 and counts in its
+                   length */
     int bos; /* the beginning-of-text token, whether segments begin with it or not; -1: unknown */
     int boundary; /* between documents; each segment lies within one; -1: they lie anywhere */
 };
@@ -19,7 +20,8 @@ struct document {
 
 /* The next document that begins at or after *at; *at moves past it. The boundary belongs to no
  * document, and a document has at least one token. Returns 0 at the end of ids[total]. */
-static inline int document_next(struct document *d, size_t *at, const int32_t *ids, size_t total, int32_t boundary)
+static inline int document_next(struct document *d, size_t *at, const int32_t *ids, size_t total,
+                                int32_t boundary)
 {
     while (*at < total && ids[*at] == boundary)
         ++*at;

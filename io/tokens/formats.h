@@ -24,23 +24,29 @@ struct stored_tokens {
  * `text`. */
 int32_t stored_id(const unsigned char *p, const struct stored_tokens *s, char text[32]);
 /* The message for an element that is not a token id. Always -1. */
-int stored_fail(const char *file, const struct stored_tokens *s, size_t index, const char *text, struct error *e);
+int stored_fail(const char *file, const struct stored_tokens *s, size_t index, const char *text,
+                struct error *e);
 
 /* Appends all elements, rows in order; missing or extra bytes are an error. */
-int stored_read(struct ids *a, const struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
+int stored_read(struct ids *a, const struct stored_tokens *s, struct input *in,
+                struct error *e) MUST_USE;
 /* Reads exactly `size` bytes of a header. */
 int stored_header(struct input *in, void *out, size_t size, struct error *e) MUST_USE;
 
 /* Each reads one file, appends its ids and sets its rank and shape. */
 int npy_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* Token files of llm.c: magic 20240520, version 1 (uint16), and 20240801, version 7 (uint32). */
-int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
-/* The indexed data sets of Megatron, GPT-NeoX and fairseq: an index (MMIDIDX or TNTIDX, .idx) and the tokens of all documents
+int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in,
+                     struct error *e) MUST_USE;
+/* The indexed data sets of Megatron, GPT-NeoX and fairseq: an index (MMIDIDX or TNTIDX, .idx) and
+ * the tokens of all documents
  * (.bin). */
-int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, struct input *data, struct error *e) MUST_USE;
+int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, struct input *data,
+                 struct error *e) MUST_USE;
 /* A dataset of an HDF5 file: the one at `inside`, or for NULL the one named `tokens`, or the only
  * one of integers in the root group. */
-int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside, struct error *e) MUST_USE;
+int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside,
+             struct error *e) MUST_USE;
 
 /* Hands over the ids of FILES (count of them, at least one) as a stream; the array is empty
  * afterwards. */

@@ -90,7 +90,8 @@ static herr_t show_nested(hid_t group, const char *name, const H5L_info_t *info,
     struct nested *n = context;
     size_t at = strlen(n->path), shown = strlen(n->shown);
     hsize_t from = 0;
-    if (n->links++ >= LINKS_MAX || n->depth > DEPTH_MAX || info->type != H5L_TYPE_HARD || at + strlen(name) + 2 > sizeof n->path)
+    if (n->links++ >= LINKS_MAX || n->depth > DEPTH_MAX || info->type != H5L_TYPE_HARD ||
+        at + strlen(name) + 2 > sizeof n->path)
         return n->links > LINKS_MAX;
     hid_t object = H5Oopen(group, name, H5P_DEFAULT);
     H5I_type_t kind = object >= 0 ? H5Iget_type(object) : H5I_BADID;
@@ -120,10 +121,16 @@ static int choose_dataset(struct reader *r, hid_t file)
     if (r->candidates == 1)
         return 0;
     at = 0;
-    if (r->candidates == 0 && H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, show_nested, &nested) >= 0 && *nested.shown)
-        return fail(r->e, "%s: has its datasets of integers in groups: %s (expected one of them, as %s:/NAME)", r->file->path,
-                    nested.shown, r->file->path);
-    return fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)",
+    if (r->candidates == 0 &&
+        H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, show_nested, &nested) >= 0 &&
+        *nested.shown)
+        return fail(
+            r->e,
+            "%s: has its datasets of integers in groups: %s (expected one of them, as %s:/NAME)",
+            r->file->path, nested.shown, r->file->path);
+    return fail(r->e,
+                "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions "
+                "(expected one, or FILE:/NAME)",
                 r->file->path, r->candidates);
 }
 
@@ -132,15 +139,21 @@ static int read_shape(struct reader *r, hid_t dataset)
     struct stored_tokens *s = &r->found.tokens;
     hsize_t dims[2] = {0};
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    *s = (struct stored_tokens){.element_bytes = H5Tget_size(type), .is_signed = H5Tget_sign(type) != H5T_SGN_NONE, .count = 1};
+    *s = (struct stored_tokens){.element_bytes = H5Tget_size(type),
+                                .is_signed = H5Tget_sign(type) != H5T_SGN_NONE,
+                                .count = 1};
     s->rank = H5Sget_simple_extent_ndims(space);
-    if (H5Sget_simple_extent_dims(space, dims, NULL) != s->rank || s->element_bytes == 0 || s->element_bytes > 8)
-        return fail(r->e, "%s: %s has no shape, or integers of %zu bytes", r->file->path, r->found.name, s->element_bytes);
+    if (H5Sget_simple_extent_dims(space, dims, NULL) != s->rank || s->element_bytes == 0 ||
+        s->element_bytes > 8)
+        return fail(r->e, "%s: %s has no shape, or integers of %zu bytes", r->file->path,
+                    r->found.name, s->element_bytes);
     for (int i = 0; i < s->rank; i++) {
         size_t bytes;
         s->shape[i] = (size_t)dims[i];
-        if (size_multiply(&s->count, s->count, s->shape[i]) || size_multiply(&bytes, s->count, sizeof(uint64_t)))
-            return fail(r->e, "%s: the shape of %s overflows 64 bits", r->file->path, r->found.name);
+        if (size_multiply(&s->count, s->count, s->shape[i]) ||
+            size_multiply(&bytes, s->count, sizeof(uint64_t)))
+            return fail(r->e, "%s: the shape of %s overflows 64 bits", r->file->path,
+                        r->found.name);
     }
     return s->count ? 0 : fail(r->e, "%s: %s holds no tokens", r->file->path, r->found.name);
 }
@@ -162,8 +175,9 @@ static int check_ratio(const struct reader *r, hid_t dataset)
     const size_t bytes = s->count * s->element_bytes;
     if (bytes <= INPUT_UNPACKED_FREE || bytes / INPUT_RATIO_MAX <= H5Dget_storage_size(dataset))
         return 0;
-    return fail(r->e, "%s: %s unpacks to more than %d times its size (expected token ids, which do not)", r->file->path,
-                r->found.name, INPUT_RATIO_MAX);
+    return fail(r->e,
+                "%s: %s unpacks to more than %d times its size (expected token ids, which do not)",
+                r->file->path, r->found.name, INPUT_RATIO_MAX);
 }
 
 /* Writes a struct found. */
@@ -179,11 +193,15 @@ static int find_dataset(FILE *out, void *context, struct error *e)
     if (dataset < 0 || H5Iget_type(dataset) != H5I_DATASET)
         return fail(e, "%s: has no dataset at %s", r->file->path, f->name);
     if (!is_integers(dataset))
-        return fail(e, "%s: %s is not a dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
-    if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e) || check_ratio(r, dataset))
+        return fail(e, "%s: %s is not a dataset of integers with 1 or 2 dimensions", r->file->path,
+                    f->name);
+    if (read_shape(r, dataset) ||
+        hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e) ||
+        check_ratio(r, dataset))
         return -1;
     /* whole chunks at a time, or each would be unpacked repeatedly */
-    size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = rows_of_chunk(dataset);
+    size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1,
+           chunk_rows = rows_of_chunk(dataset);
     f->piece_rows = PIECE_ELEMENTS / columns / chunk_rows * chunk_rows;
     f->piece_rows = f->piece_rows ? f->piece_rows : chunk_rows;
     fwrite(f, sizeof *f, 1, out);
@@ -191,7 +209,8 @@ static int find_dataset(FILE *out, void *context, struct error *e)
 }
 
 /* Reads rows [first, first + rows) as 64 bits, since HDF5 would clamp larger values to 32. */
-static int read_rows(struct reader *r, hid_t dataset, hid_t space, uint64_t *piece, size_t first, size_t rows)
+static int read_rows(struct reader *r, hid_t dataset, hid_t space, uint64_t *piece, size_t first,
+                     size_t rows)
 {
     const struct stored_tokens *s = &r->found.tokens;
     size_t columns = s->rank == 2 ? s->shape[1] : 1;
@@ -199,7 +218,8 @@ static int read_rows(struct reader *r, hid_t dataset, hid_t space, uint64_t *pie
     struct stored_tokens wide = *s;
     hid_t memory = H5Screate_simple(s->rank, shape, NULL);
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, shape, NULL) < 0 ||
-        H5Dread(dataset, s->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, memory, space, H5P_DEFAULT, piece) < 0)
+        H5Dread(dataset, s->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, memory, space,
+                H5P_DEFAULT, piece) < 0)
         return hdf_fail(r->e, r->file->path, r->found.name);
     H5Sclose(memory);
     wide.element_bytes = sizeof *piece;
@@ -233,9 +253,12 @@ static int read_dataset(FILE *out, void *context, struct error *e)
     size_t rows = f->tokens.shape[0];
     uint64_t *piece = malloc(f->piece_rows * (f->tokens.count / rows) * sizeof *piece);
     if (!piece)
-        return fail_memory(e, (double)f->piece_rows * (double)(f->tokens.count / rows) * sizeof *piece, r->file->path);
+        return fail_memory(e,
+                           (double)f->piece_rows * (double)(f->tokens.count / rows) * sizeof *piece,
+                           r->file->path);
     for (size_t first = 0; first < rows; first += f->piece_rows)
-        if (read_rows(r, dataset, space, piece, first, f->piece_rows < rows - first ? f->piece_rows : rows - first))
+        if (read_rows(r, dataset, space, piece, first,
+                      f->piece_rows < rows - first ? f->piece_rows : rows - first))
             return -1;
     return 0;
 }
@@ -252,8 +275,9 @@ static int take_found(struct reader *r, const char *output, size_t size, struct 
         return fail(e, "%s: is damaged", r->file->path);
     memcpy(f, output, sizeof *f);
     f->name[sizeof f->name - 1] = '\0';
-    if ((s->rank != 1 && s->rank != 2) || size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) ||
-        bytes != s->count || s->count == 0 || size_multiply(&bytes, s->count, sizeof(uint64_t)) ||
+    if ((s->rank != 1 && s->rank != 2) ||
+        size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) || bytes != s->count ||
+        s->count == 0 || size_multiply(&bytes, s->count, sizeof(uint64_t)) ||
         bytes / sizeof(uint64_t) / HDF_DEFLATE_RATIO_MAX > r->file->size)
         return fail(e, "%s: is damaged", r->file->path);
     f->piece_rows = f->piece_rows < s->shape[0] ? f->piece_rows : s->shape[0];
@@ -263,15 +287,17 @@ static int take_found(struct reader *r, const char *output, size_t size, struct 
 static int append_shared(struct reader *r, struct ids *a, struct error *e)
 {
     const struct stored_tokens *s = &r->found.tokens;
-    size_t bytes = s->count * sizeof *r->ids, piece = r->found.piece_rows * (s->count / s->shape[0]) * sizeof(uint64_t), memory,
-           size;
+    size_t bytes = s->count * sizeof *r->ids,
+           piece = r->found.piece_rows * (s->count / s->shape[0]) * sizeof(uint64_t), memory, size;
     char *output = NULL;
     int result = -1;
-    if (size_multiply(&memory, 4, piece) || size_add(&memory, memory, HDF_MEMORY)) /* chunks are unpacked through two filters */
+    if (size_multiply(&memory, 4, piece) ||
+        size_add(&memory, memory, HDF_MEMORY)) /* chunks are unpacked through two filters */
         return fail_memory(e, 4 * (double)piece, r->file->path);
     if (!(r->ids = confine_memory(bytes, r->file->path, e)))
         return -1;
-    if (confine(&output, &size, read_dataset, r, memory, HDF_SECONDS + bytes / HDF_BYTES_A_SECOND, r->file->path, e) ||
+    if (confine(&output, &size, read_dataset, r, memory, HDF_SECONDS + bytes / HDF_BYTES_A_SECOND,
+                r->file->path, e) ||
         ids_reserve(a, s->count, e))
         goto end;
     for (size_t i = 0; i < s->count; i++) {
@@ -288,7 +314,8 @@ end:
     return result;
 }
 
-int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside, struct error *e)
+int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside,
+             struct error *e)
 {
     struct hdf_file file;
     struct reader r = {.file = &file, .inside = inside};

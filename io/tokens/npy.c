@@ -36,7 +36,8 @@ static int take(struct cursor *c, const char *wanted)
 
 static int bad_header(struct cursor *c, const char *expected, struct error *e)
 {
-    return fail(e, "%s: the .npy header is malformed at '%.20s' (expected %s)", c->file, c->at, expected);
+    return fail(e, "%s: the .npy header is malformed at '%.20s' (expected %s)", c->file, c->at,
+                expected);
 }
 
 /* A quoted text without escapes. */
@@ -67,13 +68,18 @@ static int read_descr(struct cursor *c, struct error *e)
         return -1;
     char order = text[0], kind = order ? text[1] : '\0';
     if (order == 'O' || kind == 'O')
-        return fail(e, "%s: holds pickled Python objects, type %s (expected integers such as <i4)", c->file, text);
+        return fail(e, "%s: holds pickled Python objects, type %s (expected integers such as <i4)",
+                    c->file, text);
     if (kind == 'f' || kind == 'c')
-        return fail(e, "%s: holds floating-point numbers, type %s (expected integers such as <i4)", c->file, text);
+        return fail(e, "%s: holds floating-point numbers, type %s (expected integers such as <i4)",
+                    c->file, text);
     int sized = text[0] && text[1] && strlen(text) == 3 && strchr("1248", text[2]) != NULL;
-    if (!sized || (kind != 'i' && kind != 'u') || !strchr("<>|=", order) || (order == '|' && text[2] != '1'))
-        return fail(e, "%s: holds the type '%s' (expected integers: |u1 |i1 <u2 <i2 <u4 <i4 <u8 <i8 or the same with >)", c->file,
-                    text);
+    if (!sized || (kind != 'i' && kind != 'u') || !strchr("<>|=", order) ||
+        (order == '|' && text[2] != '1'))
+        return fail(e,
+                    "%s: holds the type '%s' (expected integers: |u1 |i1 <u2 <i2 <u4 <i4 <u8 <i8 "
+                    "or the same with >)",
+                    c->file, text);
     c->npy->element_bytes = (size_t)(text[2] - '0');
     c->npy->is_signed = kind == 'i';
     c->npy->big_endian = order == '>';
@@ -116,7 +122,8 @@ static int read_shape(struct cursor *c, struct error *e)
         comma = take(c, ",");
     }
     if (n->rank < 1 || n->rank > 2)
-        return fail(e, "%s: has %d dimensions (expected 1: a stream, or 2: one segment a row)", c->file, n->rank);
+        return fail(e, "%s: has %d dimensions (expected 1: a stream, or 2: one segment a row)",
+                    c->file, n->rank);
     if (n->rank == 1 && !comma)
         return bad_header(c, "a comma in a shape of one number", e);
     return 0;
@@ -125,10 +132,13 @@ static int read_shape(struct cursor *c, struct error *e)
 static int read_order(struct cursor *c, struct error *e)
 {
     c->npy->fortran_order = take(c, "True");
-    return c->npy->fortran_order || take(c, "False") ? 0 : bad_header(c, "True or False for fortran_order", e);
+    return c->npy->fortran_order || take(c, "False")
+               ? 0
+               : bad_header(c, "True or False for fortran_order", e);
 }
 
-static int parse_header(struct stored_tokens *npy, const char *text, const char *file, struct error *e)
+static int parse_header(struct stored_tokens *npy, const char *text, const char *file,
+                        struct error *e)
 {
     static const struct {
         const char *key;
@@ -148,7 +158,9 @@ static int parse_header(struct stored_tokens *npy, const char *text, const char 
         while (i < 3 && strcmp(key, entries[i].key))
             i++;
         if (i == 3 || seen[i]++)
-            return fail(e, "%s: the .npy header has an unexpected key '%s' (expected descr, fortran_order, shape, once each)",
+            return fail(e,
+                        "%s: the .npy header has an unexpected key '%s' (expected descr, "
+                        "fortran_order, shape, once each)",
                         file, key);
         if (!take(&c, ":"))
             return bad_header(&c, ":", e);
@@ -174,14 +186,18 @@ static int read_header(struct stored_tokens *npy, struct input *in, struct error
     if (stored_header(in, start, sizeof start, e))
         return -1;
     if (memcmp(start, "\x93NUMPY", 6))
-        return fail(e, "%s: is not a .npy file (expected it to begin with \\x93NUMPY)", input_name(in));
+        return fail(e, "%s: is not a .npy file (expected it to begin with \\x93NUMPY)",
+                    input_name(in));
     if (start[6] < 1 || start[6] > 3)
-        return fail(e, "%s: has .npy version %d.%d (expected 1, 2 or 3)", input_name(in), start[6], start[7]);
+        return fail(e, "%s: has .npy version %d.%d (expected 1, 2 or 3)", input_name(in), start[6],
+                    start[7]);
     if (stored_header(in, length, start[6] == 1 ? 2 : 4, e))
         return -1;
-    size_t bytes = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
+    size_t bytes = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 |
+                   (size_t)length[3] << 24;
     if (bytes > HEADER_BYTES_MAX)
-        return fail(e, "%s: states a header of %zu bytes (expected at most %d)", input_name(in), bytes, HEADER_BYTES_MAX);
+        return fail(e, "%s: states a header of %zu bytes (expected at most %d)", input_name(in),
+                    bytes, HEADER_BYTES_MAX);
     char *text = malloc(bytes + 1);
     if (!text)
         return fail_memory(e, (double)bytes + 1, "a .npy header");

@@ -18,8 +18,9 @@ static enum token_format find_format(const unsigned char *start, size_t size)
         size_t size;
         enum token_format format;
     } magics[] = {
-        {"\x93NUMPY", 6, FORMAT_NPY},         {"MMIDIDX", 8, FORMAT_INDEX},         {"TNTIDX\0", 8, FORMAT_INDEX},
-        {"\x88\xd8\x34\x01", 4, FORMAT_LLMC}, {"\xa1\xd9\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
+        {"\x93NUMPY", 6, FORMAT_NPY},         {"MMIDIDX", 8, FORMAT_INDEX},
+        {"TNTIDX\0", 8, FORMAT_INDEX},        {"\x88\xd8\x34\x01", 4, FORMAT_LLMC},
+        {"\xa1\xd9\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
     };
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
         if (size >= magics[i].size && memcmp(start, magics[i].magic, magics[i].size) == 0)
@@ -28,11 +29,15 @@ static enum token_format find_format(const unsigned char *start, size_t size)
 }
 
 /* The index with its token file. */
-static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *index, const char *file, struct error *e)
+static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *index,
+                        const char *file, struct error *e)
 {
     size_t length = strlen(file);
     if (length < 5 || strcmp(file + length - 4, ".idx"))
-        return fail(e, "%s: is an index of tokens (expected a name with .idx at its end, and .bin beside it)", input_name(index));
+        return fail(
+            e,
+            "%s: is an index of tokens (expected a name with .idx at its end, and .bin beside it)",
+            input_name(index));
     char *path = strdup(file);
     if (!path)
         return fail_memory(e, (double)length + 1, file);
@@ -44,7 +49,8 @@ static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *in
     return result;
 }
 
-static int read_format(struct ids *a, struct stored_tokens *s, struct input *in, const char *file, struct error *e)
+static int read_format(struct ids *a, struct stored_tokens *s, struct input *in, const char *file,
+                       struct error *e)
 {
     unsigned char start[INPUT_PEEK_MAX];
     size_t got;
@@ -60,7 +66,9 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
     const char *other = input_other(start, got);
     if (other)
         return fail(e, "%s: is %s", input_name(in), other);
-    return fail(e, "%s: is not a token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)",
+    return fail(e,
+                "%s: is not a token file (expected .npy, .h5, the .idx of an indexed data set, or "
+                "a token file of llm.c)",
                 input_name(in));
 }
 
@@ -103,8 +111,9 @@ int tokens_read_files(struct tokens *out, const char *const *files, int count, s
             goto failed;
         size_t columns = s.rank == 2 ? s.shape[1] : 0;
         if (i > 0 && columns != out->columns) {
-            fail(e, "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)", files[i], columns,
-                 out->columns);
+            fail(e,
+                 "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)",
+                 files[i], columns, out->columns);
             goto failed;
         }
         out->columns = columns;

@@ -28,17 +28,22 @@ int32_t stored_id(const unsigned char *p, const struct stored_tokens *s, char te
     return -1;
 }
 
-int stored_fail(const char *file, const struct stored_tokens *s, size_t index, const char *text, struct error *e)
+int stored_fail(const char *file, const struct stored_tokens *s, size_t index, const char *text,
+                struct error *e)
 {
     if (s->rank == 1)
-        return fail(e, "%s: element %zu is %s (expected a token id from 0 to %d)", file, index, text, INT32_MAX);
+        return fail(e, "%s: element %zu is %s (expected a token id from 0 to %d)", file, index,
+                    text, INT32_MAX);
     size_t row = s->fortran_order ? index % s->shape[0] : index / s->shape[1];
     size_t column = s->fortran_order ? index / s->shape[0] : index % s->shape[1];
-    return fail(e, "%s: element [%zu, %zu] is %s (expected a token id from 0 to %d)", file, row, column, text, INT32_MAX);
+    return fail(e, "%s: element [%zu, %zu] is %s (expected a token id from 0 to %d)", file, row,
+                column, text, INT32_MAX);
 }
 
-/* Appends the elements in stored order. Memory grows with what is read, never by what the header claims. */
-static int append_elements(struct ids *a, const struct stored_tokens *s, struct input *in, struct error *e)
+/* Appends the elements in stored order. Memory grows with what is read, never by what the header
+ * claims. */
+static int append_elements(struct ids *a, const struct stored_tokens *s, struct input *in,
+                           struct error *e)
 {
     unsigned char piece[PIECE_BYTES];
     for (size_t done = 0; done < s->count;) {
@@ -47,7 +52,8 @@ static int append_elements(struct ids *a, const struct stored_tokens *s, struct 
         if (input_read(in, piece, wanted, &got, e))
             return -1;
         if (got < wanted)
-            return fail(e, "%s: ends after %zu of %zu elements", input_name(in), done + got / s->element_bytes, s->count);
+            return fail(e, "%s: ends after %zu of %zu elements", input_name(in),
+                        done + got / s->element_bytes, s->count);
         size_t here = wanted / s->element_bytes;
         if (ids_reserve(a, here, e))
             return -1;
@@ -63,15 +69,18 @@ static int append_elements(struct ids *a, const struct stored_tokens *s, struct 
     size_t got;
     if (input_read(in, piece, 1, &got, e))
         return -1;
-    return got == 0 ? 0
-                    : fail(e, "%s: bytes follow the last element (expected %zu elements and the end)", input_name(in), s->count);
+    return got == 0
+               ? 0
+               : fail(e, "%s: bytes follow the last element (expected %zu elements and the end)",
+                      input_name(in), s->count);
 }
 
 /* Reorders the last `count` ids from columns to rows. */
 static int transpose(struct ids *a, const struct stored_tokens *s, struct error *e)
 {
     size_t rows = s->shape[0], columns = s->shape[1];
-    int32_t *by_column = malloc(s->count * sizeof *by_column), *by_row = a->id + (a->count - s->count);
+    int32_t *by_column = malloc(s->count * sizeof *by_column),
+            *by_row = a->id + (a->count - s->count);
     if (!by_column)
         return fail_memory(e, (double)s->count * sizeof *by_column, "a transposed table");
     memcpy(by_column, by_row, s->count * sizeof *by_column);
@@ -86,7 +95,9 @@ int stored_read(struct ids *a, const struct stored_tokens *s, struct input *in, 
 {
     if (s->count == 0)
         return fail(e, "%s: holds no tokens", input_name(in));
-    return append_elements(a, s, in, e) || (s->rank == 2 && s->fortran_order && transpose(a, s, e)) ? -1 : 0;
+    return append_elements(a, s, in, e) || (s->rank == 2 && s->fortran_order && transpose(a, s, e))
+               ? -1
+               : 0;
 }
 
 int stored_header(struct input *in, void *out, size_t size, struct error *e)
@@ -94,5 +105,7 @@ int stored_header(struct input *in, void *out, size_t size, struct error *e)
     size_t got;
     if (input_read(in, out, size, &got, e))
         return -1;
-    return got == size ? 0 : fail(e, "%s: ends within its header (expected a whole token file)", input_name(in));
+    return got == size ? 0
+                       : fail(e, "%s: ends within its header (expected a whole token file)",
+                              input_name(in));
 }

@@ -23,7 +23,8 @@ static char *name_files(const char *const *files, int count)
 {
     const char *first = strcmp(files[0], "-") == 0 ? "standard input" : files[0];
     char *name;
-    int length = count > 1 ? asprintf(&name, "%s and %d more", first, count - 1) : asprintf(&name, "%s", first);
+    int length = count > 1 ? asprintf(&name, "%s and %d more", first, count - 1)
+                           : asprintf(&name, "%s", first);
     return length < 0 ? NULL : name;
 }
 
@@ -31,8 +32,11 @@ static char *name_files(const char *const *files, int count)
 static void take_ids(struct tokens *out, struct ids *a, char *name)
 {
     int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
-    *out = (struct tokens){
-        .ids = exact ? exact : a->id, .total = a->count, .rows = out->rows, .columns = out->columns, .name = name};
+    *out = (struct tokens){.ids = exact ? exact : a->id,
+                           .total = a->count,
+                           .rows = out->rows,
+                           .columns = out->columns,
+                           .name = name};
     *a = (struct ids){0};
 }
 
@@ -53,8 +57,10 @@ static int check_start(struct input *in, struct error *e)
         return -1;
     if ((other = input_other(start, got)))
         return fail(e, "%s: is %s", input_name(in), other);
-    if ((got >= 6 && memcmp(start, "\x93NUMPY", 6) == 0) || (got >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0))
-        return fail(e, "%s: is an array of numbers (expected text; --tokens takes token ids)", input_name(in));
+    if ((got >= 6 && memcmp(start, "\x93NUMPY", 6) == 0) ||
+        (got >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0))
+        return fail(e, "%s: is an array of numbers (expected text; --tokens takes token ids)",
+                    input_name(in));
     return 0;
 }
 
@@ -63,11 +69,15 @@ static int append_file(struct buffer *b, const char *file, struct error *e)
     struct input *in = input_open(file, e);
     int result = in && check_start(in, e) == 0 ? 0 : -1;
     for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
-        if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE && memory_check(b->room, input_name(in), e)) {
+        if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE &&
+            memory_check(b->room, input_name(in), e)) {
             result = -1;
             break;
         }
-        result = buffer_reserve(b, TEXT_PIECE, e) || input_read(in, b->text + b->size, TEXT_PIECE, &got, e) ? -1 : 0;
+        result = buffer_reserve(b, TEXT_PIECE, e) ||
+                         input_read(in, b->text + b->size, TEXT_PIECE, &got, e)
+                     ? -1
+                     : 0;
         b->size += result ? 0 : got;
     }
     input_close(in);
@@ -85,7 +95,8 @@ int text_read(struct text *out, const char *const *files, int count, struct erro
         }
     if (b.size == 0) {
         buffer_free(&b);
-        return fail(e, "%s: holds no text (expected at least one byte)", count > 0 ? files[0] : "text");
+        return fail(e, "%s: holds no text (expected at least one byte)",
+                    count > 0 ? files[0] : "text");
     }
     *out = (struct text){.bytes = b.text, .size = b.size, .name = name_files(files, count)};
     return 0;
@@ -119,23 +130,30 @@ static int check_encoding(const struct text *text, struct error *e)
 {
     enum { FEW = 6, PERCENT = 1 };
     size_t wrong = text_broken(text);
-    for (const char *at = text->bytes; (at = memchr(at, 0, (size_t)(text->bytes + text->size - at))); at++)
+    for (const char *at = text->bytes;
+         (at = memchr(at, 0, (size_t)(text->bytes + text->size - at))); at++)
         wrong++;
     return wrong <= FEW + text->size / 100 * PERCENT
                ? 0
-               : fail(e, "%s: is not text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% at most, in UTF-8)",
-                      text->name ? text->name : "text", 100.0 * (double)wrong / (double)text->size, PERCENT);
+               : fail(e,
+                      "%s: is not text: %.2g %% of its bytes are zero or not UTF-8 (expected %d %% "
+                      "at most, in UTF-8)",
+                      text->name ? text->name : "text", 100.0 * (double)wrong / (double)text->size,
+                      PERCENT);
 }
 
-int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e)
+int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer,
+                     struct error *e)
 {
     struct ids a = {0};
     *out = (struct tokens){0};
     if (tokenizer && check_encoding(text, e))
         return -1;
-    int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e) : append_bytes(&a, text, e);
+    int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e)
+                           : append_bytes(&a, text, e);
     if (result == 0 && a.count == 0)
-        result = fail(e, "%s: the tokenizer makes no tokens from it", text->name ? text->name : "text");
+        result = fail(e, "%s: the tokenizer makes no tokens from it",
+                      text->name ? text->name : "text");
     if (result)
         free(a.id);
     else
@@ -165,14 +183,17 @@ struct cut {
 };
 
 /* For the documents after the offset, with segments that use `taken` of their tokens. */
-static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t, const struct segments_request *r,
-                          int boundary, size_t taken, struct error *e)
+static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t,
+                          const struct segments_request *r, int boundary, size_t taken,
+                          struct error *e)
 {
     struct document d;
     size_t places = 0;
 
     if (t->columns)
-        return fail(e, "%s: is 2-D, with one document per row, and cannot be divided at --boundary (expected a 1-D stream)",
+        return fail(e,
+                    "%s: is 2-D, with one document per row, and cannot be divided at --boundary "
+                    "(expected a 1-D stream)",
                     name_of(t));
     cut->stride = r->stride ? r->stride : taken;
     for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, boundary);)
@@ -180,15 +201,17 @@ static int plan_documents(struct cut *cut, struct documents *all, const struct t
             places += (d.count - taken) / cut->stride + 1;
     if (!places)
         return fail(e,
-                    "%s: no document is long enough: the longest of %zu has %zu tokens (expected at least %zu for one segment)",
+                    "%s: no document is long enough: the longest of %zu has %zu tokens (expected "
+                    "at least %zu for one segment)",
                     name_of(t), all->count, all->longest, taken);
     cut->available = places;
     cut->count = r->segments < places ? r->segments : places;
     return 0;
 }
 
-static int plan_cut(struct cut *cut, struct documents *documents, const struct tokens *t, const struct segments_request *r,
-                    const struct segment_bounds *b, size_t length, struct error *e)
+static int plan_cut(struct cut *cut, struct documents *documents, const struct tokens *t,
+                    const struct segments_request *r, const struct segment_bounds *b, size_t length,
+                    struct error *e)
 {
     int table = t->columns > 0;
     const char *name = table ? "rows" : "tokens";
@@ -196,35 +219,43 @@ static int plan_cut(struct cut *cut, struct documents *documents, const struct t
     if (r->segments == 0)
         return fail(e, "segments: 0 are requested (expected at least 1)");
     if (r->offset >= all)
-        return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
+        return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t),
+                    r->offset, all, name);
     if (b->boundary >= 0)
         return plan_documents(cut, documents, t, r, b->boundary, length - (b->begins ? 1 : 0), e);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
         return fail(e,
-                    "%s: there are %zu tokens after offset %zu (expected at least %zu for one segment; give more text or a "
+                    "%s: there are %zu tokens after offset %zu (expected at least %zu for one "
+                    "segment; give more text or a "
                     "smaller --length)",
                     name_of(t), cut->available, r->offset, cut->unit);
-    size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
+    size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1
+                            : cut->available / cut->unit;
     cut->count = r->segments < most ? r->segments : most;
-    cut->stride = r->stride ? r->stride : cut->count > 1 ? (cut->available - cut->unit) / (cut->count - 1) : 0;
+    cut->stride = r->stride        ? r->stride
+                  : cut->count > 1 ? (cut->available - cut->unit) / (cut->count - 1)
+                                   : 0;
     return 0;
 }
 
-static int choose_length(size_t *length, const struct tokens *t, const struct segments_request *r, struct error *e)
+static int choose_length(size_t *length, const struct tokens *t, const struct segments_request *r,
+                         struct error *e)
 {
     *length = r->length ? r->length : t->columns ? t->columns : LENGTH_DEFAULT;
     if (*length < 2)
-        return fail(e, "%s: segments of %zu tokens (expected at least 2: one input and the target)", name_of(t), *length);
+        return fail(e, "%s: segments of %zu tokens (expected at least 2: one input and the target)",
+                    name_of(t), *length);
     if (t->columns && *length > t->columns)
-        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)", name_of(t), *length, t->columns,
-                    t->columns);
+        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)",
+                    name_of(t), *length, t->columns, t->columns);
     return 0;
 }
 
 /* Copies `count` ids from t[from]; every one must be in the vocabulary. */
-static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t count, size_t vocabulary, struct error *e)
+static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t count,
+                    size_t vocabulary, struct error *e)
 {
     for (size_t i = 0; i < count; i++) {
         int32_t id = t->ids[from + i];
@@ -232,27 +263,33 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
         if (id >= 0 && (size_t)id < vocabulary)
             out[i] = id;
         else if (t->columns)
-            return fail(e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id,
-                        at / t->columns, at % t->columns, vocabulary - 1);
+            return fail(
+                e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)",
+                name_of(t), id, at / t->columns, at % t->columns, vocabulary - 1);
         else
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at,
-                        vocabulary - 1);
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)",
+                        name_of(t), id, at, vocabulary - 1);
     }
     return 0;
 }
 
 /* The starts of the segments, one after the other, and the number of documents with any. */
-static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut, const struct tokens *t,
-                            const struct segments_request *r, int boundary, size_t taken)
+static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut,
+                            const struct tokens *t, const struct segments_request *r, int boundary,
+                            size_t taken)
 {
     size_t place = 0, i = 0;
     struct document d;
 
-    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t->ids, t->total, boundary);) {
+    for (size_t at = r->offset;
+         i < cut->count && document_next(&d, &at, t->ids, t->total, boundary);) {
         size_t before = i;
 
-        for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count; place++) {
-            size_t wanted = r->stride ? i : (size_t)((unsigned __int128)cut->available * i / cut->count);
+        for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count;
+             place++) {
+            size_t wanted = r->stride
+                                ? i
+                                : (size_t)((unsigned __int128)cut->available * i / cut->count);
 
             if (place == wanted)
                 start[i++] = d.first + first;
@@ -265,8 +302,8 @@ static void start_documents(uint64_t *start, struct documents *all, const struct
     }
 }
 
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, const struct segment_bounds *b,
-                 size_t vocabulary, struct error *e)
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r,
+                 const struct segment_bounds *b, size_t vocabulary, struct error *e)
 {
     struct cut cut = {0};
     size_t length = 0, bytes;
@@ -275,10 +312,12 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
         return -1;
     size_t taken = length - (b->begins ? 1 : 0);
     if (b->begins && (b->bos < 0 || (size_t)b->bos >= vocabulary))
-        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", b->bos,
-                    vocabulary - 1);
-    if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) ||
-        !(out->ids = malloc(bytes)) || !(out->start = calloc(cut.count, sizeof *out->start))) {
+        return fail(
+            e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)",
+            b->bos, vocabulary - 1);
+    if (size_multiply(&bytes, cut.count, length) ||
+        size_multiply(&bytes, bytes, sizeof *out->ids) || !(out->ids = malloc(bytes)) ||
+        !(out->start = calloc(cut.count, sizeof *out->start))) {
         segments_free(out);
         return fail_memory(e, (double)cut.count * (double)length * sizeof *out->ids, "segments");
     }
@@ -301,7 +340,8 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     out->count = cut.count;
     out->length = length;
     out->stride = cut.stride;
-    out->overlapping = !t->columns && cut.count > 1 && cut.stride < (b->boundary >= 0 ? taken : length);
+    out->overlapping = !t->columns && cut.count > 1 &&
+                       cut.stride < (b->boundary >= 0 ? taken : length);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* Segments of token ids: from text, as bytes or by a tokenizer, or from token files.
  *
- * A source is either a stream of T tokens (text; 1-D arrays; files joined in order), from which segments of `length` tokens are
- * cut, or a table (2-D arrays), one segment a row. Cutting rule: design of the command line, `reach erf --help`. */
+ * A source is either a stream of T tokens (text; 1-D arrays; files joined in order), from which
+ * segments of `length` tokens are cut, or a table (2-D arrays), one segment a row. Cutting rule:
+ * design of the command line, `reach erf --help`. */
 #ifndef REACH_IO_TOKENS_TOKENS_H
 #define REACH_IO_TOKENS_TOKENS_H
 
@@ -39,7 +40,8 @@ size_t text_broken(const struct text *text);
 /* The text's tokens: by the tokenizer, or for NULL its bytes as ids 0..255. Caller frees with
  * tokens_free. With a tokenizer, more than 1 % of bytes that are not UTF-8, or zero bytes, are an
  * error. */
-int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
+int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer,
+                     struct error *e) MUST_USE;
 
 /* Reads token FILES of a type recognized by content: NumPy's .npy and llm.c's files ("-" and gzip
  * as above), the .idx of an indexed data set (MMIDIDX or TNTIDX; its .bin beside it), HDF5 (its
@@ -47,7 +49,8 @@ int tokens_from_text(struct tokens *out, const struct text *text, struct tokeniz
  * or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer types of any
  * width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled
  * objects, trailing bytes, and links out of a file are refused. */
-int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
+int tokens_read_files(struct tokens *out, const char *const *files, int count,
+                      struct error *e) MUST_USE;
 
 /* Writes a stream to PATH, atomically. HDF5 if the name ends in .h5 or .hdf5 (dataset `tokens`),
  * else .npy; uint16 if all ids fit, else uint32. */
@@ -65,7 +68,8 @@ struct segments_request {
 
 struct segments {
     int32_t *ids; /* [count, length] */
-    uint64_t *start; /* [count] index of the segment's first token in the stream (row for a table) */
+    uint64_t
+        *start; /* [count] index of the segment's first token in the stream (row for a table) */
     size_t count, length, stride;
     int overlapping; /* stride < length on a stream */
     struct documents documents; /* if segments lie within documents */
@@ -79,8 +83,8 @@ struct segments {
  * first ones if a stride is given, else spread evenly. Every id must be < vocabulary (error: which
  * id, where, and the vocabulary). Too little text is an error that says how many tokens there are
  * and how many are needed. Caller frees with segments_free. */
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, const struct segment_bounds *b,
-                 size_t vocabulary, struct error *e) MUST_USE;
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r,
+                 const struct segment_bounds *b, size_t vocabulary, struct error *e) MUST_USE;
 void segments_free(struct segments *s);
 
 #endif

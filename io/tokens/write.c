@@ -29,7 +29,9 @@ static int write_npy(const char *path, const struct tokens *t, size_t width, str
         return -1;
     /* magic, version 1.0, the header's length, and the header padded with blanks so that the data
      * begin at byte 128 */
-    int used = snprintf(header, sizeof header, "{'descr': '<u%zu', 'fortran_order': False, 'shape': (%zu,), }", width, t->total);
+    int used = snprintf(header, sizeof header,
+                        "{'descr': '<u%zu', 'fortran_order': False, 'shape': (%zu,), }", width,
+                        t->total);
     fprintf(f.stream, "\x93NUMPY%c%c%c%c%s%*s\n", 1, 0, 118, 0, header, 117 - used, "");
     for (size_t done = 0; done < t->total;) {
         size_t count = t->total - done < PIECE_IDS ? t->total - done : PIECE_IDS;
@@ -43,16 +45,19 @@ static int write_npy(const char *path, const struct tokens *t, size_t width, str
     return atomic_commit(&f, e);
 }
 
-static int fill_hdf(hid_t file, const char *path, const struct tokens *t, size_t width, struct error *e)
+static int fill_hdf(hid_t file, const char *path, const struct tokens *t, size_t width,
+                    struct error *e)
 {
     hsize_t shape = t->total, chunk = t->total < CHUNK_IDS ? t->total : CHUNK_IDS;
-    hid_t space = H5Screate_simple(1, &shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
+    hid_t space = H5Screate_simple(1, &shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE),
+          dataset = -1;
     int result = 0;
-    if (H5Pset_chunk(list, 1, &chunk) < 0 || H5Pset_shuffle(list) < 0 || H5Pset_deflate(list, DEFLATE_LEVEL) < 0 ||
-        H5Pset_obj_track_times(list, 0) < 0 ||
-        (dataset = H5Dcreate2(file, "tokens", width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space, H5P_DEFAULT, list,
-                              H5P_DEFAULT)) < 0 ||
-        H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->ids) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+    if (H5Pset_chunk(list, 1, &chunk) < 0 || H5Pset_shuffle(list) < 0 ||
+        H5Pset_deflate(list, DEFLATE_LEVEL) < 0 || H5Pset_obj_track_times(list, 0) < 0 ||
+        (dataset = H5Dcreate2(file, "tokens", width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space,
+                              H5P_DEFAULT, list, H5P_DEFAULT)) < 0 ||
+        H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->ids) < 0 ||
+        H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
         result = hdf_fail(e, path, "cannot be written");
     H5Dclose(dataset);
     H5Pclose(list);
@@ -88,8 +93,10 @@ static int write_hdf(const char *path, const struct tokens *t, size_t width, str
     hid_t list = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     /* the earliest format: HDF5 1.10 corrupts the checksum of a later superblock when it returns
      * the image */
-    if (H5Pset_obj_track_times(list, 0) < 0 || H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
-        H5Pset_fapl_core(access, IMAGE_STEP, 0) < 0 || (file = H5Fcreate(path_base(path), H5F_ACC_TRUNC, list, access)) < 0)
+    if (H5Pset_obj_track_times(list, 0) < 0 ||
+        H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_fapl_core(access, IMAGE_STEP, 0) < 0 ||
+        (file = H5Fcreate(path_base(path), H5F_ACC_TRUNC, list, access)) < 0)
         hdf_fail(e, path, "cannot be written");
     else if (fill_hdf(file, path, t, width, e) == 0)
         image = take_image(file, path, &bytes, e);

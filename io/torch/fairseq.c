@@ -55,7 +55,8 @@ static json_t *convert_dict(struct converter *c, const struct pickle_value *v, i
                                           ? json_stringn(key->text.bytes, key->text.size)
                                           : NULL;
         if (!name || strlen(json_string_value(name)) != key->text.size)
-            fail(c->e, "%s: a field of cfg[\"model\"] has no name in text, or one that is too long", c->path);
+            fail(c->e, "%s: a field of cfg[\"model\"] has no name in text, or one that is too long",
+                 c->path);
         else
             value = convert(c, v->items.item[i + 1], depth + 1);
         int failed = !value || json_object_set_new(object, json_string_value(name), value);
@@ -81,7 +82,10 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
     case PICKLE_BOOL: value = json_boolean(v->integer); break;
     case PICKLE_INTEGER: value = json_integer(v->integer); break;
     case PICKLE_REAL:
-        value = isfinite(v->real) ? json_real(v->real) : json_string(isnan(v->real) ? "nan" : v->real > 0 ? "inf" : "-inf");
+        value = isfinite(v->real) ? json_real(v->real)
+                                  : json_string(isnan(v->real) ? "nan"
+                                                : v->real > 0  ? "inf"
+                                                               : "-inf");
         break;
     case PICKLE_TEXT: value = json_stringn(v->text.bytes, v->text.size); break;
     case PICKLE_TUPLE:
@@ -94,14 +98,18 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
     return value;
 }
 
-int fairseq_read(struct tensors *t, const struct mapped *file, const struct torch_file *f, struct config **own, struct error *e)
+int fairseq_read(struct tensors *t, const struct mapped *file, const struct torch_file *f,
+                 struct config **own, struct error *e)
 {
-    const struct pickle_value *model = pickle_get(f->pickle.root, "model"), *cfg = pickle_get(f->pickle.root, "cfg"),
+    const struct pickle_value *model = pickle_get(f->pickle.root, "model"),
+                              *cfg = pickle_get(f->pickle.root, "cfg"),
                               *arguments = pickle_get(cfg, "model");
     struct converter c = {file->path, BYTES_MAX, e};
     char text[160];
     if (!arguments)
-        return fail(e, "%s: holds no cfg[\"model\"], so that the position encoding is unknown (the weights do not tell it)",
+        return fail(e,
+                    "%s: holds no cfg[\"model\"], so that the position encoding is unknown (the "
+                    "weights do not tell it)",
                     file->path);
     if (pickle_is_object(arguments, "argparse", "Namespace"))
         arguments = arguments->object.state;
@@ -109,7 +117,8 @@ int fairseq_read(struct tensors *t, const struct mapped *file, const struct torc
         return fail(e, "%s: cfg[\"model\"] is %s (expected the arguments of the model)", file->path,
                     arguments ? pickle_describe(arguments, text) : "empty");
     if (model->kind != PICKLE_DICT)
-        return fail(e, "%s: model is %s (expected a dict of tensors)", file->path, pickle_describe(model, text));
+        return fail(e, "%s: model is %s (expected a dict of tensors)", file->path,
+                    pickle_describe(model, text));
     json_t *object = convert_dict(&c, arguments, 0);
     if (!object)
         return -1;

@@ -37,7 +37,8 @@ static char *join_path(const char *folder, const char *name, struct error *e)
 {
     char *path;
     size_t length = strlen(folder);
-    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >= 0)
+    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >=
+        0)
         return path;
     fail_memory(e, (double)length, "a path");
     return NULL;
@@ -110,10 +111,13 @@ static int parse_name(struct part *out, const char *name)
 {
     const char *at = name;
     if (skip(&at, "layer_") == 0)
-        return (out->layer = read_digits(&at)) >= 0 && skip(&at, "-model_") == 0 && (out->rank = read_digits(&at)) >= 0 &&
-               strcmp(at, "-model_states.pt") == 0;
+        return (out->layer = read_digits(&at)) >= 0 && skip(&at, "-model_") == 0 &&
+               (out->rank = read_digits(&at)) >= 0 && strcmp(at, "-model_states.pt") == 0;
     out->layer = -1;
-    return skip(&at, "mp_rank_") == 0 && (out->rank = read_digits(&at)) >= 0 && strcmp(at, "_model_states.pt") == 0 ? 2 : 0;
+    return skip(&at, "mp_rank_") == 0 && (out->rank = read_digits(&at)) >= 0 &&
+                   strcmp(at, "_model_states.pt") == 0
+               ? 2
+               : 0;
 }
 
 int neox_recognize(const char *folder)
@@ -144,13 +148,19 @@ static char *find_step(struct tensors *t, const char *folder, struct error *e)
     if (here)
         return join_path(folder, "", e);
     char *latest = join_path(folder, "latest", e),
-         *tag = latest && store_watch(t, latest, e) == 0 ? file_read_whole(latest, TAG_BYTES_MAX, &size, e) : NULL, *step = NULL;
+         *tag = latest && store_watch(t, latest, e) == 0
+                    ? file_read_whole(latest, TAG_BYTES_MAX, &size, e)
+                    : NULL,
+         *step = NULL;
     if (tag) {
         while (size && isspace((unsigned char)tag[size - 1]))
             tag[--size] = '\0';
-        if (size == 0 || strlen(tag) != size || strchr(tag, '/') || strchr(tag, '\\') || strcmp(tag, ".") == 0 ||
-            strstr(tag, ".."))
-            fail(e, "%s: '%.200s' is not the name of a folder beside it (expected one such as global_step1000)", latest, tag);
+        if (size == 0 || strlen(tag) != size || strchr(tag, '/') || strchr(tag, '\\') ||
+            strcmp(tag, ".") == 0 || strstr(tag, ".."))
+            fail(e,
+                 "%s: '%.200s' is not the name of a folder beside it (expected one such as "
+                 "global_step1000)",
+                 latest, tag);
         else
             step = join_path(folder, tag, e);
     }
@@ -175,7 +185,8 @@ static int by_layer(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The model's files: of layers if there are any, else of the whole. Every layer has the ranks 0 .. ranks-1. */
+/* The model's files: of layers if there are any, else of the whole. Every layer has the ranks 0 ..
+ * ranks-1. */
 static int list_parts(struct parts *out, size_t *ranks, const char *step, struct error *e)
 {
     struct names names;
@@ -199,17 +210,23 @@ static int list_parts(struct parts *out, size_t *ranks, const char *step, struct
         out->part[out->count++] = part;
     }
     if (out->count == 0) {
-        fail(e, "%s: holds no files of a model (expected layer_XX-model_YY-model_states.pt or mp_rank_YY_model_states.pt)", step);
+        fail(e,
+             "%s: holds no files of a model (expected layer_XX-model_YY-model_states.pt or "
+             "mp_rank_YY_model_states.pt)",
+             step);
         goto end;
     }
     qsort(out->part, out->count, sizeof *out->part, by_layer);
     for (*ranks = 1; *ranks < out->count && out->part[*ranks].layer == out->part[0].layer; ++*ranks)
         ;
     for (size_t i = 0; i < out->count; i++)
-        if (out->part[i].rank != (long)(i % *ranks) || out->part[i].layer != out->part[i - i % *ranks].layer ||
-            out->count % *ranks || (i >= *ranks && out->part[i].layer == out->part[i - *ranks].layer)) {
-            fail(e, "%s: model-parallel ranks are missing or there twice (expected 0 to %zu of every layer)", out->part[i].path,
-                 *ranks - 1);
+        if (out->part[i].rank != (long)(i % *ranks) ||
+            out->part[i].layer != out->part[i - i % *ranks].layer || out->count % *ranks ||
+            (i >= *ranks && out->part[i].layer == out->part[i - *ranks].layer)) {
+            fail(e,
+                 "%s: model-parallel ranks are missing or there twice (expected 0 to %zu of every "
+                 "layer)",
+                 out->part[i].path, *ranks - 1);
             goto end;
         }
     result = 0;
@@ -225,15 +242,18 @@ end:
 /* A setting that differs between files becomes text that no typed getter takes, and says why. */
 static json_t *ambiguous(const json_t *one, const json_t *other, const char *other_name)
 {
-    char *a = json_dumps(one, JSON_ENCODE_ANY | JSON_COMPACT), *b = json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT);
-    json_t *text = a && b ? json_sprintf("ambiguous: %.40s, and %.40s in %s", a, b, other_name) : NULL;
+    char *a = json_dumps(one, JSON_ENCODE_ANY | JSON_COMPACT),
+         *b = json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT);
+    json_t *text = a && b ? json_sprintf("ambiguous: %.40s, and %.40s in %s", a, b, other_name)
+                          : NULL;
     free(a);
     free(b);
     return text ? text : json_string("ambiguous");
 }
 
 /* Adds one file's settings, `-` in the names read as `_`. */
-static int add_settings(json_t *all, json_t *file, const char *name, const char *path, struct error *e)
+static int add_settings(json_t *all, json_t *file, const char *name, const char *path,
+                        struct error *e)
 {
     const char *key;
     json_t *value, *own = json_object();
@@ -253,8 +273,9 @@ static int add_settings(json_t *all, json_t *file, const char *name, const char 
     json_object_foreach(own, key, value)
     {
         json_t *before = json_object_get(all, key);
-        int failed = before && !json_equal(before, value) ? json_object_set_new(all, key, ambiguous(before, value, name))
-                                                          : json_object_set(all, key, value);
+        int failed = before && !json_equal(before, value)
+                         ? json_object_set_new(all, key, ambiguous(before, value, name))
+                         : json_object_set(all, key, value);
         if (failed) {
             json_decref(own);
             return fail_memory(e, (double)strlen(key), path);
@@ -267,15 +288,19 @@ static int add_settings(json_t *all, json_t *file, const char *name, const char 
 static int is_yaml(const char *name)
 {
     size_t n = strlen(name);
-    return *name != '.' && ((n > 4 && strcmp(name + n - 4, ".yml") == 0) || (n > 5 && strcmp(name + n - 5, ".yaml") == 0));
+    return *name != '.' && ((n > 4 && strcmp(name + n - 4, ".yml") == 0) ||
+                            (n > 5 && strcmp(name + n - 5, ".yaml") == 0));
 }
 
-static int read_settings_file(struct tensors *t, json_t *all, const char *folder, const char *name, struct error *e)
+static int read_settings_file(struct tensors *t, json_t *all, const char *folder, const char *name,
+                              struct error *e)
 {
     size_t size;
     int result = -1;
     char *path = join_path(folder, name, e),
-         *text = path && store_watch(t, path, e) == 0 ? file_read_whole(path, YAML_BYTES_MAX, &size, e) : NULL;
+         *text = path && store_watch(t, path, e) == 0
+                     ? file_read_whole(path, YAML_BYTES_MAX, &size, e)
+                     : NULL;
     json_t *file = text ? yaml_load_memory(path, text, size, e) : NULL;
     if (file)
         result = add_settings(all, file, name, path, e);
@@ -295,13 +320,15 @@ static struct config *read_settings(struct tensors *t, const char *folder, struc
     if (!all || list_folder(&names, folder, e))
         goto end;
     for (size_t i = 0; i < names.count; i++)
-        if (is_yaml(names.name[i]) && (++count > CONFIGS_MAX || read_settings_file(t, all, folder, names.name[i], e))) {
+        if (is_yaml(names.name[i]) &&
+            (++count > CONFIGS_MAX || read_settings_file(t, all, folder, names.name[i], e))) {
             if (count > CONFIGS_MAX)
                 fail(e, "%s: holds more than %d files of settings", folder, CONFIGS_MAX);
             goto end;
         }
     if (count == 0) {
-        fail(e, "%s: holds no settings (expected the .yml files that the model was trained from)", folder);
+        fail(e, "%s: holds no settings (expected the .yml files that the model was trained from)",
+             folder);
         goto end;
     }
     if (json_object_set_new(all, "model_type", json_string("gpt_neox_megatron"))) {
@@ -328,7 +355,9 @@ static struct config *find_settings(struct tensors *t, const char *step, struct 
             folder = beside;
         } else {
             free(beside);
-            fail(e, "%s: is missing (the position encoding is named only in the .yml files that the model was trained from)",
+            fail(e,
+                 "%s: is missing (the position encoding is named only in the .yml files that the "
+                 "model was trained from)",
                  folder);
             free(folder);
             return NULL;
@@ -359,7 +388,8 @@ static int read_merging(struct neox_settings *out, struct config *c, struct erro
 /* -- tensors -- */
 
 /* Adds the tensors of one file to `t`, named sequential.LAYER.KEY. */
-static int read_part(struct tensors *t, const struct mapped *file, const struct part *part, struct error *e)
+static int read_part(struct tensors *t, const struct mapped *file, const struct part *part,
+                     struct error *e)
 {
     struct torch_file f;
     char prefix[64] = "";
@@ -372,7 +402,8 @@ static int read_part(struct tensors *t, const struct mapped *file, const struct 
         dict = pickle_get(dict, "module");
     int result;
     if (!dict || dict->kind != PICKLE_DICT)
-        result = fail(e, "%s: holds no dict of tensors%s", file->path, part->layer >= 0 ? "" : " under module");
+        result = fail(e, "%s: holds no dict of tensors%s", file->path,
+                      part->layer >= 0 ? "" : " under module");
     else
         result = torch_add_tensors(t, file, &f, dict, prefix, e);
     torch_close(&f);
@@ -380,8 +411,8 @@ static int read_part(struct tensors *t, const struct mapped *file, const struct 
 }
 
 /* The ranks of one layer, joined. */
-static int read_ranks(struct tensors *t, const struct part *part, size_t ranks, const struct neox_settings *settings,
-                      struct error *e)
+static int read_ranks(struct tensors *t, const struct part *part, size_t ranks,
+                      const struct neox_settings *settings, struct error *e)
 {
     struct tensors **stores = calloc(ranks, sizeof *stores);
     const struct mapped *first = NULL;
@@ -391,8 +422,8 @@ static int read_ranks(struct tensors *t, const struct part *part, size_t ranks, 
     for (size_t r = 0; r < ranks; r++) {
         const struct mapped *file = store_map(t, part[r].path, e);
         first = r == 0 ? file : first;
-        if (!file || !(stores[r] = store_create(part[r].path, e)) || read_part(stores[r], file, &part[r], e) ||
-            store_finish(stores[r], e))
+        if (!file || !(stores[r] = store_create(part[r].path, e)) ||
+            read_part(stores[r], file, &part[r], e) || store_finish(stores[r], e))
             goto end;
     }
     result = neox_merge(t, first, stores, ranks, settings, e);
@@ -415,7 +446,8 @@ int neox_read(struct tensors *t, const char *folder, struct config **own, struct
         goto end;
     for (size_t i = 0; i < parts.count; i += ranks) {
         const struct mapped *file = ranks == 1 ? store_map(t, parts.part[i].path, e) : NULL;
-        if (ranks > 1 ? read_ranks(t, &parts.part[i], ranks, &settings, e) : !file || read_part(t, file, &parts.part[i], e))
+        if (ranks > 1 ? read_ranks(t, &parts.part[i], ranks, &settings, e)
+                      : !file || read_part(t, file, &parts.part[i], e))
             goto end;
     }
     result = store_finish(t, e);

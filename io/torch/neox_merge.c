@@ -88,7 +88,8 @@ static int parts_are_equal(const struct merge *m)
 }
 
 /* A tensor of the given shape in memory of the store: *memory is to be filled. NULL on failure. */
-static struct tensor *add_owned(struct merge *m, const struct stored_type *type, const size_t *shape, void **memory)
+static struct tensor *add_owned(struct merge *m, const struct stored_type *type,
+                                const size_t *shape, void **memory)
 {
     const struct tensor *first = m->parts[0];
     struct tensor *t = store_add(m->out, m->file, first->name, strlen(first->name), m->e);
@@ -102,7 +103,8 @@ static struct tensor *add_owned(struct merge *m, const struct stored_type *type,
 /* What is the same in all ranks, taken from the first. */
 static int take_first(struct merge *m)
 {
-    struct tensor *t = store_add(m->out, m->file, m->parts[0]->name, strlen(m->parts[0]->name), m->e);
+    struct tensor *t = store_add(m->out, m->file, m->parts[0]->name, strlen(m->parts[0]->name),
+                                 m->e);
     if (!t)
         return -1;
     const char *name = t->name;
@@ -118,11 +120,13 @@ static int join(struct merge *m, int axis, size_t pieces)
     size_t shape[TENSOR_RANK_MAX], inner = first->stored->bytes, outer = 1;
     unsigned char *memory;
     if (axis >= first->rank || first->shape[axis] % pieces)
-        return fail(m->e, "%s: tensor %s has a shape that cannot be joined over model-parallel ranks", m->file->path,
-                    first->name);
+        return fail(m->e,
+                    "%s: tensor %s has a shape that cannot be joined over model-parallel ranks",
+                    m->file->path, first->name);
     memcpy(shape, first->shape, sizeof shape);
     if (size_multiply(&shape[axis], shape[axis], m->ranks))
-        return fail(m->e, "%s: tensor %s has more elements than can be counted over all ranks", m->file->path, first->name);
+        return fail(m->e, "%s: tensor %s has more elements than can be counted over all ranks",
+                    m->file->path, first->name);
     if (!add_owned(m, first->stored, shape, (void **)&memory))
         return -1;
     for (int i = 0; i < first->rank; i++)
@@ -142,7 +146,8 @@ static int combine(struct merge *m, double divisor)
     const struct tensor *first = m->parts[0];
     double *memory, sum;
     if (first->integer)
-        return fail(m->e, "%s: tensor %s is of an integer type, and ranks differ in it", m->file->path, first->name);
+        return fail(m->e, "%s: tensor %s is of an integer type, and ranks differ in it",
+                    m->file->path, first->name);
     if (!add_owned(m, stored_type_find("F64"), first->shape, (void **)&memory))
         return -1;
     for (size_t i = 0; i < first->count; i++) {
@@ -162,13 +167,17 @@ static int merge_one(struct merge *m, const struct neox_settings *settings)
     const struct tensor *first = m->parts[0];
     enum rule rule;
     if (find_rule(&rule, first->name))
-        return fail(m->e, "%s: how model-parallel ranks share tensor %s is not known", m->file->path, first->name);
+        return fail(m->e, "%s: how model-parallel ranks share tensor %s is not known",
+                    m->file->path, first->name);
     for (size_t r = 1; r < m->ranks; r++)
         if (m->parts[r]->stored != first->stored || m->parts[r]->rank != first->rank ||
             memcmp(m->parts[r]->shape, first->shape, (size_t)first->rank * sizeof *first->shape))
-            return fail(m->e, "%s: tensor %s has another type or shape in rank %zu", m->file->path, first->name, r);
+            return fail(m->e, "%s: tensor %s has another type or shape in rank %zu", m->file->path,
+                        first->name, r);
     if (settings->grouped && strstr(first->name, ".query_key_value."))
-        return fail(m->e, "%s: tensor %s: joining grouped keys and values over model-parallel ranks is not supported",
+        return fail(m->e,
+                    "%s: tensor %s: joining grouped keys and values over model-parallel ranks is "
+                    "not supported",
                     m->file->path, first->name);
     switch (rule) {
     case JOIN_ROWS: return join(m, 0, 1);
@@ -186,25 +195,27 @@ static int merge_one(struct merge *m, const struct neox_settings *settings)
     case COPY: break;
     }
     if (!parts_are_equal(m))
-        return fail(m->e, "%s: tensor %s differs between model-parallel ranks (expected copies)", m->file->path, first->name);
+        return fail(m->e, "%s: tensor %s differs between model-parallel ranks (expected copies)",
+                    m->file->path, first->name);
     return take_first(m);
 }
 
-int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts, size_t ranks,
-               const struct neox_settings *settings, struct error *e)
+int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts,
+               size_t ranks, const struct neox_settings *settings, struct error *e)
 {
     struct merge m = {.out = out, .file = file, .ranks = ranks, .e = e};
     if (ranks > sizeof m.parts / sizeof *m.parts)
-        return fail(e, "%s: is spread over %zu model-parallel ranks (expected at most %zu)", file->path, ranks,
-                    sizeof m.parts / sizeof *m.parts);
+        return fail(e, "%s: is spread over %zu model-parallel ranks (expected at most %zu)",
+                    file->path, ranks, sizeof m.parts / sizeof *m.parts);
     for (size_t r = 1; r < ranks; r++)
         if (tensors_count(parts[r]) != tensors_count(parts[0]))
-            return fail(e, "%s: rank %zu holds %zu tensors, rank 0 %zu", file->path, r, tensors_count(parts[r]),
-                        tensors_count(parts[0]));
+            return fail(e, "%s: rank %zu holds %zu tensors, rank 0 %zu", file->path, r,
+                        tensors_count(parts[r]), tensors_count(parts[0]));
     for (size_t i = 0; i < tensors_count(parts[0]); i++) {
         for (size_t r = 0; r < ranks; r++)
             if (!(m.parts[r] = tensors_find_any(parts[r], tensors_at(parts[0], i)->name)))
-                return fail(e, "%s: tensor %s is missing in rank %zu", file->path, tensors_at(parts[0], i)->name, r);
+                return fail(e, "%s: tensor %s is missing in rank %zu", file->path,
+                            tensors_at(parts[0], i)->name, r);
         if (merge_one(&m, settings))
             return -1;
     }

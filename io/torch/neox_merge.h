@@ -15,7 +15,7 @@ struct neox_settings {
 
 /* Adds to `out` every tensor of parts[0], joined with those of the same name in the other parts
  * (finished stores, one for each rank). */
-int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts, size_t ranks,
-               const struct neox_settings *settings, struct error *e) MUST_USE;
+int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts,
+               size_t ranks, const struct neox_settings *settings, struct error *e) MUST_USE;
 
 #endif

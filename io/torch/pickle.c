@@ -76,7 +76,8 @@ struct machine {
 
 static int broken(const struct machine *m, const char *what)
 {
-    return fail(m->e, "%s: %s is damaged, or is not that of a state dict: %s (byte %zu)", m->path, m->what, what, m->opcode_at);
+    return fail(m->e, "%s: %s is damaged, or is not that of a state dict: %s (byte %zu)", m->path,
+                m->what, what, m->opcode_at);
 }
 
 /* -- memory -- */
@@ -122,7 +123,8 @@ static struct pickle_value *new_value(struct machine *m, enum pickle_kind kind)
 static int count_items(struct machine *m, size_t count)
 {
     if (count > ITEMS_MAX - m->item_count)
-        return fail(m->e, "%s: %s holds more than %d items in its lists and dicts", m->path, m->what, ITEMS_MAX);
+        return fail(m->e, "%s: %s holds more than %d items in its lists and dicts", m->path,
+                    m->what, ITEMS_MAX);
     m->item_count += count;
     return 0;
 }
@@ -131,7 +133,8 @@ static int add_item(struct machine *m, struct pickle_value *container, struct pi
 {
     if (count_items(m, 1))
         return -1;
-    struct pickle_value **grown = grow(container->items.item, container->items.count, &container->items.capacity, m->e);
+    struct pickle_value **grown = grow(container->items.item, container->items.count,
+                                       &container->items.capacity, m->e);
     if (!grown)
         return -1;
     container->items.item = grown;
@@ -415,14 +418,16 @@ static int append_items(struct machine *m, struct pickle_value **items, size_t c
     return 0;
 }
 
-static int add_marked(struct machine *m, int (*add)(struct machine *, struct pickle_value **, size_t))
+static int add_marked(struct machine *m,
+                      int (*add)(struct machine *, struct pickle_value **, size_t))
 {
     struct pickle_value **items = NULL;
     size_t count = 0;
     return pop_mark(m, &items, &count) ? -1 : add(m, items, count);
 }
 
-static int add_single(struct machine *m, size_t count, int (*add)(struct machine *, struct pickle_value **, size_t))
+static int add_single(struct machine *m, size_t count,
+                      int (*add)(struct machine *, struct pickle_value **, size_t))
 {
     if (available(m) < count)
         return broken(m, "it takes a value from an empty stack");
@@ -488,10 +493,12 @@ static int make_storage(struct machine *m)
     struct pickle *out = m->out;
     if (!id)
         return -1;
-    if (id->kind != PICKLE_TUPLE || id->items.count < 5 || !pickle_is_text(id->items.item[0], "storage"))
+    if (id->kind != PICKLE_TUPLE || id->items.count < 5 ||
+        !pickle_is_text(id->items.item[0], "storage"))
         return broken(m, "a persistent id is not that of a storage");
     struct pickle_value *v = new_value(m, PICKLE_STORAGE);
-    const struct pickle_value **grown = v ? grow(out->storages, out->storage_count, &out->storage_capacity, m->e) : NULL;
+    const struct pickle_value **grown =
+        v ? grow(out->storages, out->storage_count, &out->storage_capacity, m->e) : NULL;
     if (!grown)
         return -1;
     v->id = id;
@@ -513,7 +520,9 @@ static int mark(struct machine *m)
 /* Opcodes with an operand of 1, 2 or 4 bytes. */
 static int step_number(struct machine *m, unsigned char opcode)
 {
-    int n = opcode == OP_BININT2 ? 2 : opcode == OP_BININT || opcode == OP_LONG_BINPUT || opcode == OP_LONG_BINGET ? 4 : 1;
+    int n = opcode == OP_BININT2                                                          ? 2
+            : opcode == OP_BININT || opcode == OP_LONG_BINPUT || opcode == OP_LONG_BINGET ? 4
+                                                                                          : 1;
     const unsigned char *p = take(m, (size_t)n);
     if (!p)
         return -1;
@@ -522,7 +531,9 @@ static int step_number(struct machine *m, unsigned char opcode)
     case OP_PROTO:
         return number == 2
                    ? 0
-                   : fail(m->e, "%s: %s is of pickle protocol %u (expected 2, as torch.save writes)", m->path, m->what, number);
+                   : fail(m->e,
+                          "%s: %s is of pickle protocol %u (expected 2, as torch.save writes)",
+                          m->path, m->what, number);
     case OP_BININT: return push_integer(m, PICKLE_INTEGER, (int32_t)number);
     case OP_BININT1:
     case OP_BININT2: return push_integer(m, PICKLE_INTEGER, number);
@@ -570,7 +581,8 @@ static int step(struct machine *m, unsigned char opcode)
     case OP_BINPERSID: return make_storage(m);
     default:
         return fail(m->e,
-                    "%s: %s holds the opcode 0x%02x at byte %zu, which no state dict needs (nothing in a pickle is ever run)",
+                    "%s: %s holds the opcode 0x%02x at byte %zu, which no state dict needs "
+                    "(nothing in a pickle is ever run)",
                     m->path, m->what, opcode, m->opcode_at);
     }
 }
@@ -596,8 +608,9 @@ static int run(struct machine *m)
     return 0;
 }
 
-int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size,
-                       const struct pickle_global *known, size_t known_count, struct error *e)
+int pickle_load_memory(struct pickle *out, const char *path, const char *what,
+                       const unsigned char *bytes, size_t size, const struct pickle_global *known,
+                       size_t known_count, struct error *e)
 {
     *out = (struct pickle){0};
     struct machine m = {.path = path,

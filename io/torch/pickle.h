@@ -1,8 +1,9 @@
-/* Python pickles as data: a tree of values is built, and nothing is ever imported, called or constructed.
+/* Python pickles as data: a tree of values is built, and nothing is ever imported, called or
+ * constructed.
  *
- * Only the opcodes that torch.save writes (pickle protocol 2) are known; any other is an error. A global is a pair of names.
- * "Calling" one makes an OBJECT that holds the names and the arguments. Time and memory are bounded by the size of the pickle.
- * Private to io/. */
+ * Only the opcodes that torch.save writes (pickle protocol 2) are known; any other is an error. A
+ * global is a pair of names. "Calling" one makes an OBJECT that holds the names and the arguments.
+ * Time and memory are bounded by the size of the pickle. Private to io/. */
 #ifndef REACH_IO_TORCH_PICKLE_H
 #define REACH_IO_TORCH_PICKLE_H
 
@@ -63,7 +64,8 @@ struct pickle_global {
 struct pickle {
     const struct pickle_value *root;
     size_t used; /* bytes through the end of the pickle */
-    const struct pickle_value *first_unknown; /* the first GLOBAL that is not in `known`; NULL: none */
+    const struct pickle_value
+        *first_unknown; /* the first GLOBAL that is not in `known`; NULL: none */
     const struct pickle_value **storages; /* every STORAGE value */
     size_t storage_count, storage_capacity;
     struct chunk *chunks; /* the memory of the values */
@@ -72,8 +74,9 @@ struct pickle {
 /* Reads the pickle at `bytes`, which must outlive it. `known` lists the globals that the format
  * uses. Any other global makes an opaque object with hidden items and state; first_unknown is the
  * first of these globals. `what` names the pickle in messages. 0, or -1 with nothing to close. */
-int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size,
-                       const struct pickle_global *known, size_t known_count, struct error *e) MUST_USE;
+int pickle_load_memory(struct pickle *out, const char *path, const char *what,
+                       const unsigned char *bytes, size_t size, const struct pickle_global *known,
+                       size_t known_count, struct error *e) MUST_USE;
 void pickle_close(struct pickle *p);
 
 /* 1 if the value is exactly this text. */

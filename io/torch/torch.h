@@ -1,8 +1,9 @@
 /* Files that torch.save wrote: the object as data, and its tensors as views of the file.
  *
- * Both forms, the zip archive and the older stream of pickles. Sources: pytorch torch/serialization.py, torch/_utils.py,
- * caffe2/serialize. Storages are shared, larger than tensors, or read with strides, as the file says; every tensor is checked to
- * lie within its storage. Private to io/. */
+ * Both forms, the zip archive and the older stream of pickles. Sources: pytorch
+ * torch/serialization.py, torch/_utils.py, caffe2/serialize. Storages are shared, larger than
+ * tensors, or read with strides, as the file says; every tensor is checked to lie within its
+ * storage. Private to io/. */
 #ifndef REACH_IO_TORCH_TORCH_H
 #define REACH_IO_TORCH_TORCH_H
 
@@ -24,10 +25,10 @@ struct torch_file {
     size_t storage_count;
 };
 
-/* Reads the object in memory that must outlive the file and its tensors. PATH names it in messages. 0, or -1 with nothing to
- * close. */
-int torch_open_memory(struct torch_file *out, const char *path, const unsigned char *bytes, size_t size,
-                      struct error *e) MUST_USE;
+/* Reads the object in memory that must outlive the file and its tensors. PATH names it in messages.
+ * 0, or -1 with nothing to close. */
+int torch_open_memory(struct torch_file *out, const char *path, const unsigned char *bytes,
+                      size_t size, struct error *e) MUST_USE;
 void torch_close(struct torch_file *f);
 
 /* 1 if the value is a tensor or parameter. */
@@ -38,11 +39,14 @@ int torch_is_tensor(const struct pickle_value *v);
  * refused. */
 const struct pickle_value *torch_state_dict(const struct torch_file *f, struct error *e) MUST_USE;
 
-/* Adds every tensor of a dict to the store, `prefix` before its name. Anything else in the dict is an error that names it. */
-int torch_add_tensors(struct tensors *t, const struct mapped *file, const struct torch_file *f, const struct pickle_value *dict,
-                      const char *prefix, struct error *e) MUST_USE;
+/* Adds every tensor of a dict to the store, `prefix` before its name. Anything else in the dict is
+ * an error that names it. */
+int torch_add_tensors(struct tensors *t, const struct mapped *file, const struct torch_file *f,
+                      const struct pickle_value *dict, const char *prefix,
+                      struct error *e) MUST_USE;
 
 /* Adds all tensors of the file's state dict. */
-int torch_read(struct tensors *t, const struct mapped *file, const struct torch_file *f, struct error *e) MUST_USE;
+int torch_read(struct tensors *t, const struct mapped *file, const struct torch_file *f,
+               struct error *e) MUST_USE;
 
 #endif

@@ -90,8 +90,10 @@ static json_t *real_scalar(const char *text)
 static json_t *plain_scalar(const char *text)
 {
     static const char *const nothing[] = {"", "~", "null", "Null", "NULL", NULL};
-    static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", NULL};
-    static const char *const no[] = {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", NULL};
+    static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes",
+                                      "YES",  "on",   "On",   "ON",  NULL};
+    static const char *const no[] = {"false", "False", "FALSE", "no",  "No",
+                                     "NO",    "off",   "Off",   "OFF", NULL};
     if (is_one_of(text, nothing))
         return json_null();
     if (is_one_of(text, yes))
@@ -123,10 +125,12 @@ static json_t *convert(struct reader *r, int index, int depth);
 static json_t *convert_mapping(struct reader *r, const yaml_node_t *node, int depth)
 {
     json_t *object = json_object();
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; object && pair < node->data.mapping.pairs.top; pair++) {
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+         object && pair < node->data.mapping.pairs.top; pair++) {
         const yaml_node_t *key = yaml_document_get_node(r->document, pair->key);
         json_t *value = NULL;
-        if (!key || key->type != YAML_SCALAR_NODE || strlen((const char *)key->data.scalar.value) != key->data.scalar.length)
+        if (!key || key->type != YAML_SCALAR_NODE ||
+            strlen((const char *)key->data.scalar.value) != key->data.scalar.length)
             refuse(r, node, "a key is not a plain name");
         else
             value = convert(r, pair->value, depth + 1);
@@ -143,7 +147,8 @@ static json_t *convert_mapping(struct reader *r, const yaml_node_t *node, int de
 static json_t *convert_sequence(struct reader *r, const yaml_node_t *node, int depth)
 {
     json_t *list = json_array();
-    for (yaml_node_item_t *item = node->data.sequence.items.start; list && item < node->data.sequence.items.top; item++) {
+    for (yaml_node_item_t *item = node->data.sequence.items.start;
+         list && item < node->data.sequence.items.top; item++) {
         json_t *value = convert(r, *item, depth + 1);
         if (!value || json_array_append_new(list, value)) {
             json_decref(list);
@@ -188,7 +193,8 @@ static int check_events(const char *path, const char *text, size_t size, struct 
     while (!done) {
         const unsigned char *anchor = NULL, *tag = NULL;
         if (!yaml_parser_parse(&parser, &event)) {
-            fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read",
+            fail(e, "%s: is not YAML: %s (line %zu)", path,
+                 parser.problem ? parser.problem : "it cannot be read",
                  parser.problem_mark.line + 1);
             goto end;
         }
@@ -202,7 +208,8 @@ static int check_events(const char *path, const char *text, size_t size, struct 
         documents += event.type == YAML_DOCUMENT_START_EVENT;
         done = event.type == YAML_STREAM_END_EVENT;
         size_t line = event.start_mark.line + 1;
-        int refused = anchor || tag || event.type == YAML_ALIAS_EVENT || depth > NESTING_MAX || documents > 1;
+        int refused = anchor || tag || event.type == YAML_ALIAS_EVENT || depth > NESTING_MAX ||
+                      documents > 1;
         int tagged = tag != NULL;
         yaml_event_delete(&event);
         if (refused) {
@@ -233,8 +240,8 @@ json_t *yaml_load_memory(const char *path, const char *text, size_t size, struct
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (!yaml_parser_load(&parser, &document)) {
-        fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read",
-             parser.problem_mark.line + 1);
+        fail(e, "%s: is not YAML: %s (line %zu)", path,
+             parser.problem ? parser.problem : "it cannot be read", parser.problem_mark.line + 1);
         goto end;
     }
     const yaml_node_t *first = yaml_document_get_root_node(&document);

@@ -51,11 +51,15 @@ static int read_end64(struct reader *r, size_t end, size_t *directory_size)
     uint64_t at = get64(r->bytes + locator + 8);
     if (at > locator || locator - at < END64_RECORD || get32(r->bytes + at) != 0x06064b50 ||
         get64(r->bytes + at + 4) != locator - at - 12)
-        return fail(r->e, "%s: is a damaged zip archive (the 64-bit end of its directory is not where its locator says)",
+        return fail(r->e,
+                    "%s: is a damaged zip archive (the 64-bit end of its directory is not where "
+                    "its locator says)",
                     r->path);
     const unsigned char *p = r->bytes + at;
-    if (get32(p + 16) || get32(p + 20) || get32(r->bytes + locator + 4) || get64(p + 24) != get64(p + 32))
-        return fail(r->e, "%s: is one part of a zip archive in several (expected all of it)", r->path);
+    if (get32(p + 16) || get32(p + 20) || get32(r->bytes + locator + 4) ||
+        get64(p + 24) != get64(p + 32))
+        return fail(r->e, "%s: is one part of a zip archive in several (expected all of it)",
+                    r->path);
     r->count = get64(p + 32);
     r->directory = get64(p + 48);
     r->directory_end = at;
@@ -67,17 +71,21 @@ static int find_directory(struct reader *r)
 {
     size_t directory_size = 0;
     if (r->size < END_RECORD || get32(r->bytes + r->size - END_RECORD) != 0x06054b50)
-        return fail(r->e, "%s: does not end as a zip archive does (it is cut off, or bytes follow its end)", r->path);
+        return fail(
+            r->e, "%s: does not end as a zip archive does (it is cut off, or bytes follow its end)",
+            r->path);
     size_t end = r->size - END_RECORD;
     const unsigned char *p = r->bytes + end;
     if (get16(p + 20))
-        return fail(r->e, "%s: states a comment of %u bytes after its end (expected none)", r->path, get16(p + 20));
+        return fail(r->e, "%s: states a comment of %u bytes after its end (expected none)", r->path,
+                    get16(p + 20));
     int found = read_end64(r, end, &directory_size);
     if (found < 0)
         return -1;
     if (!found) {
         if (get16(p + 4) || get16(p + 6) || get16(p + 8) != get16(p + 10))
-            return fail(r->e, "%s: is one part of a zip archive in several (expected all of it)", r->path);
+            return fail(r->e, "%s: is one part of a zip archive in several (expected all of it)",
+                        r->path);
         r->count = get16(p + 10);
         r->directory = get32(p + 16);
         r->directory_end = end;
@@ -88,11 +96,12 @@ static int find_directory(struct reader *r)
         return fail(r->e, "%s: is a damaged zip archive (its two end records disagree)", r->path);
     if (r->directory > r->directory_end || r->directory_end - r->directory != directory_size)
         return fail(r->e,
-                    "%s: is a damaged zip archive (its directory of %zu bytes at %zu does not end at its end record at %zu)",
+                    "%s: is a damaged zip archive (its directory of %zu bytes at %zu does not end "
+                    "at its end record at %zu)",
                     r->path, directory_size, r->directory, r->directory_end);
     if (r->count > directory_size / CENTRAL_HEADER)
-        return fail(r->e, "%s: is a damaged zip archive (%llu records in a directory of %zu bytes)", r->path,
-                    (unsigned long long)r->count, directory_size);
+        return fail(r->e, "%s: is a damaged zip archive (%llu records in a directory of %zu bytes)",
+                    r->path, (unsigned long long)r->count, directory_size);
     return 0;
 }
 
@@ -137,25 +146,32 @@ static int read_local(struct reader *r, struct zip_record *record)
 {
     int shown = record->name_length < 80 ? (int)record->name_length : 80;
     if (record->header > r->directory || r->directory - record->header < LOCAL_HEADER)
-        return fail(r->e, "%s: record %.*s begins at byte %zu, outside the archive's data", r->path, shown, record->name,
-                    record->header);
+        return fail(r->e, "%s: record %.*s begins at byte %zu, outside the archive's data", r->path,
+                    shown, record->name, record->header);
     const unsigned char *p = r->bytes + record->header;
-    size_t room = r->directory - record->header - LOCAL_HEADER, name_length = get16(p + 26), extra_length = get16(p + 28);
-    if (get32(p) != 0x04034b50 || name_length + extra_length > room || name_length != record->name_length ||
-        memcmp(p + LOCAL_HEADER, record->name, name_length))
-        return fail(r->e, "%s: record %.*s has another name, or none, in its own header than in the directory", r->path, shown,
-                    record->name);
+    size_t room = r->directory - record->header - LOCAL_HEADER, name_length = get16(p + 26),
+           extra_length = get16(p + 28);
+    if (get32(p) != 0x04034b50 || name_length + extra_length > room ||
+        name_length != record->name_length || memcmp(p + LOCAL_HEADER, record->name, name_length))
+        return fail(
+            r->e,
+            "%s: record %.*s has another name, or none, in its own header than in the directory",
+            r->path, shown, record->name);
     if (get16(p + 6) & FLAG_ENCRYPTED || get16(p + 8) != 0)
-        return fail(r->e, "%s: record %.*s is packed or encrypted (expected it stored, as torch.save does)", r->path, shown,
-                    record->name);
+        return fail(
+            r->e, "%s: record %.*s is packed or encrypted (expected it stored, as torch.save does)",
+            r->path, shown, record->name);
     for (int i = 0; i < 2; i++) {
         uint32_t stated = get32(p + 18 + 4 * i);
         if (stated != 0 && stated != 0xFFFFFFFF && stated != record->size)
-            return fail(r->e, "%s: record %.*s has %u bytes by its own header and %zu by the directory", r->path, shown,
-                        record->name, stated, record->size);
+            return fail(r->e,
+                        "%s: record %.*s has %u bytes by its own header and %zu by the directory",
+                        r->path, shown, record->name, stated, record->size);
     }
     if (record->size > room - name_length - extra_length)
-        return fail(r->e, "%s: record %.*s claims %zu bytes, more than lie before the directory (the file is cut off or damaged)",
+        return fail(r->e,
+                    "%s: record %.*s claims %zu bytes, more than lie before the directory (the "
+                    "file is cut off or damaged)",
                     r->path, shown, record->name, record->size);
     record->data = p + LOCAL_HEADER + name_length + extra_length;
     return 0;
@@ -167,10 +183,15 @@ static int read_central(struct reader *r, struct zip_record *record, size_t *at)
     const unsigned char *p = r->bytes + *at;
     size_t room = r->directory_end - *at;
     if (room < CENTRAL_HEADER || get32(p) != 0x02014b50)
-        return fail(r->e, "%s: is a damaged zip archive (no record is described at byte %zu of the file)", r->path, *at);
-    size_t name_length = get16(p + 28), extra_length = get16(p + 30), comment_length = get16(p + 32);
+        return fail(r->e,
+                    "%s: is a damaged zip archive (no record is described at byte %zu of the file)",
+                    r->path, *at);
+    size_t name_length = get16(p + 28), extra_length = get16(p + 30),
+           comment_length = get16(p + 32);
     if (name_length + extra_length + comment_length > room - CENTRAL_HEADER)
-        return fail(r->e, "%s: is a damaged zip archive (the description at byte %zu of the file goes beyond the directory)",
+        return fail(r->e,
+                    "%s: is a damaged zip archive (the description at byte %zu of the file goes "
+                    "beyond the directory)",
                     r->path, *at);
     struct wide w = {get32(p + 24), get32(p + 20), get32(p + 42)};
     record->name = (const char *)p + CENTRAL_HEADER;
@@ -178,17 +199,20 @@ static int read_central(struct reader *r, struct zip_record *record, size_t *at)
     record->crc = get32(p + 16);
     int shown = name_length < 80 ? (int)name_length : 80;
     if (memchr(record->name, '\0', name_length))
-        return fail(r->e, "%s: the name of record %.*s... holds a NUL character", r->path, shown, record->name);
+        return fail(r->e, "%s: the name of record %.*s... holds a NUL character", r->path, shown,
+                    record->name);
     if (get16(p + 8) & FLAG_ENCRYPTED)
-        return fail(r->e, "%s: record %.*s is encrypted (expected it stored, as torch.save does)", r->path, shown, record->name);
+        return fail(r->e, "%s: record %.*s is encrypted (expected it stored, as torch.save does)",
+                    r->path, shown, record->name);
     if (get16(p + 10) != 0)
-        return fail(r->e, "%s: record %.*s is packed by method %u (expected it stored, as torch.save does)", r->path, shown,
-                    record->name, get16(p + 10));
+        return fail(
+            r->e, "%s: record %.*s is packed by method %u (expected it stored, as torch.save does)",
+            r->path, shown, record->name, get16(p + 10));
     if (read_wide(&w, p + CENTRAL_HEADER + name_length, extra_length))
         return fail(r->e, "%s: record %.*s lacks its 64-bit sizes", r->path, shown, record->name);
     if (w.packed != w.unpacked)
-        return fail(r->e, "%s: record %.*s is stored in %llu bytes but has %llu", r->path, shown, record->name,
-                    (unsigned long long)w.packed, (unsigned long long)w.unpacked);
+        return fail(r->e, "%s: record %.*s is stored in %llu bytes but has %llu", r->path, shown,
+                    record->name, (unsigned long long)w.packed, (unsigned long long)w.unpacked);
     record->size = w.unpacked;
     record->header = w.header;
     *at += CENTRAL_HEADER + name_length + extra_length + comment_length;
@@ -222,8 +246,9 @@ static int check_records(struct reader *r, struct zip *z)
     for (size_t i = 1; i < z->count; i++) {
         const struct zip_record *one = &z->records[i - 1], *next = &z->records[i];
         if (one->data + one->size > r->bytes + next->header)
-            return fail(r->e, "%s: records %.*s and %.*s overlap", r->path, (int)(one->name_length < 80 ? one->name_length : 80),
-                        one->name, (int)(next->name_length < 80 ? next->name_length : 80), next->name);
+            return fail(r->e, "%s: records %.*s and %.*s overlap", r->path,
+                        (int)(one->name_length < 80 ? one->name_length : 80), one->name,
+                        (int)(next->name_length < 80 ? next->name_length : 80), next->name);
     }
     size_t first = z->count ? z->records[0].header : 0;
     if (z->count)
@@ -239,7 +264,8 @@ static int check_records(struct reader *r, struct zip *z)
     return 0;
 }
 
-int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size, struct error *e)
+int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size,
+                    struct error *e)
 {
     struct reader r = {.path = path, .bytes = bytes, .size = size, .e = e};
     struct zip z = {.path = path};
@@ -253,7 +279,8 @@ int zip_open_memory(struct zip *out, const char *path, const unsigned char *byte
         if (read_central(&r, &z.records[z.count], &at))
             goto failed;
     if (at != r.directory_end) {
-        fail(e, "%s: is a damaged zip archive (%zu bytes of its directory describe nothing)", path, r.directory_end - at);
+        fail(e, "%s: is a damaged zip archive (%zu bytes of its directory describe nothing)", path,
+             r.directory_end - at);
         goto failed;
     }
     if (check_records(&r, &z))

@@ -32,7 +32,8 @@ struct zip {
  * encrypted records, records that overlap or lie outside, duplicate names, local and central
  * headers that disagree, bytes after the end. PATH names the archive in messages. 0, or -1 with
  * nothing to close. */
-int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size, struct error *e) MUST_USE;
+int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size,
+                    struct error *e) MUST_USE;
 void zip_close(struct zip *z);
 
 /* The record of that name, or NULL. */

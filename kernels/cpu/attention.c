@@ -8,22 +8,29 @@
 #include <string.h>
 
 /* Table of head h. */
-static struct distance_table table_of(const struct distance_table *first, const struct cpu_attention *f, size_t h)
+static struct distance_table table_of(const struct distance_table *first,
+                                      const struct cpu_attention *f, size_t h)
 {
-    return first->at ? (struct distance_table){first->at + h * f->stride, first->extreme + h * f->extreme_stride} : *first;
+    return first->at ? (struct distance_table){first->at + h * f->stride,
+                                               first->extreme + h * f->extreme_stride}
+                     : *first;
 }
 
 /* The parts of head h's task in segment g shared by forward and reverse. */
-static struct attention_task task_of(struct kernels *k, const struct attention *a, const struct weight *sinks, const float *q,
-                                     const float *kv, size_t g, size_t h, int queries, int keys)
+static struct attention_task task_of(struct kernels *k, const struct attention *a,
+                                     const struct weight *sinks, const float *q, const float *kv,
+                                     size_t g, size_t h, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     const struct cpu_attention *f = a->fast;
     size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d,
            kv_head = h * (size_t)s->kv_heads / heads;
     struct distance_table key_bias = table_of(&f->key_bias, f, h);
-    struct attention_task t = {
-        .q_stride = heads * d, .kv_stride = 2 * kv_width, .head_size = s->head_size, .queries = queries, .keys = keys};
+    struct attention_task t = {.q_stride = heads * d,
+                               .kv_stride = 2 * kv_width,
+                               .head_size = s->head_size,
+                               .queries = queries,
+                               .keys = keys};
     t.q = q + g * (size_t)queries * t.q_stride + h * d;
     t.key = kv + g * (size_t)keys * t.kv_stride + kv_head * d;
     t.value = t.key + kv_width;
@@ -44,17 +51,21 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
 }
 
 /* Floats of a thread's scratch, a whole number of cache lines. */
-static size_t thread_floats(struct kernels *k, const struct attention_shape *s, int queries, int keys, int reverse)
+static size_t thread_floats(struct kernels *k, const struct attention_shape *s, int queries,
+                            int keys, int reverse)
 {
-    return (cpu_state(k)->vector->attention_scratch(s->head_size, queries, keys, reverse) + 15) / 16 * 16;
+    return (cpu_state(k)->vector->attention_scratch(s->head_size, queries, keys, reverse) + 15) /
+           16 * 16;
 }
 
-static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                      const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
+static void attention(struct kernels *k, struct buffer *o, struct buffer *lse,
+                      const struct buffer *q, const struct buffer *kv, const struct attention *a,
+                      const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 0);
-    float *scratch = cpu_scratch(k, share * (size_t)omp_get_max_threads() * sizeof(float), "attention");
+    float *scratch = cpu_scratch(k, share * (size_t)omp_get_max_threads() * sizeof(float),
+                                 "attention");
     if (!scratch)
         return;
 #pragma omp parallel for schedule(dynamic)
@@ -68,9 +79,10 @@ static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, c
     }
 }
 
-/* dkv[segments*keys, 2, kv_heads*d] = sums over the query heads of a group of partial[segments, heads, keys, 2, d]. */
-static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial, const struct attention_shape *s,
-                       size_t segments, size_t keys)
+/* dkv[segments*keys, 2, kv_heads*d] = sums over the query heads of a group of partial[segments,
+ * heads, keys, 2, d]. */
+static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial,
+                       const struct attention_shape *s, size_t segments, size_t keys)
 {
     size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d;
 #pragma omp parallel for schedule(static)
@@ -86,16 +98,21 @@ static void sum_groups(const struct vector_kernels *v, float *dkv, const float *
     }
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
-                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv,
+                              const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o,
+                              const struct buffer *lse, const struct attention *a,
+                              const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 1),
-           threads = (size_t)omp_get_max_threads();
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads,
+           share = thread_floats(k, s, queries, keys, 1), threads = (size_t)omp_get_max_threads();
     int grouped = s->kv_heads != s->heads;
     size_t per_head = grouped ? (size_t)keys * 2 * d : 0; /* floats of a head's own gradients */
-    float *scratch = cpu_scratch(k, (share * threads + per_head * heads * (size_t)segments) * sizeof(float), "attention"),
+    float *scratch = cpu_scratch(k,
+                                 (share * threads + per_head * heads * (size_t)segments) *
+                                     sizeof(float),
+                                 "attention"),
           *partial;
     if (!scratch)
         return;
@@ -110,7 +127,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         t.d_o = (const float *)d_o->data + at;
         t.dq = (float *)dq->data + at;
         t.d_kv_stride = grouped ? 2 * d : t.kv_stride;
-        t.d_key = grouped ? partial + task * per_head : (float *)dkv->data + (t.key - (const float *)kv->data);
+        t.d_key = grouped ? partial + task * per_head
+                          : (float *)dkv->data + (t.key - (const float *)kv->data);
         t.d_value = t.d_key + (grouped ? d : (size_t)s->kv_heads * d);
         t.scratch = scratch + share * (size_t)omp_get_thread_num();
         cpu_state(k)->vector->attention_reverse(&t);
@@ -119,14 +137,17 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         sum_groups(cpu_state(k)->vector, dkv->data, partial, s, (size_t)segments, (size_t)keys);
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q,
+                           const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
-    size_t heads = (size_t)s->heads, n = (size_t)keys, share = thread_floats(k, s, counted, keys, 0),
+    size_t heads = (size_t)s->heads, n = (size_t)keys,
+           share = thread_floats(k, s, counted, keys, 0),
            sums = (n * sizeof(double) / sizeof(float) + 15) / 16 * 16;
-    float *scratch = cpu_scratch(k, (share + sums) * (size_t)omp_get_max_threads() * sizeof(float), "attention");
+    float *scratch = cpu_scratch(k, (share + sums) * (size_t)omp_get_max_threads() * sizeof(float),
+                                 "attention");
     if (!scratch)
         return;
 #pragma omp parallel for schedule(dynamic)
@@ -146,14 +167,17 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
 }
 
 /* Attention and head use the same memory, one after the other; rounded operands have their own. */
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape,
+                            struct rows rows, struct head_shape head)
 {
     size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments,
            of_head = cpu_head_scratch(rows.segments, head);
     size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
     if (shape->kv_heads != shape->heads)
-        floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 * (size_t)shape->head_size;
-    return (floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head) + cpu_operands_bytes(k);
+        floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 *
+                  (size_t)shape->head_size;
+    return (floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head) +
+           cpu_operands_bytes(k);
 }
 
 void cpu_fill_attention(struct kernels *k)

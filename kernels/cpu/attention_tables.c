@@ -1,4 +1,5 @@
-/* One kind of attention in the cpu set: its tables of positions in float, as the vector kernels read them. */
+/* One kind of attention in the cpu set: its tables of positions in float, as the vector kernels
+ * read them. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -6,8 +7,8 @@
 
 /* A table by distance: at[-t] = value(t), -inf after it for t < 0 and before it for t >= window.
  * `source` NULL: `neutral` everywhere. */
-static void distance_table(float *at, float *extreme, const double *source, float neutral, float future, int positions,
-                           int window, int absolute)
+static void distance_table(float *at, float *extreme, const double *source, float neutral,
+                           float future, int positions, int window, int absolute)
 {
     for (int t = 0; t < positions; t++) {
         float value = source ? (float)source[t] : neutral;
@@ -28,16 +29,18 @@ static void fill_tables(struct cpu_attention *f, const struct attention_shape *s
     for (int h = 0; h < s->heads; h++) {
         size_t from = (size_t)h * n, to = (size_t)h * f->stride, extreme = (size_t)h * blocks;
         if (h == 0 || s->bias)
-            distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme, s->bias ? s->bias + from : NULL, 0,
-                           -INFINITY, s->positions, s->window, 0);
+            distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme,
+                           s->bias ? s->bias + from : NULL, 0, -INFINITY, s->positions, s->window,
+                           0);
         if (f->open.at && (h == 0 || s->bias))
-            distance_table((float *)f->open.at + to, (float *)f->open.extreme + extreme, s->bias ? s->bias + from : NULL, 0,
-                           -INFINITY, s->positions, 0, 0);
+            distance_table((float *)f->open.at + to, (float *)f->open.extreme + extreme,
+                           s->bias ? s->bias + from : NULL, 0, -INFINITY, s->positions, 0, 0);
         if (s->multiplier)
-            distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme, s->multiplier + from, 1, 1,
-                           s->positions, 0, 1);
+            distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme,
+                           s->multiplier + from, 1, 1, s->positions, 0, 1);
         for (size_t j = 0; s->key_bias && j < n; j++) {
-            float value = (float)s->key_bias[from + j], *block = (float *)&f->key_bias.extreme[extreme + j / TABLE_BLOCK];
+            float value = (float)s->key_bias[from + j],
+                  *block = (float *)&f->key_bias.extreme[extreme + j / TABLE_BLOCK];
             ((float *)f->key_bias.at)[to + j] = value;
             if (j % TABLE_BLOCK == 0 || !(value <= *block))
                 *block = value;
@@ -67,7 +70,8 @@ static void attention_free(struct kernels *k, struct attention *a)
     attention_release(a);
 }
 
-static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
+static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape,
+                                          struct error *e)
 {
     struct attention *a;
     struct cpu_attention *f;
@@ -87,9 +91,11 @@ static struct attention *attention_create(struct kernels *k, const struct attent
     f->extreme_stride = (n + TABLE_BLOCK - 1) / TABLE_BLOCK;
     f->biased = shape->bias != NULL;
     /* counts are at most those of the doubles that attention_copy checked and made */
-    size_t table = f->stride + f->extreme_stride, rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
+    size_t table = f->stride + f->extreme_stride,
+           rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
     size_t rows = shape->bias ? heads : 1, open = shape->window > 0 && shape->keep > 0 ? rows : 0;
-    size_t tables = rows + open + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;
+    size_t tables = rows + open + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0),
+           floats;
     if (size_multiply(&floats, tables, table) || size_add(&floats, floats, 2 * rotary) ||
         size_multiply(&floats, floats, sizeof(float)) || !(f->storage = calloc(1, floats))) {
         attention_free(k, a);

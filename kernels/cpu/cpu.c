@@ -51,8 +51,8 @@ static void set_name(struct kernels *k, const char *isa)
     const dnnl_version_t *library = dnnl_version();
     const char *other = library_isa();
     int is_other = other && strcmp(other, isa) != 0;
-    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major, library->minor, library->patch,
-             is_other ? " " : "", is_other ? other : "");
+    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major,
+             library->minor, library->patch, is_other ? " " : "", is_other ? other : "");
 }
 
 static struct kernels *open_set(int bf16, struct error *e)
@@ -77,8 +77,10 @@ static struct kernels *open_set(int bf16, struct error *e)
     s->base = *k;
     ((struct kernels_state *)k->state)->fast = s;
     set_name(k, vector->isa);
-    (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float, whatever ONEDNN_DEFAULT_FPMATH_MODE says */
-    (void)!dnnl_set_verbose(0); /* standard output is only for results, whatever ONEDNN_VERBOSE asks for */
+    (void)!dnnl_set_default_fpmath_mode(
+        dnnl_fpmath_mode_strict); /* float, whatever ONEDNN_DEFAULT_FPMATH_MODE says */
+    (void)!dnnl_set_verbose(
+        0); /* standard output is only for results, whatever ONEDNN_VERBOSE asks for */
     cpu_fill_memory(k);
     k->close = close_set;
     cpu_fill_weight(k);

@@ -17,7 +17,8 @@ static int has_generic(void)
 static int has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") &&
-           __builtin_cpu_supports("fma"); /* every such processor also has F16C, which compilers cannot always check */
+           __builtin_cpu_supports(
+               "fma"); /* every such processor also has F16C, which compilers cannot always check */
 }
 
 static int has_avx512(void)
@@ -68,7 +69,8 @@ const struct vector_kernels *cpu_dispatch(int bf16, struct error *e)
     }
     if (!found)
         fail(e,
-             "REACH_ISA=%s: this machine has no such instruction set (expected generic, avx2 or avx512, or for bf16 alone "
+             "REACH_ISA=%s: this machine has no such instruction set (expected generic, avx2 or "
+             "avx512, or for bf16 alone "
              "avx512_bf16)",
              forced);
     return found;

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-static void combine(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
-                    const struct buffer *weights, struct rows rows, int each, int width, int accumulate)
+static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
+                    const struct buffer *index, const struct buffer *weights, struct rows rows,
+                    int each, int width, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const int32_t *from = index ? index->data : NULL; /* [R, each] */
@@ -17,12 +18,14 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
         if (!accumulate)
             memset(out, 0, w * sizeof *out);
         for (size_t i = r * n; i < (r + 1) * n; i++)
-            v->add_scaled(out, (const float *)x->data + (from ? (size_t)from[i] : i) * w, weight ? weight[i] : 1.0f, w);
+            v->add_scaled(out, (const float *)x->data + (from ? (size_t)from[i] : i) * w,
+                          weight ? weight[i] : 1.0f, w);
     }
 }
 
-static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
-                          const struct buffer *index, const struct buffer *weights, size_t count, int width)
+static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
+                          const struct buffer *x, const struct buffer *index,
+                          const struct buffer *weights, size_t count, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const int32_t *to = index ? index->data : NULL; /* [count] */
@@ -30,8 +33,10 @@ static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct bu
 #pragma omp parallel for schedule(static)
     for (size_t s = 0; s < count; s++) {
         size_t i = to ? (size_t)to[s] : s;
-        float *gradient = (float *)dx->data + s * w, weight = ((const float *)weights->data)[i]; /* [width] */
-        ((float *)d_weights->data)[i] = (float)v->dot_double((const float *)x->data + s * w, gradient, w);
+        float *gradient = (float *)dx->data + s * w,
+              weight = ((const float *)weights->data)[i]; /* [width] */
+        ((float *)d_weights->data)[i] = (float)v->dot_double((const float *)x->data + s * w,
+                                                             gradient, w);
         for (size_t c = 0; c < w; c++)
             gradient[c] *= weight;
     }

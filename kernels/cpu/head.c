@@ -10,21 +10,30 @@
 #include <omp.h>
 #include <string.h>
 
-enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_COLUMNS = 768, TILE_FLOATS = 1 << 20, LANES = 8 };
+enum {
+    CHUNKS_MOST = 64,
+    CHUNK_LEAST = 64,
+    FEW_ROWS = 8,
+    TILE_ROWS = 512,
+    TILE_COLUMNS = 768,
+    TILE_FLOATS = 1 << 20,
+    LANES = 8
+};
 
 /* Row `row` of the table as floats: in place if possible, else widened into `buffer`. */
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
 {
     const struct weight_part *p = w->parts;
-    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 && p->offset == 0 && !p->factors &&
-        (uintptr_t)p->data % sizeof(float) == 0)
+    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 &&
+        p->offset == 0 && !p->factors && (uintptr_t)p->data % sizeof(float) == 0)
         return (const float *)p->data + row * p->row_stride;
     weight_parts_read_f32(buffer, p, row, 0, w->columns);
     return buffer;
 }
 
 /* g[v] = seed d log p / d (x . w_v), replacing z[v] = x . w_v + bias_v; returns log p. */
-static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap, double seed)
+static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap,
+                              double seed)
 {
     double largest = -INFINITY, sum = 0, others = 0;
     for (size_t v = 0; v < vocabulary; v++) {
@@ -34,7 +43,8 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     }
     double z_target = soft_cap > 0 ? soft_cap * tanh(z[target] / soft_cap) : z[target];
     for (size_t v = 0; v < vocabulary; v++) {
-        double tangent = soft_cap > 0 ? tanh(z[v] / soft_cap) : 0, e = exp((soft_cap > 0 ? soft_cap * tangent : z[v]) - largest);
+        double tangent = soft_cap > 0 ? tanh(z[v] / soft_cap) : 0,
+               e = exp((soft_cap > 0 ? soft_cap * tangent : z[v]) - largest);
         sum += e;
         others += v == target ? 0 : e;
         z[v] = -seed * e * (1 - tangent * tangent);
@@ -42,8 +52,10 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     double tangent = soft_cap > 0 ? z_target / soft_cap : 0;
     for (size_t v = 0; v < vocabulary; v++)
         z[v] /= sum;
-    z[target] = seed * (others / sum) *
-                (1 - tangent * tangent); /* 1 - p is the sum of the others: no cancellation where p is near 1 */
+    z[target] =
+        seed * (others / sum) *
+        (1 -
+         tangent * tangent); /* 1 - p is the sum of the others: no cancellation where p is near 1 */
     return z_target - largest - log(sum);
 }
 
@@ -65,19 +77,22 @@ static struct one_room one_room(size_t segments, size_t vocabulary, size_t width
     return r;
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
-                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
-                 int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob,
+                 const struct buffer *x, const struct buffer *targets, const struct weight *w,
+                 const struct weight *bias, double soft_cap, double seed, int segments, int width)
 {
     const struct vector_kernels *vector = cpu_state(k)->vector;
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [segments, width], [vocabulary] */
     size_t vocabulary = w->rows, columns = (size_t)width, count = (size_t)segments;
     struct one_room room = one_room(count, vocabulary, columns);
-    size_t chunk = room.chunk, chunks = room.chunks, z_bytes = room.z_bytes, sum_bytes = room.sum_bytes;
+    size_t chunk = room.chunk, chunks = room.chunks, z_bytes = room.z_bytes,
+           sum_bytes = room.sum_bytes;
     char *scratch = cpu_scratch(k, room.bytes, "the head");
     if (!scratch)
         return;
-    double *z = (double *)scratch, *sums = (double *)(scratch + z_bytes); /* [segments, vocabulary], [chunks, segments, width] */
+    double *z = (double *)scratch,
+           *sums = (double *)(scratch +
+                              z_bytes); /* [segments, vocabulary], [chunks, segments, width] */
     float *rows = (float *)(scratch + z_bytes + sum_bytes); /* [threads, width] */
 
 #pragma omp parallel for schedule(dynamic)
@@ -85,16 +100,19 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
         for (size_t v = c * chunk; v < vocabulary && v < (c + 1) * chunk; v++) {
             const float *row = table_row(rows + (size_t)omp_get_thread_num() * columns, w, v);
             for (size_t s = 0; s < count; s++)
-                z[s * vocabulary + v] = vector->dot_double(in + s * columns, row, columns) + (b ? (double)b[v] : 0.0);
+                z[s * vocabulary + v] = vector->dot_double(in + s * columns, row, columns) +
+                                        (b ? (double)b[v] : 0.0);
         }
 #pragma omp parallel for schedule(dynamic)
     for (size_t s = 0; s < count; s++) {
         int32_t target = ((const int32_t *)targets->data)[s];
         float *out = (float *)logprob->data + s;
         if (target >= 0 && (size_t)target < vocabulary) {
-            *out = (float)softmax_reverse(z + s * vocabulary, vocabulary, (size_t)target, soft_cap, seed);
+            *out = (float)softmax_reverse(z + s * vocabulary, vocabulary, (size_t)target, soft_cap,
+                                          seed);
         } else {
-            kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target, vocabulary - 1);
+            kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target,
+                               vocabulary - 1);
             memset(z + s * vocabulary, 0, vocabulary * sizeof *z);
             *out = NAN;
         }
@@ -195,7 +213,8 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
         const float *row = table_row(buffer, t->w, v);
         for (size_t r = 0; r < rows; r++) {
             struct partial *p = &t->partial[r * t->chunks + c];
-            double z = cap(t->vector->dot_double(t->x + r * t->width, row, t->width) + (t->bias ? (double)t->bias[v] : 0.0),
+            double z = cap(t->vector->dot_double(t->x + r * t->width, row, t->width) +
+                               (t->bias ? (double)t->bias[v] : 0.0),
                            t->soft_cap);
             if (v == (size_t)t->target[r])
                 z = t->target_logit[r];
@@ -207,7 +226,8 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
 
 /* Rows first .. first + count of one tile with chunk c: products of `columns` columns in z [count,
  * columns]; `table` holds as many widened rows. */
-static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first, size_t count)
+static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first,
+                      size_t count)
 {
     const struct weight_part *part = t->w->parts;
     size_t end = (c + 1) * t->chunk < t->w->rows ? (c + 1) * t->chunk : t->w->rows;
@@ -223,7 +243,8 @@ static void many_rows(const struct row_task *t, size_t c, float *z, float *table
             for (size_t j = 0; j < columns; j++)
                 weight_parts_read_f32(table + j * t->width, part, v + j, 0, t->width);
         }
-        cpu_multiply(t->k, z, columns, t->x + first * t->width, t->width, in, ld, 1, count, columns, t->width, 0.0f);
+        cpu_multiply(t->k, z, columns, t->x + first * t->width, t->width, in, ld, 1, count, columns,
+                     t->width, 0.0f);
         for (size_t r = 0; r < count; r++) {
             float *row = z + r * columns;
             size_t target = (size_t)t->target[first + r];
@@ -248,8 +269,10 @@ static int take_target(const struct row_task *t, float *buffer, size_t r)
 {
     int32_t id = t->target[r];
     if (id < 0 || (size_t)id >= t->w->rows)
-        return kernels_keep_error(t->k, "head: target id %d (expected 0 to %zu)", (int)id, t->w->rows - 1);
-    double z = t->vector->dot_double(t->x + r * t->width, table_row(buffer, t->w, (size_t)id), t->width);
+        return kernels_keep_error(t->k, "head: target id %d (expected 0 to %zu)", (int)id,
+                                  t->w->rows - 1);
+    double z = t->vector->dot_double(t->x + r * t->width, table_row(buffer, t->w, (size_t)id),
+                                     t->width);
     t->target_logit[r] = (float)cap(z + (t->bias ? (double)t->bias[id] : 0.0), t->soft_cap);
     return 0;
 }
@@ -265,13 +288,15 @@ struct many_room {
 static struct many_room many_room(struct rows rows, size_t vocabulary, size_t width)
 {
     size_t count = (size_t)rows.count, total = (size_t)rows.segments * count,
-           chunk = (vocabulary + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads(),
+           chunk = (vocabulary + CHUNKS_MOST - 1) / CHUNKS_MOST,
+           threads = (size_t)omp_get_max_threads(),
            widest = width * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS
                     : width * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / width
                                                         : CHUNK_LEAST;
     struct many_room r = {.few = count <= FEW_ROWS, .tiles = (count + TILE_ROWS - 1) / TILE_ROWS};
     r.tile = (count + r.tiles - 1) / r.tiles;
-    r.chunk = r.few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + widest - 1) / widest * widest;
+    r.chunk = r.few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk)
+                    : (chunk + widest - 1) / widest * widest;
     r.chunks = (vocabulary + r.chunk - 1) / r.chunk;
     r.widest = vocabulary < widest ? vocabulary : widest;
     size_t share = r.few ? width : (r.tile + width) * r.widest; /* floats of a thread */
@@ -283,18 +308,25 @@ static struct many_room many_room(struct rows rows, size_t vocabulary, size_t wi
 
 size_t cpu_head_scratch(int segments, struct head_shape head)
 {
-    size_t one = head.targets > 0 ? one_room((size_t)segments, head.vocabulary, head.width).bytes : 0,
-           many = head.targets > 0 ? many_room((struct rows){segments, head.targets}, head.vocabulary, head.width).bytes : 0;
+    size_t one = head.targets > 0 ? one_room((size_t)segments, head.vocabulary, head.width).bytes
+                                  : 0,
+           many = head.targets > 0 ? many_room((struct rows){segments, head.targets},
+                                               head.vocabulary, head.width)
+                                         .bytes
+                                   : 0;
     return one > many ? one : many;
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
-                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x,
+                      const struct buffer *targets, const struct weight *w,
+                      const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
-    size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count, columns = (size_t)width;
+    size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count,
+           columns = (size_t)width;
     struct many_room room = many_room(rows, w->rows, columns);
-    size_t tiles = room.tiles, tile = room.tile, chunk = room.chunk, chunks = room.chunks, widest = room.widest,
-           partial_bytes = room.partial_bytes, threads = (size_t)omp_get_max_threads(), share_bytes = room.share_bytes;
+    size_t tiles = room.tiles, tile = room.tile, chunk = room.chunk, chunks = room.chunks,
+           widest = room.widest, partial_bytes = room.partial_bytes,
+           threads = (size_t)omp_get_max_threads(), share_bytes = room.share_bytes;
     int few = room.few, bad = 0;
     char *scratch = cpu_scratch(k, room.bytes, "the head");
     if (!scratch)
@@ -316,7 +348,8 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
 
 #pragma omp parallel for schedule(static) reduction(| : bad)
     for (size_t r = 0; r < total; r++)
-        bad |= take_target(&t, (float *)(shares + (size_t)omp_get_thread_num() * share_bytes), r) != 0;
+        bad |= take_target(&t, (float *)(shares + (size_t)omp_get_thread_num() * share_bytes), r) !=
+               0;
     if (bad)
         return;
 #pragma omp parallel for schedule(dynamic)
@@ -325,8 +358,10 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
         if (few) {
             few_rows(&t, task, own, total);
         } else {
-            size_t at = task % (segments * tiles), from = at % tiles * tile, some = count - from < tile ? count - from : tile;
-            many_rows(&t, task / (segments * tiles), own, own + tile * widest, at / tiles * count + from, some);
+            size_t at = task % (segments * tiles), from = at % tiles * tile,
+                   some = count - from < tile ? count - from : tile;
+            many_rows(&t, task / (segments * tiles), own, own + tile * widest,
+                      at / tiles * count + from, some);
         }
     }
 #pragma omp parallel for schedule(static)

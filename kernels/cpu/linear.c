@@ -42,7 +42,9 @@ static struct tiling tiling_of(size_t count)
     struct tiling t = {.row_tiles = divide_up(count, TILE_ROWS)};
     t.rows = divide_up(divide_up(count, t.row_tiles), 8) * 8;
     t.row_tiles = divide_up(count, t.rows);
-    t.columns = t.rows >= TILE_ROWS ? TILE_COLUMNS : divide_up(divide_up(TILE_AREA, t.rows), TILE_COLUMNS) * TILE_COLUMNS;
+    t.columns = t.rows >= TILE_ROWS
+                    ? TILE_COLUMNS
+                    : divide_up(divide_up(TILE_AREA, t.rows), TILE_COLUMNS) * TILE_COLUMNS;
     return t;
 }
 
@@ -57,13 +59,15 @@ static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
 /* Columns of a tile, for a forward product with m or, if m is NULL, a reverse one of `width`
  * columns. Our own kernels pack a tile's rows once, and give an element the same sum in any tile:
  * for them tiles are as wide as equal work for all threads allows. */
-static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t segments, const struct cpu_matrix *m, size_t width)
+static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t segments,
+                           const struct cpu_matrix *m, size_t width)
 {
     size_t threads = (size_t)omp_get_max_threads(), widest = t->columns;
     if (!cpu_state(k)->rounds || !cpu_state(k)->vector->multiply_bf16)
         return widest;
     for (size_t columns = t->columns; columns < width + TILE_COLUMNS; columns += TILE_COLUMNS) {
-        size_t tasks = segments * t->row_tiles * (m ? forward_tiles(m, columns) : divide_up(width, columns));
+        size_t tasks = segments * t->row_tiles *
+                       (m ? forward_tiles(m, columns) : divide_up(width, columns));
         if (tasks % threads == 0 || tasks >= 8 * threads)
             widest = columns;
     }
@@ -72,7 +76,8 @@ static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t seg
 
 /* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice,
  * number. NULL after the last. */
-static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns,
+static const struct cpu_slice *forward_tile(size_t *first, size_t *count,
+                                            const struct cpu_matrix *m, size_t columns,
                                             size_t index)
 {
     for (int i = 0; i < m->slice_count; i++) {
@@ -89,7 +94,8 @@ static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const 
 }
 
 /* x[count] as products read it: rounded into `room` if that is not NULL. */
-static const float *operand(const struct vector_kernels *v, float *room, const float *x, size_t count)
+static const float *operand(const struct vector_kernels *v, float *room, const float *x,
+                            size_t count)
 {
     if (!room)
         return x;
@@ -99,8 +105,9 @@ static const float *operand(const struct vector_kernels *v, float *room, const f
 
 /* sum[rows][count] += x w^T for columns first.. of a slice with dense rows: FEW_DEPTH of them at a
  * time if they are rounded into `room`. */
-static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMNS], float *room, const float *x, size_t ldx,
-                     const struct cpu_slice *s, size_t depth, size_t first, size_t count, size_t rows)
+static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMNS], float *room,
+                     const float *x, size_t ldx, const struct cpu_slice *s, size_t depth,
+                     size_t first, size_t count, size_t rows)
 {
     for (size_t at = 0, some; at < depth; at += some) {
         const float *in[GROUP];
@@ -115,9 +122,11 @@ static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMN
     }
 }
 
-/* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a slice. */
-static void few_forward(struct kernels *k, float *y, size_t ldy, const float *x, size_t ldx, const struct cpu_slice *s,
-                        size_t columns, size_t first, size_t count, size_t rows, int accumulate, const float *bias)
+/* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a
+ * slice. */
+static void few_forward(struct kernels *k, float *y, size_t ldy, const float *x, size_t ldx,
+                        const struct cpu_slice *s, size_t columns, size_t first, size_t count,
+                        size_t rows, int accumulate, const float *bias)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
@@ -125,17 +134,21 @@ static void few_forward(struct kernels *k, float *y, size_t ldy, const float *x,
         for (size_t i = 0; i < columns; i++) {
             const float *w = operand(v, room, s->data + i * s->ld + first, count);
             for (size_t r = 0; r < rows; r++)
-                v->add_scaled(sum[r], w, *operand(v, room ? room + FEW_DEPTH : NULL, x + r * ldx + i, 1), count);
+                v->add_scaled(sum[r], w,
+                              *operand(v, room ? room + FEW_DEPTH : NULL, x + r * ldx + i, 1),
+                              count);
         }
     else
         few_dots(v, sum, room, x, ldx, s, columns, first, count, rows);
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < count; o++)
-            y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) + (accumulate ? y[r * ldy + o] : 0.0f);
+            y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) +
+                             (accumulate ? y[r * ldy + o] : 0.0f);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                   struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const struct cpu_matrix *m = w->fast;
@@ -145,13 +158,16 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
     if (cpu_operands(k))
         return;
     if (rows.count <= FEW_ROWS) {
-        size_t total = segments * count, groups = divide_up(total, GROUP), tiles = forward_tiles(m, FEW_COLUMNS);
+        size_t total = segments * count, groups = divide_up(total, GROUP),
+               tiles = forward_tiles(m, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic) private(first, columns)
         for (size_t task = 0; task < tiles * groups; task++) {
-            const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS, task / groups);
+            const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS,
+                                                     task / groups);
             size_t row = task % groups * GROUP, at = s->first + first;
-            few_forward(k, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns,
-                        smaller(GROUP, total - row), accumulate, b ? b + at : NULL);
+            few_forward(k, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s,
+                        w->columns, first, columns, smaller(GROUP, total - row), accumulate,
+                        b ? b + at : NULL);
         }
         return;
     }
@@ -161,11 +177,13 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
 #pragma omp parallel for schedule(dynamic) private(first, columns)
     for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
         const struct cpu_slice *s = forward_tile(&first, &columns, m, t.columns, task % tiles);
-        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
+        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows,
+               some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
-        cpu_multiply_operands(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld),
-                              s->ld, !s->transposed, some, columns, w->columns, accumulate);
+        cpu_multiply_operands(k, to, w->rows, in + row * w->columns, w->columns,
+                              s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed,
+                              some, columns, w->columns, accumulate);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -173,8 +191,9 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
 }
 
 /* dx[rows, count] (+)= dy w for columns first.. of the matrix. */
-static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *dy, size_t ldy, const struct cpu_matrix *m,
-                        size_t first, size_t count, size_t rows, int accumulate)
+static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *dy, size_t ldy,
+                        const struct cpu_matrix *m, size_t first, size_t count, size_t rows,
+                        int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
@@ -186,7 +205,10 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
             for (size_t o = 0; o < s->rows; o++) {
                 const float *w = operand(v, room, s->data + o * s->ld + first, count);
                 for (size_t r = 0; r < rows; r++)
-                    v->add_scaled(sum[r], w, *operand(v, room ? room + FEW_DEPTH : NULL, dy + r * ldy + s->first + o, 1), count);
+                    v->add_scaled(sum[r], w,
+                                  *operand(v, room ? room + FEW_DEPTH : NULL,
+                                           dy + r * ldy + s->first + o, 1),
+                                  count);
             }
     }
     for (size_t r = 0; r < rows; r++)
@@ -194,8 +216,8 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
             dx[r * ldx + c] = sum[r][c] + (accumulate ? dx[r * ldx + c] : 0.0f);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
-                           struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                           const struct weight *w, struct rows rows, int accumulate)
 {
     const struct cpu_matrix *m = w->fast;
     const float *in = dy->data; /* [R, w->rows] */
@@ -204,12 +226,14 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
     if (cpu_operands(k))
         return;
     if (rows.count <= FEW_ROWS) {
-        size_t total = segments * count, groups = divide_up(total, GROUP), tiles = divide_up(w->columns, FEW_COLUMNS);
+        size_t total = segments * count, groups = divide_up(total, GROUP),
+               tiles = divide_up(w->columns, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < tiles * groups; task++) {
             size_t first = task / groups * FEW_COLUMNS, row = task % groups * GROUP;
-            few_reverse(k, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first,
-                        smaller(FEW_COLUMNS, w->columns - first), smaller(GROUP, total - row), accumulate);
+            few_reverse(k, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows,
+                        m, first, smaller(FEW_COLUMNS, w->columns - first),
+                        smaller(GROUP, total - row), accumulate);
         }
         return;
     }
@@ -219,13 +243,15 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
         size_t first = task % tiles * t.columns, columns = smaller(t.columns, w->columns - first);
-        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
+        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows,
+               some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         for (int i = 0; i < m->slice_count; i++) {
             const struct cpu_slice *s = &m->slices[i];
-            cpu_multiply_operands(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows,
-                                  s->data + first * (s->transposed ? s->ld : 1), s->ld, s->transposed, some, columns, s->rows,
-                                  accumulate || i);
+            cpu_multiply_operands(k, out + row * w->columns + first, w->columns,
+                                  in + row * w->rows + s->first, w->rows,
+                                  s->data + first * (s->transposed ? s->ld : 1), s->ld,
+                                  s->transposed, some, columns, s->rows, accumulate || i);
         }
     }
 }
@@ -245,7 +271,8 @@ static struct tiling run_tiling(const struct run *run)
 
 static size_t run_columns(const struct run *run, size_t columns, int forward)
 {
-    return forward ? forward_tiles(run->weight->fast, columns) : divide_up(run->weight->columns, columns);
+    return forward ? forward_tiles(run->weight->fast, columns)
+                   : divide_up(run->weight->columns, columns);
 }
 
 /* starts[run_count + 1]: the first tile of each run; NULL, with the error kept, without memory. */
@@ -276,8 +303,8 @@ static size_t run_of(const size_t *starts, size_t run_count, size_t tile)
     return low;
 }
 
-static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
-                        int typical, int accumulate)
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x,
+                        const struct run *runs, size_t run_count, int typical, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t *starts = run_starts(k, runs, run_count, 1);
@@ -292,23 +319,27 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
         struct tiling t = run_tiling(run);
         size_t tiles = forward_tiles(w->fast, t.columns), row = tile / tiles * t.rows,
                some = smaller(t.rows, (size_t)run->count - row);
-        const struct cpu_slice *s = forward_tile(&first, &columns, w->fast, t.columns, tile % tiles);
+        const struct cpu_slice *s = forward_tile(&first, &columns, w->fast, t.columns,
+                                                 tile % tiles);
         const float *in = (const float *)x->data + (run->first + row) * w->columns,
                     *b = run->bias ? (const float *)run->bias->data + s->first + first : NULL;
         float *to = (float *)y->data + (run->first + row) * w->rows + s->first + first;
         if (run->count <= FEW_ROWS) {
-            few_forward(k, to, w->rows, in, w->columns, s, w->columns, first, columns, some, accumulate, b);
+            few_forward(k, to, w->rows, in, w->columns, s, w->columns, first, columns, some,
+                        accumulate, b);
             continue;
         }
-        cpu_multiply_operands(k, to, w->rows, in, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld,
-                              !s->transposed, some, columns, w->columns, accumulate);
+        cpu_multiply_operands(k, to, w->rows, in, w->columns,
+                              s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed,
+                              some, columns, w->columns, accumulate);
         for (size_t r = 0; b && r < some; r++)
             v->add(to + r * w->rows, b, columns);
     }
 }
 
-static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
-                                size_t run_count, int typical, int accumulate)
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                                const struct run *runs, size_t run_count, int typical,
+                                int accumulate)
 {
     size_t *starts = run_starts(k, runs, run_count, 0);
     (void)typical;
@@ -332,7 +363,8 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
         }
         for (int j = 0; j < m->slice_count; j++) {
             const struct cpu_slice *s = &m->slices[j];
-            cpu_multiply_operands(k, to, w->columns, in + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
+            cpu_multiply_operands(k, to, w->columns, in + s->first, w->rows,
+                                  s->data + first * (s->transposed ? s->ld : 1), s->ld,
                                   s->transposed, some, columns, s->rows, accumulate || j);
         }
     }

@@ -15,7 +15,8 @@ static void *allocate(size_t bytes)
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (bytes >= huge)
-        (void)!madvise(memory, bytes / huge * huge, MADV_HUGEPAGE); /* else all is right, only slower */
+        (void)!madvise(memory, bytes / huge * huge,
+                       MADV_HUGEPAGE); /* else all is right, only slower */
 #endif
     return memory;
 }
@@ -53,7 +54,8 @@ void cpu_block_give(struct kernels *k, void *memory, size_t bytes)
     free(memory);
 }
 
-static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count,
+                             struct error *e)
 {
     size_t bytes;
     struct buffer *b;

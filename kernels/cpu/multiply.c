@@ -14,11 +14,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
-                              size_t m, size_t n, size_t depth, float beta)
+static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, const float *b,
+                              size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                              float beta)
 {
-    return dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
-                      (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    return dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth,
+                      1.0f, a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
 }
 
 /* oneDNN generates the code of its products when they are first used, and writes to address 0 if it
@@ -49,8 +50,8 @@ static void ask(void)
     if (sigsetjmp(before, 1) == 0) {
         for (int i = 0; i < 8; i++) {
             size_t side = i & 4 ? SMALL : LARGE;
-            if (multiply(product, side, operand, side, operand, side, i & 1, side, side, side, i & 2 ? 1.0f : 0.0f) !=
-                dnnl_success)
+            if (multiply(product, side, operand, side, operand, side, i & 1, side, side, side,
+                         i & 2 ? 1.0f : 0.0f) != dnnl_success)
                 done = 0;
         }
     } else {
@@ -61,8 +62,9 @@ static void ask(void)
     generated = done;
 }
 
-void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
-                  size_t m, size_t n, size_t depth, float beta)
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
+                  const float *b, size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                  float beta)
 {
     /* Inside an active parallel region oneDNN starts no threads. It does not count a team of one (a
      * limit on threads, dynamic teams, no active levels) as such: it would then divide the product
@@ -71,14 +73,17 @@ void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     pthread_once(&asked, ask);
-    dnnl_status_t status = generated ? multiply(c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta) : dnnl_success;
+    dnnl_status_t status = generated
+                               ? multiply(c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta)
+                               : dnnl_success;
     omp_set_num_threads(threads);
     if (!generated)
-        kernels_keep_error(k,
-                           "oneDNN: the code of its products cannot be made (expected some megabytes of memory for it, which may "
-                           "be executed)");
+        kernels_keep_error(k, "oneDNN: the code of its products cannot be made (expected some "
+                              "megabytes of memory for it, which may "
+                              "be executed)");
     else if (status != dnnl_success)
-        kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
+        kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m,
+                           depth, depth, n, (int)status);
 }
 
 size_t cpu_operands_bytes(struct kernels *k)
@@ -110,7 +115,8 @@ float *cpu_operands_own(struct kernels *k)
 }
 
 /* to[rows, width] = from[rows, width], `ld` floats apart, rounded. */
-static void round_block(const struct vector_kernels *v, float *to, const float *from, size_t ld, size_t rows, size_t width)
+static void round_block(const struct vector_kernels *v, float *to, const float *from, size_t ld,
+                        size_t rows, size_t width)
 {
     for (size_t r = 0; r < rows; r++)
         v->round_bf16(to + r * width, from + r * ld, width);
@@ -121,8 +127,9 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
-                           int transposed, size_t m, size_t n, size_t depth, int accumulate)
+void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
+                           const float *b, size_t ldb, int transposed, size_t m, size_t n,
+                           size_t depth, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     float *left = cpu_operands_own(k), *right, beta = accumulate ? 1.0f : 0.0f;
@@ -146,8 +153,9 @@ void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float 
                     round_block(v, right, b + column * ldb + at, ldb, columns, some);
                 else
                     round_block(v, right, b + at * ldb + column, ldb, some, columns);
-                cpu_multiply(k, c + row * ldc + column, ldc, left, some, right, transposed ? some : columns, transposed, rows,
-                             columns, some, at ? 1.0f : beta);
+                cpu_multiply(k, c + row * ldc + column, ldc, left, some, right,
+                             transposed ? some : columns, transposed, rows, columns, some,
+                             at ? 1.0f : beta);
             }
         }
     }

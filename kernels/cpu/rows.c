@@ -16,8 +16,9 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens,
+                  const struct weight *table, const struct weight *position_table,
+                  int position_count, double scale, struct rows rows, int width)
 {
     const int32_t *token = tokens->data; /* [R] */
     size_t w = (size_t)width, count = (size_t)rows.count;
@@ -27,7 +28,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
         int known = token[r] >= 0 && (size_t)token[r] < table->rows;
         size_t position = (size_t)position_count - count + r % count;
         if (!known)
-            kernels_keep_error(k, "embedding: token id %d (expected 0 to %zu)", (int)token[r], table->rows - 1);
+            kernels_keep_error(k, "embedding: token id %d (expected 0 to %zu)", (int)token[r],
+                               table->rows - 1);
         for (size_t c0 = 0; c0 < w; c0 += COLUMNS) {
             float *out = (float *)x->data + r * w + c0; /* [some] */
             size_t some = smaller(COLUMNS, w - c0);
@@ -49,7 +51,8 @@ static const float *of_head(const float *vector, const struct weight *w, size_t 
 
 /* A norm's scale and shift for the vector kernels, [width] or more (shift NULL: none): their own
  * data, or one value broadcast to scratch. -1, with the error kept, without memory. */
-static int norm_vectors(const float **scale, const float **shift, struct kernels *k, const struct norm *norm, size_t width)
+static int norm_vectors(const float **scale, const float **shift, struct kernels *k,
+                        const struct norm *norm, size_t width)
 {
     const struct weight *given[2] = {norm->scale, norm->shift};
     const float **out[2] = {scale, shift};
@@ -68,8 +71,9 @@ static int norm_vectors(const float **scale, const float **shift, struct kernels
     return 0;
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
-                         const struct norm *norm, struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                         const struct buffer *x, const struct norm *norm, struct rows rows,
+                         int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -78,12 +82,13 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
         return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, scale,
-                shift, norm->kind, norm->epsilon, w);
+        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r,
+                (const float *)x->data + r * w, scale, shift, norm->kind, norm->epsilon, w);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
-                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded,
+                         const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows,
                          int width, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
@@ -94,14 +99,16 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *ro
         return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, scale,
-                        norm->kind, norm->epsilon, w, accumulate);
+        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w,
+                        (const float *)x->data + r * w, scale, norm->kind, norm->epsilon, w,
+                        accumulate);
     if (rounded)
         k->copy(k, rounded, dx, rows, width);
 }
 
-static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
-                       const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                       const struct buffer *x, const struct norm *norm, struct rows rows, int heads,
+                       int head_size, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -112,14 +119,16 @@ static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *stati
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at,
-                    of_head(scale, norm->scale, h, size), of_head(shift, norm->shift, h, size), norm->kind, norm->epsilon, size);
+            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h),
+                    (const float *)x->data + at, of_head(scale, norm->scale, h, size),
+                    of_head(shift, norm->shift, h, size), norm->kind, norm->epsilon, size);
         }
 }
 
-static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                               const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
-                               int head_size, int width)
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                               const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size,
+                               int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -131,54 +140,59 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at,
-                            of_head(scale, norm->scale, h, size), norm->kind, norm->epsilon, size, 0);
+            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at,
+                            (const float *)x->data + at, of_head(scale, norm->scale, h, size),
+                            norm->kind, norm->epsilon, size, 0);
         }
 }
 
-static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
-                     enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up,
+                     const struct buffer *gate, enum activation kind, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate((float *)y->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
-                    smaller(SPAN, total - i));
+        v->activate((float *)y->data + i, (const float *)up->data + i,
+                    gate ? (const float *)gate->data + i : NULL, kind, smaller(SPAN, total - i));
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
-                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate,
+                             const struct buffer *dy, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)dy->data + i,
-                            (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
+        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL,
+                            (const float *)dy->data + i, (const float *)up->data + i,
+                            gate ? (const float *)gate->data + i : NULL, kind,
                             smaller(SPAN, total - i));
 }
 
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
-                   int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
+                   int heads, int width, int direction)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const struct attention_shape *s = &a->shape;
     const struct cpu_attention *f = a->fast;
-    size_t pairs = (size_t)s->rotary_size / 2, stride = s->pairing == PAIRING_HALF ? pairs : 2 * pairs;
+    size_t pairs = (size_t)s->rotary_size / 2,
+           stride = s->pairing == PAIRING_HALF ? pairs : 2 * pairs;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++) {
         size_t position = (size_t)(s->positions - rows.count) + r % (size_t)rows.count;
         for (int h = 0; h < heads; h++)
-            (s->pairing == PAIRING_HALF
-                 ? v->rotate_half
-                 : v->rotate_interleaved)((float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
-                                          f->cosine + position * stride, f->sine + position * stride, pairs, (float)direction);
+            (s->pairing == PAIRING_HALF ? v->rotate_half : v->rotate_interleaved)(
+                (float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
+                f->cosine + position * stride, f->sine + position * stride, pairs,
+                (float)direction);
     }
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x,
+                      double factor, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t w = (size_t)width;

@@ -48,7 +48,8 @@ const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
 
 /* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
 struct cpu_slice {
-    const float *data; /* element (row, column) at row * ld + column, or at column * ld + row when transposed */
+    const float *data; /* element (row, column) at row * ld + column, or at column * ld + row when
+                          transposed */
     size_t ld;
     int transposed;
     size_t first, rows; /* of the matrix */
@@ -61,10 +62,12 @@ struct cpu_matrix {
 
 /* attention.fast: tables in float; see struct distance_table. */
 struct cpu_attention {
-    struct distance_table bias, open, multiplier, key_bias; /* head h is h strides from head 0; key_bias by position */
+    struct distance_table bias, open, multiplier,
+        key_bias; /* head h is h strides from head 0; key_bias by position */
     size_t stride, extreme_stride;
     int biased;
-    const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector rotate_interleaved reads them */
+    const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector
+                                   rotate_interleaved reads them */
     float *storage;
 };
 
@@ -74,18 +77,21 @@ struct cpu_attention {
  * has for them. */
 enum { CPU_OPERAND_ROWS = 1024, CPU_OPERAND_COLUMNS = 384, CPU_OPERAND_DEPTH = 512 };
 enum { CPU_OPERANDS = (CPU_OPERAND_ROWS + CPU_OPERAND_COLUMNS) * CPU_OPERAND_DEPTH };
-_Static_assert((int)CPU_OPERANDS >= (int)MULTIPLY_BF16_ROOM, "instructions for bf16 have room, too");
+_Static_assert((int)CPU_OPERANDS >= (int)MULTIPLY_BF16_ROOM,
+               "instructions for bf16 have room, too");
 
 /* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n],
  * or [n, depth] when transposed. Rows are ldc, lda, ldb floats apart. oneDNN starts no threads for
  * it, whatever the team and its limits (see linear.c). */
-void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
-                  size_t m, size_t n, size_t depth, float beta);
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
+                  const float *b, size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                  float beta);
 
 /* The same for rows of a layer and its matrix, c += if it accumulates, with operands rounded to
  * bf16 if the set rounds. Call it between cpu_operands and the end of the operation. */
-void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb,
-                           int transposed, size_t m, size_t n, size_t depth, int accumulate);
+void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
+                           const float *b, size_t ldb, int transposed, size_t m, size_t n,
+                           size_t depth, int accumulate);
 /* Reserves memory for the rounded operands of every thread; -1, with the error kept, without
  * memory. Call it outside of parallel regions. Does nothing if the set does not round. */
 int cpu_operands(struct kernels *k) MUST_USE;

@@ -12,7 +12,8 @@ enum { SLICES_MOST = 4, BLOCK = 64 };
 static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t first)
 {
     size_t rows = p->groups * p->rows;
-    if (p->type != ELEMENT_F32 || p->offset != 0 || p->factors || (uintptr_t)p->data % sizeof(float) ||
+    if (p->type != ELEMENT_F32 || p->offset != 0 || p->factors ||
+        (uintptr_t)p->data % sizeof(float) ||
         (p->groups > 1 && p->group_stride != p->rows * p->row_stride))
         return 0;
     *out = (struct cpu_slice){.data = p->data, .first = first, .rows = rows};
@@ -32,11 +33,13 @@ static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t
 static int slices_join(const struct cpu_slice *s, const struct cpu_slice *next)
 {
     return s->transposed == next->transposed && s->ld == next->ld &&
-           next->data == s->data + s->rows * (s->transposed ? 1 : s->ld) && (!s->transposed || s->rows + next->rows <= s->ld);
+           next->data == s->data + s->rows * (s->transposed ? 1 : s->ld) &&
+           (!s->transposed || s->rows + next->rows <= s->ld);
 }
 
 /* Slices of the parts in place; 0 if they must be copied. */
-static int borrow_slices(struct cpu_slice slices[SLICES_MOST], const struct weight_part *parts, int part_count)
+static int borrow_slices(struct cpu_slice slices[SLICES_MOST], const struct weight_part *parts,
+                         int part_count)
 {
     int count = 0;
     size_t first = 0;
@@ -55,24 +58,29 @@ static int borrow_slices(struct cpu_slice slices[SLICES_MOST], const struct weig
     return count;
 }
 
-static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count)
+static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts,
+                           int part_count)
 {
     struct cpu_slice slices[SLICES_MOST];
     size_t rows, columns;
     if (use != WEIGHT_MATRIX)
         return cpu_state(k)->base.weight_bytes(k, use, parts, part_count);
-    if (weight_parts_size(&rows, &columns, parts, part_count, NULL) || borrow_slices(slices, parts, part_count))
+    if (weight_parts_size(&rows, &columns, parts, part_count, NULL) ||
+        borrow_slices(slices, parts, part_count))
         return 0;
     return rows * columns * sizeof(float);
 }
 
-/* out[count, columns] = rows first.. of a part whose columns are contiguous in memory: read along them, BLOCK elements at a time.
+/* out[count, columns] = rows first.. of a part whose columns are contiguous in memory: read along
+ * them, BLOCK elements at a time.
  */
-static void widen_columns(float *out, const struct weight_part *p, size_t group, size_t row, size_t count)
+static void widen_columns(float *out, const struct weight_part *p, size_t group, size_t row,
+                          size_t count)
 {
     float column[BLOCK];
     for (size_t c = 0; c < p->columns; c++) {
-        element_run_f32(column, p->data, p->type, p->first + group * p->group_stride + row + c * p->column_stride, count);
+        element_run_f32(column, p->data, p->type,
+                        p->first + group * p->group_stride + row + c * p->column_stride, count);
         for (size_t r = 0; r < count; r++)
             out[r * p->columns + c] = column[r];
     }
@@ -82,16 +90,19 @@ static void widen_columns(float *out, const struct weight_part *p, size_t group,
 static void widen_part(float *out, const struct weight_part *p)
 {
     size_t blocks = (p->rows + BLOCK - 1) / BLOCK;
-    int along_columns = p->row_stride == 1 && p->column_stride != 1 && p->offset == 0 && !p->factors;
+    int along_columns = p->row_stride == 1 && p->column_stride != 1 && p->offset == 0 &&
+                        !p->factors;
 #pragma omp parallel for schedule(static)
     for (size_t b = 0; b < p->groups * blocks; b++) {
-        size_t group = b / blocks, row = b % blocks * BLOCK, count = p->rows - row < BLOCK ? p->rows - row : BLOCK;
+        size_t group = b / blocks, row = b % blocks * BLOCK,
+               count = p->rows - row < BLOCK ? p->rows - row : BLOCK;
         float *to = out + (group * p->rows + row) * p->columns;
         if (along_columns)
             widen_columns(to, p, group, row, count);
         else
             for (size_t r = 0; r < count; r++)
-                weight_parts_read_f32(to + r * p->columns, p, group * p->rows + row + r, 0, p->columns);
+                weight_parts_read_f32(to + r * p->columns, p, group * p->rows + row + r, 0,
+                                      p->columns);
     }
 }
 
@@ -106,7 +117,8 @@ static void weight_free(struct kernels *k, struct weight *w)
     cpu_state(k)->base.weight_free(k, w);
 }
 
-static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_part *parts, int part_count, struct error *e)
+static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_part *parts,
+                       int part_count, struct error *e)
 {
     struct cpu_slice slices[SLICES_MOST];
     struct cpu_matrix *m;
@@ -136,8 +148,8 @@ static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_
     return 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
-                                  struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use,
+                                  const struct weight_part *parts, int part_count, struct error *e)
 {
     struct weight *w;
     if (use != WEIGHT_MATRIX)

@@ -1,4 +1,5 @@
-/* Activations of the cuda set and their derivatives, in float; formulas as in kernels/reference/activation.c. */
+/* Activations of the cuda set and their derivatives, in float; formulas as in
+ * kernels/reference/activation.c. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256 };
@@ -8,8 +9,8 @@ __device__ static float sigmoid(float x)
     return 1 / (1 + expf(-x));
 }
 
-/* The value at x, and its derivative in *slope: value = x gate, slope = gate + x gate'; 1 - sigma(u) is sigma(-u), for its
- * accuracy. */
+/* The value at x, and its derivative in *slope: value = x gate, slope = gate + x gate'; 1 -
+ * sigma(u) is sigma(-u), for its accuracy. */
 template <int KIND>
 __device__ static float activation(float *slope, float x)
 {
@@ -17,7 +18,8 @@ __device__ static float activation(float *slope, float x)
     if (KIND == ACTIVATION_GELU) {
         gate = 0.5f * erfcf(-x * 0.70710678118654752f);
         gate_slope = expf(-0.5f * x * x) * 0.39894228040143268f; /* 1 / sqrt(2 pi) */
-    } else if (KIND == ACTIVATION_GELU_TANH || KIND == ACTIVATION_GELU_BLOOM) { /* the two constants are one float */
+    } else if (KIND == ACTIVATION_GELU_TANH ||
+               KIND == ACTIVATION_GELU_BLOOM) { /* the two constants are one float */
         const float c = 0.79788456080286536f, cubic = 0.044715f;
         float u = 2 * c * (x + cubic * x * x * x);
         gate = sigmoid(u);
@@ -53,7 +55,9 @@ __device__ static float factor(float *slope, float up)
     if (KIND != ACTIVATION_CLAMPED)
         return up;
     *slope = up > ACTIVATION_LIMIT || up < -ACTIVATION_LIMIT ? 0.0f : 1.0f;
-    return 1 + (up > ACTIVATION_LIMIT ? ACTIVATION_LIMIT : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT : up);
+    return 1 + (up > ACTIVATION_LIMIT    ? ACTIVATION_LIMIT
+                : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT
+                                         : up);
 }
 
 template <int KIND, int GATED, int N, class T>
@@ -64,12 +68,14 @@ __device__ static void activate_vector(T *y, const T *up, const T *gate, size_t 
     if (GATED)
         load_floats<N>(g, gate + at);
     for (int j = 0; j < N; j++)
-        u[j] = GATED ? activation<KIND>(&slope, g[j]) * factor<KIND>(&slope, u[j]) : activation<KIND>(&slope, u[j]);
+        u[j] = GATED ? activation<KIND>(&slope, g[j]) * factor<KIND>(&slope, u[j])
+                     : activation<KIND>(&slope, u[j]);
     store_floats<N>(y + at, u);
 }
 
 template <int KIND, int GATED, int N, class T>
-__device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate, size_t at)
+__device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *dy, const T *up,
+                                               const T *gate, size_t at)
 {
     float d[N], u[N], g[N], slope, up_slope;
     load_floats<N>(d, dy + at);
@@ -96,7 +102,8 @@ struct vector_of {
 };
 
 template <int KIND, int GATED, class T>
-__global__ void __launch_bounds__(BLOCK) activate_elements(T *y, const T *up, const T *gate, size_t total)
+__global__ void __launch_bounds__(BLOCK)
+    activate_elements(T *y, const T *up, const T *gate, size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
@@ -109,7 +116,8 @@ __global__ void __launch_bounds__(BLOCK) activate_elements(T *y, const T *up, co
 
 template <int KIND, int GATED, class T>
 __global__ void __launch_bounds__(BLOCK)
-    activate_elements_reverse(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate, size_t total)
+    activate_elements_reverse(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate,
+                              size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
@@ -132,9 +140,11 @@ static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t
 {
     dim3 grid((unsigned)cuda_divide_up(total, (size_t)vector_of<T>::count * BLOCK)), block(BLOCK);
     if (o.dy && o.gate)
-        LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate, o.dy, o.up, o.gate, total);
+        LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate,
+               o.dy, o.up, o.gate, total);
     else if (o.dy)
-        LAUNCH((activate_elements_reverse<KIND, 0, T>), grid, block, 0, stream, o.out, o.d_gate, o.dy, o.up, o.gate, total);
+        LAUNCH((activate_elements_reverse<KIND, 0, T>), grid, block, 0, stream, o.out, o.d_gate,
+               o.dy, o.up, o.gate, total);
     else if (o.gate)
         LAUNCH((activate_elements<KIND, 1, T>), grid, block, 0, stream, o.out, o.up, o.gate, total);
     else
@@ -142,7 +152,8 @@ static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t
 }
 
 template <class T>
-static void launch(cudaStream_t stream, const struct operands<T> &o, enum activation kind, size_t total)
+static void launch(cudaStream_t stream, const struct operands<T> &o, enum activation kind,
+                   size_t total)
 {
     if (!total)
         return;
@@ -159,18 +170,21 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
 }
 
 template <class T>
-static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *dy, const struct buffer *up,
-                const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate,
+                const struct buffer *dy, const struct buffer *up, const struct buffer *gate,
+                enum activation kind, struct rows rows, int width)
 {
     struct operands<T> o = {
-        (T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, dy ? (const T *)dy->data : (const T *)NULL,
+        (T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL,
+            dy ? (const T *)dy->data : (const T *)NULL,
             (const T *)up->data, gate ? (const T *)gate->data : (const T *)NULL
     };
-    launch(cuda_state(k)->stream, o, kind, (size_t)rows.segments * (size_t)rows.count * (size_t)width);
+    launch(cuda_state(k)->stream, o, kind,
+           (size_t)rows.segments * (size_t)rows.count * (size_t)width);
 }
 
-static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
-                     enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up,
+                     const struct buffer *gate, enum activation kind, struct rows rows, int width)
 {
     struct cuda_range range("activate");
     if (cuda_is_bf16(k, y))
@@ -179,8 +193,9 @@ static void activate(struct kernels *k, struct buffer *y, const struct buffer *u
         run<float>(k, y, NULL, NULL, up, gate, kind, rows, width);
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
-                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate,
+                             const struct buffer *dy, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
     struct cuda_range range("activate_reverse");

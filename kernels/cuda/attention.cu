@@ -5,7 +5,8 @@
 /* Bytes of a call's scratch, and where its parts begin when `base` is not NULL. */
 static size_t lay_out(struct attention_arguments *a, char *base, int few, int reverse)
 {
-    size_t at = 0, heads = (size_t)a->segments * (size_t)a->heads, kv_heads = (size_t)a->segments * (size_t)a->kv_heads;
+    size_t at = 0, heads = (size_t)a->segments * (size_t)a->heads,
+           kv_heads = (size_t)a->segments * (size_t)a->kv_heads;
 #define TAKE(member, count) \
     do { \
         a->member = base ? (float *)(base + at) : NULL; \
@@ -29,7 +30,8 @@ static size_t lay_out(struct attention_arguments *a, char *base, int few, int re
     return at;
 }
 
-static void fill_shape(struct attention_arguments *a, const struct attention_shape *s, int segments, int queries, int keys)
+static void fill_shape(struct attention_arguments *a, const struct attention_shape *s, int segments,
+                       int queries, int keys)
 {
     a->segments = segments;
     a->heads = s->heads;
@@ -51,12 +53,14 @@ static void fill_shape(struct attention_arguments *a, const struct attention_sha
 }
 
 /* Fills *a but for the buffers; -1 with the error kept when there is no scratch. */
-static int begin(struct attention_arguments *a, struct kernels *k, const struct attention *attention, int segments, int queries,
-                 int keys, int reverse)
+static int begin(struct attention_arguments *a, struct kernels *k,
+                 const struct attention *attention, int segments, int queries, int keys,
+                 int reverse)
 {
     const struct attention_shape *s = &attention->shape;
     const struct attention_tables *t = cuda_attention(attention)->scores;
-    size_t element = cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? sizeof(bf16) : sizeof(float), bytes;
+    size_t element = cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? sizeof(bf16) : sizeof(float),
+           bytes;
     fill_shape(a, s, segments, queries, keys);
     a->shared_most = cuda_state(k)->shared_most;
     a->aligned = (size_t)s->head_size * element % 16 == 0;
@@ -83,12 +87,14 @@ static int begin(struct attention_arguments *a, struct kernels *k, const struct 
 
 static enum attention_feature feature_of(const struct attention_shape *s)
 {
-    if (s->soft_cap > 0 || s->multiplier || s->key_bias || !(s->scale > 0) || (s->window > 0 && s->keep > 0))
+    if (s->soft_cap > 0 || s->multiplier || s->key_bias || !(s->scale > 0) ||
+        (s->window > 0 && s->keep > 0))
         return FEATURE_GENERAL;
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }
 
-/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory, or that is ATTENTION_BROKEN; not of 0. */
+/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory, or that is
+ * ATTENTION_BROKEN; not of 0. */
 static void refuse(struct kernels *k, const struct attention_arguments *a, int lack)
 {
     if (lack == ATTENTION_BROKEN)
@@ -96,13 +102,15 @@ static void refuse(struct kernels *k, const struct attention_arguments *a, int l
     if (lack <= 0)
         return;
     kernels_keep_error(k,
-                       "attention: head size %d in %s needs %d bytes of shared memory for a block, and this GPU has %d (expected "
+                       "attention: head size %d in %s needs %d bytes of shared memory for a block, "
+                       "and this GPU has %d (expected "
                        "another --dtype, or --device cpu)",
                        a->head_size, k->dtype, lack, a->shared_most);
 }
 
-static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
-                              const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
+static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse,
+                              const struct buffer *q, const struct buffer *kv,
+                              const struct attention *a, const struct weight *sinks, int segments,
                               int queries, int keys)
 {
     struct cuda_range range("attention");
@@ -130,9 +138,11 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     cuda_check(k, cudaGetLastError(), "attention");
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
-                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv,
+                              const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o,
+                              const struct buffer *lse, const struct attention *a,
+                              const struct weight *sinks, int segments, int queries, int keys)
 {
     struct cuda_range range("attention_reverse");
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
@@ -164,8 +174,9 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     cuda_check(k, cudaGetLastError(), "attention");
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q,
+                           const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted)
 {
     struct cuda_range range("attention_mass");
@@ -177,12 +188,13 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     call.q = q->data;
     call.kv = kv->data;
     call.lse = (float *)lse->data;
-    attention_sum_by_distance(&call, (float *)mass->data, counted, arithmetic == ARITHMETIC_BF16, arithmetic == ARITHMETIC_TF32,
-                              cuda_state(k)->stream);
+    attention_sum_by_distance(&call, (float *)mass->data, counted, arithmetic == ARITHMETIC_BF16,
+                              arithmetic == ARITHMETIC_TF32, cuda_state(k)->stream);
     cuda_check(k, cudaGetLastError(), "attention by distance");
 }
 
-size_t cuda_attention_scratch(enum cuda_arithmetic, const struct attention_shape *shape, struct rows rows)
+size_t cuda_attention_scratch(enum cuda_arithmetic, const struct attention_shape *shape,
+                              struct rows rows)
 {
     struct attention_arguments a = {};
     int few = shape->positions < FEW_QUERIES ? shape->positions : FEW_QUERIES;

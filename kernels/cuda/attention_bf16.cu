@@ -1,10 +1,11 @@
-/* Attention on tiles in bf16 (sums and softmax in float; P and dS are rounded to bf16 for the second product): the tile sizes for
- * each head size.
+/* Attention on tiles in bf16 (sums and softmax in float; P and dS are rounded to bf16 for the
+ * second product): the tile sizes for each head size.
  *
- * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for each 16 or 32 of them. 32
- * rows need registers for 32 x head size / 32 sums a thread, so dK and dV together at head size 128 leave 16, and at 256 two
- * blocks share the columns. Sizes are such that no register spills. Forms that need more
- * than 99 KB of shared memory have a smaller one behind them. */
+ * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for
+ * each 16 or 32 of them. 32 rows need registers for 32 x head size / 32 sums a thread, so dK and dV
+ * together at head size 128 leave 16, and at 256 two blocks share the columns. Sizes are such that
+ * no register spills. Forms that need more than 99 KB of shared memory have a smaller one behind
+ * them. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
@@ -18,13 +19,17 @@ static int forward(const attention_arguments *a, cudaStream_t stream)
         return attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, true, 2>(a, stream);
     int lack = attention_forward_launch<products<128, 128, 2, 64>, FEATURE, 2, false, 2>(a, stream);
     if constexpr (FEATURE == FEATURE_GENERAL)
-        lack = lack ? attention_forward_launch<products<128, 128, 2, 32>, FEATURE, 2, false, 2>(a, stream) : 0;
+        lack =
+            lack ? attention_forward_launch<products<128, 128, 2, 32>, FEATURE, 2, false, 2>(a,
+                                                                                             stream)
+                 : 0;
     return lack;
 }
 
 static int forward_wide(const attention_arguments *a, cudaStream_t stream)
 {
-    return attention_forward_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 2>(a, stream);
+    return attention_forward_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 2>(
+        a, stream);
 }
 
 template <int FEATURE>
@@ -32,17 +37,25 @@ static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64)
         return attention_reverse_keys_launch<products<64, 64, 2, 32>, FEATURE, 2, 2>(a, stream);
-    return attention_reverse_keys_launch<products<128, 128, 1, FEATURE == FEATURE_GENERAL ? 32 : 64>, FEATURE, 2, 2>(a, stream);
+    return attention_reverse_keys_launch<
+        products<128, 128, 1, FEATURE == FEATURE_GENERAL ? 32 : 64>, FEATURE, 2, 2>(a, stream);
 }
 
 template <int FEATURE>
 static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64)
-        return attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, true, 2>(a, stream);
-    int lack = attention_reverse_queries_launch<products<128, 128, 2, 32>, FEATURE, 2, false, 2>(a, stream);
+        return attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, true, 2>(
+            a, stream);
+    int lack =
+        attention_reverse_queries_launch<products<128, 128, 2, 32>, FEATURE, 2, false, 2>(a,
+                                                                                          stream);
     if constexpr (FEATURE == FEATURE_GENERAL)
-        lack = lack ? attention_reverse_queries_launch<products<128, 128, 1, 32>, FEATURE, 2, false, 2>(a, stream) : 0;
+        lack =
+            lack
+                ? attention_reverse_queries_launch<products<128, 128, 1, 32>, FEATURE, 2, false, 2>(
+                      a, stream)
+                : 0;
     return lack;
 }
 
@@ -55,15 +68,23 @@ static int reverse(const attention_arguments *a, cudaStream_t stream)
 
 static int reverse_wide(const attention_arguments *a, cudaStream_t stream)
 {
-    int lack = attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 1>(a, stream);
-    lack = lack ? attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1, false, 1>(a, stream) : 0;
+    int lack =
+        attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 1>(
+            a, stream);
+    lack = lack ? attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1,
+                                                   false, 1>(a, stream)
+                : 0;
     if (lack)
         return lack;
-    lack = attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 2, 1>(a, stream);
-    return lack ? attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 1, 1>(a, stream) : 0;
+    lack = attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 2, 1>(a,
+                                                                                           stream);
+    return lack ? attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 1, 1>(
+                      a, stream)
+                : 0;
 }
 
-int attention_forward_bf16(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+int attention_forward_bf16(const attention_arguments *a, enum attention_feature feature,
+                           cudaStream_t stream)
 {
     return a->head_size > 128         ? forward_wide(a, stream)
            : feature == FEATURE_PLAIN ? forward<FEATURE_PLAIN>(a, stream)
@@ -71,7 +92,8 @@ int attention_forward_bf16(const attention_arguments *a, enum attention_feature 
                                       : forward<FEATURE_GENERAL>(a, stream);
 }
 
-int attention_reverse_bf16(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+int attention_reverse_bf16(const attention_arguments *a, enum attention_feature feature,
+                           cudaStream_t stream)
 {
     return a->head_size > 128         ? reverse_wide(a, stream)
            : feature == FEATURE_PLAIN ? reverse<FEATURE_PLAIN>(a, stream)

@@ -1,5 +1,6 @@
-/* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all features, as the products take
- * most of the time. Forms that need more than 99 KB of shared memory have a smaller one behind them. */
+/* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all
+ * features, as the products take most of the time. Forms that need more than 99 KB of shared memory
+ * have a smaller one behind them. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
@@ -9,19 +10,22 @@ using products = fused_products<type_f32, SIZE, SIZE, COLUMNS, WARPS>;
 template <int SIZE, int COLUMNS, int WARPS, int STAGES, int BLOCKS>
 static int forward(const attention_arguments *a, cudaStream_t stream)
 {
-    return attention_forward_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, STAGES, false, BLOCKS>(a, stream);
+    return attention_forward_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, STAGES, false,
+                                    BLOCKS>(a, stream);
 }
 
 template <int SIZE, int COLUMNS, int WARPS, int BLOCKS>
 static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 {
-    return attention_reverse_keys_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1, BLOCKS>(a, stream);
+    return attention_reverse_keys_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1,
+                                         BLOCKS>(a, stream);
 }
 
 template <int SIZE, int COLUMNS, int WARPS, int BLOCKS>
 static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 {
-    return attention_reverse_queries_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1, false, BLOCKS>(a, stream);
+    return attention_reverse_queries_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1,
+                                            false, BLOCKS>(a, stream);
 }
 
 int attention_forward_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
@@ -47,8 +51,10 @@ static int queries_part(const attention_arguments *a, cudaStream_t stream)
     if (a->head_size <= 64)
         return reverse_queries<64, 64, 8, 2>(a, stream);
     if (a->head_size <= 128)
-        return reverse_queries<128, 32, 8, 2>(a, stream) ? reverse_queries<128, 32, 4, 1>(a, stream) : 0;
-    return reverse_queries<256, 32, 4, 1>(a, stream) ? reverse_queries<256, 16, 2, 1>(a, stream) : 0;
+        return reverse_queries<128, 32, 8, 2>(a, stream) ? reverse_queries<128, 32, 4, 1>(a, stream)
+                                                         : 0;
+    return reverse_queries<256, 32, 4, 1>(a, stream) ? reverse_queries<256, 16, 2, 1>(a, stream)
+                                                     : 0;
 }
 
 int attention_reverse_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)

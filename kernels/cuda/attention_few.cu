@@ -1,9 +1,10 @@
-/* Attention of few queries (the last block has one): no tiles of scores, of which most rows would be empty, but one row at a
- * time, the keys split into blocks of FEW_KEYS whose sums are added in order. All sums in float, whatever the arithmetic. Eight
- * lanes read a row of keys or values together.
+/* Attention of few queries (the last block has one): no tiles of scores, of which most rows would
+ * be empty, but one row at a time, the keys split into blocks of FEW_KEYS whose sums are added in
+ * order. All sums in float, whatever the arithmetic. Eight lanes read a row of keys or values
+ * together.
  *
- * Reverse: one kernel has all rows that read a key, writes its dk and dv, and keeps scale dr of each pair for the second, which
- * sums dq = sum of scale dr k as forward sums o. */
+ * Reverse: one kernel has all rows that read a key, writes its dk and dv, and keeps scale dr of
+ * each pair for the second, which sums dq = sum of scale dr k as forward sums o. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum {
@@ -41,10 +42,12 @@ __device__ inline float group_dot(const float (&a)[EACH], const float (&b)[EACH]
     return sum;
 }
 
-/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS, ..., then the groups' sums are
- * added in order. `weight` lies in shared memory and is there for the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
+/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS,
+ * ..., then the groups' sums are added in order. `weight` lies in shared memory and is there for
+ * the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
 template <typename T, int VECTOR>
-__device__ inline void sum_rows(float *out, const float *weight, const T *x, size_t stride, int count, int size, float *space)
+__device__ inline void sum_rows(float *out, const float *weight, const T *x, size_t stride,
+                                int count, int size, float *space)
 {
     int group = (int)threadIdx.x / GROUP;
     float sum[EACH] = {0}, row[EACH];
@@ -70,30 +73,37 @@ __device__ inline void sum_rows(float *out, const float *weight, const T *x, siz
     }
 }
 
-/* One row's sums over one block of keys: o relative to the block's largest x, that, and the sum of p; or, with `reverse`, dq's
- * part from the weights. Grid: key blocks, heads * queries, segments. */
+/* One row's sums over one block of keys: o relative to the block's largest x, that, and the sum of
+ * p; or, with `reverse`, dq's part from the weights. Grid: key blocks, heads * queries, segments.
+ */
 template <typename T, int VECTOR>
-__global__ void __launch_bounds__(THREADS) attention_few_kernel(const __grid_constant__ attention_arguments a, int reverse)
+__global__ void __launch_bounds__(THREADS)
+    attention_few_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
     __shared__ float weight[FEW_KEYS], space[GROUPS * HEAD_MOST], reduction[32];
-    int head = (int)blockIdx.y / a.queries, query = (int)blockIdx.y % a.queries, first = (int)blockIdx.x * FEW_KEYS,
-        count = min(FEW_KEYS, a.keys - first);
+    int head = (int)blockIdx.y / a.queries, query = (int)blockIdx.y % a.queries,
+        first = (int)blockIdx.x * FEW_KEYS, count = min(FEW_KEYS, a.keys - first);
     attention_task<T> task(a, (int)blockIdx.z, head, kv_head_of(a, head));
-    size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)head) * (size_t)a.queries + (size_t)query;
+    size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)head) * (size_t)a.queries +
+                 (size_t)query;
     float *part = a.part + (row * gridDim.x + blockIdx.x) * (size_t)(a.head_size + 2);
     if (reverse) {
         for (int k = (int)threadIdx.x; k < count; k += THREADS)
             weight[k] = a.weight[row * (size_t)a.keys + (size_t)(first + k)];
         __syncthreads();
-        sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.key_row, (size_t)first, task.kv_stride), task.kv_stride, count,
-                            a.head_size, space);
+        sum_rows<T, VECTOR>(part, weight,
+                            task.at(a.kv, task.key_row, (size_t)first, task.kv_stride),
+                            task.kv_stride, count, a.head_size, space);
         return;
     }
     float q[EACH], k[EACH], largest = -INFINITY, sum = 0, slope;
     load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride), a.head_size);
     for (int from = 0; from < count; from += GROUPS) { /* all lanes take part in group_dot */
         int key = from + (int)threadIdx.x / GROUP;
-        load_row<VECTOR>(k, task.at(a.kv, task.key_row, (size_t)(first + min(key, count - 1)), task.kv_stride), a.head_size);
+        load_row<VECTOR>(k,
+                         task.at(a.kv, task.key_row, (size_t)(first + min(key, count - 1)),
+                                 task.kv_stride),
+                         a.head_size);
         float product = group_dot(q, k);
         if (key < count && threadIdx.x % GROUP == 0)
             weight[key] = score_of(&slope, a, head, query, first + key, product);
@@ -107,8 +117,8 @@ __global__ void __launch_bounds__(THREADS) attention_few_kernel(const __grid_con
         sum += weight[key];
     }
     sum = block_sum(sum, reduction); /* its barriers make the weights there for all */
-    sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride), task.kv_stride, count,
-                        a.head_size, space);
+    sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride),
+                        task.kv_stride, count, a.head_size, space);
     if (threadIdx.x == 0) {
         part[a.head_size] = largest;
         part[a.head_size + 1] = sum;
@@ -117,11 +127,13 @@ __global__ void __launch_bounds__(THREADS) attention_few_kernel(const __grid_con
 
 /* A row of o and its lse, or of dq, from the parts in order. Grid: queries, heads, segments. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid_constant__ attention_arguments a, int reverse)
+__global__ void __launch_bounds__(THREADS)
+    attention_few_sum_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
     int blocks = (a.keys + FEW_KEYS - 1) / FEW_KEYS, each = a.head_size + 2;
-    size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)task.head) * (size_t)a.queries + blockIdx.x;
+    size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)task.head) * (size_t)a.queries +
+                 blockIdx.x;
     const float *part = a.part + row * (size_t)blocks * (size_t)each;
     T *out = (T *)(reverse ? a.dq : a.o) + task.q_row + (size_t)blockIdx.x * task.q_stride;
     float largest = -INFINITY, sum = 0;
@@ -129,12 +141,14 @@ __global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid
         largest = fmaxf(largest, part[b * each + a.head_size]);
     float origin = largest == -INFINITY ? 0 : largest;
     for (int b = 0; !reverse && b < blocks; b++)
-        sum = fmaf(exp2_fast(part[b * each + a.head_size] - origin), part[b * each + a.head_size + 1], sum);
+        sum = fmaf(exp2_fast(part[b * each + a.head_size] - origin),
+                   part[b * each + a.head_size + 1], sum);
     float factor = 1, lse = reverse ? 0 : finish_lse(&factor, largest, sum, sink_of(a, task.head));
     for (int column = (int)threadIdx.x; column < a.head_size; column += THREADS) {
         float total = 0;
         for (int b = 0; b < blocks; b++)
-            total = fmaf(reverse ? 1 : exp2_fast(part[b * each + a.head_size] - origin), part[b * each + column], total);
+            total = fmaf(reverse ? 1 : exp2_fast(part[b * each + a.head_size] - origin),
+                         part[b * each + column], total);
         out[column] = from_float<T>(factor * total);
     }
     if (!reverse && threadIdx.x == 0)
@@ -143,9 +157,11 @@ __global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid
 
 /* dk and dv of GROUPS keys, and the weights of dq. Grid: key blocks, kv heads, segments. */
 template <typename T, int VECTOR>
-__global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __grid_constant__ attention_arguments a)
+__global__ void __launch_bounds__(THREADS)
+    attention_few_reverse_kernel(const __grid_constant__ attention_arguments a)
 {
-    int kv_head = (int)blockIdx.y, key = (int)blockIdx.x * GROUPS + (int)threadIdx.x / GROUP, there = key < a.keys;
+    int kv_head = (int)blockIdx.y, key = (int)blockIdx.x * GROUPS + (int)threadIdx.x / GROUP,
+        there = key < a.keys;
     int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
     int end_head = (int)(((long long)(kv_head + 1) * a.heads + a.kv_heads - 1) / a.kv_heads);
     key = min(key, a.keys - 1);
@@ -157,9 +173,12 @@ __global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __
         attention_task<T> task(a, keys.segment, head, kv_head);
         size_t number = (size_t)keys.segment * (size_t)a.heads + (size_t)head;
         for (int query = 0; query < a.queries; query++) {
-            load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride), a.head_size);
-            load_row<VECTOR>(d_o, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), a.head_size);
-            float x = score_of(&slope, a, head, query, key, group_dot(q, k)), dp = group_dot(d_o, v);
+            load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride),
+                             a.head_size);
+            load_row<VECTOR>(d_o, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride),
+                             a.head_size);
+            float x = score_of(&slope, a, head, query, key, group_dot(q, k)),
+                  dp = group_dot(d_o, v);
             size_t row = number * (size_t)a.padded_queries + (size_t)query;
             float p = exp2_fast(x - a.lse2[row]), w = p * (dp - a.delta[row]) * slope * a.scale;
 #pragma unroll
@@ -168,7 +187,8 @@ __global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __
                 dv[i] = fmaf(p, d_o[i], dv[i]);
             }
             if (there && threadIdx.x % GROUP == 0)
-                a.weight[(number * (size_t)a.queries + (size_t)query) * (size_t)a.keys + (size_t)key] = w;
+                a.weight[(number * (size_t)a.queries + (size_t)query) * (size_t)a.keys +
+                         (size_t)key] = w;
         }
     }
     T *d_key = (T *)a.dkv + keys.key_row + (size_t)key * keys.kv_stride,
@@ -186,7 +206,8 @@ __global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __
 template <typename T, int VECTOR>
 static void sums(const attention_arguments *a, int reverse, cudaStream_t stream)
 {
-    dim3 blocks((unsigned)(a->keys + FEW_KEYS - 1) / FEW_KEYS, (unsigned)(a->heads * a->queries), (unsigned)a->segments);
+    dim3 blocks((unsigned)(a->keys + FEW_KEYS - 1) / FEW_KEYS, (unsigned)(a->heads * a->queries),
+                (unsigned)a->segments);
     dim3 rows((unsigned)a->queries, (unsigned)a->heads, (unsigned)a->segments);
     LAUNCH((attention_few_kernel<T, VECTOR>), blocks, dim3(THREADS), 0, stream, *a, reverse);
     LAUNCH(attention_few_sum_kernel<T>, rows, dim3(THREADS), 0, stream, *a, reverse);
@@ -195,7 +216,8 @@ static void sums(const attention_arguments *a, int reverse, cudaStream_t stream)
 template <typename T, int VECTOR>
 static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
-    dim3 blocks((unsigned)(a->keys + GROUPS - 1) / GROUPS, (unsigned)a->kv_heads, (unsigned)a->segments);
+    dim3 blocks((unsigned)(a->keys + GROUPS - 1) / GROUPS, (unsigned)a->kv_heads,
+                (unsigned)a->segments);
     LAUNCH((attention_few_reverse_kernel<T, VECTOR>), blocks, dim3(THREADS), 0, stream, *a);
     sums<T, VECTOR>(a, 1, stream);
 }

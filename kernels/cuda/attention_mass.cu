@@ -1,5 +1,6 @@
-/* Attention summed by distance. Products again, as attention made them, one pair of query and key at a time: eight lanes read the
- * key together. It is asked for on few segments, forward alone, so that no matrix units are worth their code here. */
+/* Attention summed by distance. Products again, as attention made them, one pair of query and key
+ * at a time: eight lanes read the key together. It is asked for on few segments, forward alone, so
+ * that no matrix units are worth their code here. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum { THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP };
@@ -12,7 +13,8 @@ struct operand_tf32 {
     static __device__ inline float get(float x) { return __uint_as_float(to_tf32(x)); }
 };
 
-/* mass[segments, heads, keys]: a group of lanes has one distance. Grid: ceil(keys / GROUPS), heads, segments. */
+/* mass[segments, heads, keys]: a group of lanes has one distance. Grid: ceil(keys / GROUPS), heads,
+ * segments. */
 template <typename T, class OPERAND>
 __global__ void __launch_bounds__(THREADS)
     attention_mass_kernel(const __grid_constant__ attention_arguments a, float *mass, int counted)
@@ -34,19 +36,24 @@ __global__ void __launch_bounds__(THREADS)
         for (int step = 1; step < GROUP; step *= 2)
             product += __shfl_xor_sync(FULL_WARP, product, step);
         if (key >= 0 && lse != -INFINITY)
-            sum += (double)exp2_fast(score_of(&slope, a, head, query, key, product) - 1.4426950408889634f * lse);
+            sum += (double)exp2_fast(score_of(&slope, a, head, query, key, product) -
+                                     1.4426950408889634f * lse);
     }
     if (lane == 0 && distance < a.keys)
         mass[number * (size_t)a.keys + (size_t)distance] = (float)sum;
 }
 
-void attention_sum_by_distance(const attention_arguments *a, float *mass, int counted, bool half, bool tf32, cudaStream_t stream)
+void attention_sum_by_distance(const attention_arguments *a, float *mass, int counted, bool half,
+                               bool tf32, cudaStream_t stream)
 {
     dim3 grid((unsigned)(a->keys + GROUPS - 1) / GROUPS, (unsigned)a->heads, (unsigned)a->segments);
     if (half)
-        LAUNCH((attention_mass_kernel<bf16, operand_as_is<bf16>>), grid, dim3(THREADS), 0, stream, *a, mass, counted);
+        LAUNCH((attention_mass_kernel<bf16, operand_as_is<bf16>>), grid, dim3(THREADS), 0, stream,
+               *a, mass, counted);
     else if (tf32)
-        LAUNCH((attention_mass_kernel<float, operand_tf32>), grid, dim3(THREADS), 0, stream, *a, mass, counted);
+        LAUNCH((attention_mass_kernel<float, operand_tf32>), grid, dim3(THREADS), 0, stream, *a,
+               mass, counted);
     else
-        LAUNCH((attention_mass_kernel<float, operand_as_is<float>>), grid, dim3(THREADS), 0, stream, *a, mass, counted);
+        LAUNCH((attention_mass_kernel<float, operand_as_is<float>>), grid, dim3(THREADS), 0, stream,
+               *a, mass, counted);
 }

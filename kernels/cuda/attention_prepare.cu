@@ -1,5 +1,5 @@
-/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of each query, for skipping the
- * largest norms. */
+/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of
+ * each query, for skipping the largest norms. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum {
@@ -13,20 +13,23 @@ __device__ inline float lse2_of(float lse)
     return lse == -INFINITY ? INFINITY : 1.4426950408889634f * lse;
 }
 
-/* lse2 of every query, +inf behind the last; there delta is 0, which dQ makes of the others. Grid: padded_queries / LSE_ROWS,
- * heads, segments. */
+/* lse2 of every query, +inf behind the last; there delta is 0, which dQ makes of the others. Grid:
+ * padded_queries / LSE_ROWS, heads, segments. */
 __global__ void attention_lse_kernel(const __grid_constant__ attention_arguments a)
 {
     int row = (int)(blockIdx.x * LSE_ROWS + threadIdx.x);
-    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y, at = number * (size_t)a.padded_queries + (size_t)row;
-    a.lse2[at] = row < a.queries ? lse2_of(a.lse[number * (size_t)a.queries + (size_t)row]) : INFINITY;
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y,
+           at = number * (size_t)a.padded_queries + (size_t)row;
+    a.lse2[at] = row < a.queries ? lse2_of(a.lse[number * (size_t)a.queries + (size_t)row])
+                                 : INFINITY;
     if (row >= a.queries)
         a.delta[at] = 0;
 }
 
 void attention_lse(const attention_arguments *a, cudaStream_t stream)
 {
-    LAUNCH(attention_lse_kernel, dim3((unsigned)a->padded_queries / LSE_ROWS, (unsigned)a->heads, (unsigned)a->segments),
+    LAUNCH(attention_lse_kernel,
+           dim3((unsigned)a->padded_queries / LSE_ROWS, (unsigned)a->heads, (unsigned)a->segments),
            dim3(LSE_ROWS), 0, stream, *a);
 }
 
@@ -36,7 +39,8 @@ __global__ void attention_rows_few_kernel(const __grid_constant__ attention_argu
 {
     int lane = lane_index();
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
-    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y, at = number * (size_t)a.padded_queries + blockIdx.x;
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y,
+           at = number * (size_t)a.padded_queries + blockIdx.x;
     const T *o = task.at(a.o, task.q_row, blockIdx.x, task.q_stride),
             *d_o = task.at(a.d_o, task.q_row, blockIdx.x, task.q_stride);
     float sum = 0;
@@ -68,10 +72,11 @@ void attention_rows_few(const attention_arguments *a, bool half, cudaStream_t st
         LAUNCH((attention_rows_few_kernel<1, float>), grid, dim3(WARP), 0, stream, *a);
 }
 
-/* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For
- * a block of ROW_WARPS warps. */
+/* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of
+ * them, or of y, is not finite. For a block of ROW_WARPS warps. */
 template <typename T>
-__device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows, int size, float *space)
+__device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows,
+                                     int size, float *space)
 {
     float largest = 0;
     for (int row = first + warp_index(); row < min(first + NORM_ROWS, rows); row += ROW_WARPS) {
@@ -92,13 +97,16 @@ __device__ inline float largest_norm(const T *x, const T *y, size_t stride, int 
     return sqrtf(largest) * 1.0001f;
 }
 
-/* What the score x of each query of rows first .. first + NORM_ROWS - 1 with its own key reaches, whatever the arithmetic: the
- * smallest of them. For a block of ROW_WARPS warps. */
+/* What the score x of each query of rows first .. first + NORM_ROWS - 1 with its own key reaches,
+ * whatever the arithmetic: the smallest of them. For a block of ROW_WARPS warps. */
 template <typename T>
-__device__ inline float least_own_score(const attention_arguments &a, const attention_task<T> &task, int first, float *space)
+__device__ inline float least_own_score(const attention_arguments &a, const attention_task<T> &task,
+                                        int first, float *space)
 {
-    float least = INFINITY, slope, multiplier = a.multiplier ? a.multiplier[(size_t)task.head * a.stride + TABLE_PAD] : 1;
-    for (int row = first + warp_index(); row < min(first + NORM_ROWS, a.queries); row += ROW_WARPS) {
+    float least = INFINITY, slope,
+          multiplier = a.multiplier ? a.multiplier[(size_t)task.head * a.stride + TABLE_PAD] : 1;
+    for (int row = first + warp_index(); row < min(first + NORM_ROWS, a.queries);
+         row += ROW_WARPS) {
         int own = row + a.keys - a.queries;
         const T *q = task.at(a.q, task.q_row, (size_t)row, task.q_stride),
                 *k = task.at(a.kv, task.key_row, (size_t)own, task.kv_stride);
@@ -124,16 +132,16 @@ __device__ inline float least_own_score(const attention_arguments &a, const atte
 
 /* query_norm and `least`. Grid: query_norms, heads, segments. */
 template <typename T>
-__global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a, float *norm, float *least,
-                                             int reverse)
+__global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a,
+                                             float *norm, float *least, int reverse)
 {
     __shared__ float space[ROW_WARPS];
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, kv_head_of(a, (int)blockIdx.y));
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
     int first = (int)blockIdx.x * NORM_ROWS;
     const T *q = (const T *)a.q + task.q_row;
-    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride, first, a.queries, a.head_size,
-                                 space);
+    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride,
+                                 first, a.queries, a.head_size, space);
     float smallest = reverse ? INFINITY : least_own_score(a, task, first, space);
     for (int row = first; reverse && row < min(first + NORM_ROWS, a.queries); row++)
         smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
@@ -145,22 +153,28 @@ __global__ void attention_query_norms_kernel(const __grid_constant__ attention_a
 
 /* key_norm. Grid: key_norms, kv_heads, segments. */
 template <typename T>
-__global__ void attention_key_norms_kernel(const __grid_constant__ attention_arguments a, float *norm)
+__global__ void attention_key_norms_kernel(const __grid_constant__ attention_arguments a,
+                                           float *norm)
 {
     __shared__ float space[ROW_WARPS];
     attention_task<T> task(a, (int)blockIdx.z, 0, (int)blockIdx.y);
-    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row, task.kv_stride,
-                                 (int)blockIdx.x * NORM_ROWS, a.keys, a.head_size, space);
+    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row,
+                                 task.kv_stride, (int)blockIdx.x * NORM_ROWS, a.keys, a.head_size,
+                                 space);
     if (threadIdx.x == 0)
-        norm[((size_t)blockIdx.z * (size_t)a.kv_heads + blockIdx.y) * (size_t)a.key_norms + blockIdx.x] = largest;
+        norm[((size_t)blockIdx.z * (size_t)a.kv_heads + blockIdx.y) * (size_t)a.key_norms +
+             blockIdx.x] = largest;
 }
 
 template <typename T>
 static void norms(const attention_arguments *a, bool reverse, cudaStream_t stream)
 {
-    LAUNCH(attention_query_norms_kernel<T>, dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments),
-           dim3(WARP * ROW_WARPS), 0, stream, *a, (float *)a->query_norm, (float *)a->least, (int)reverse);
-    LAUNCH(attention_key_norms_kernel<T>, dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments),
+    LAUNCH(attention_query_norms_kernel<T>,
+           dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments),
+           dim3(WARP * ROW_WARPS), 0, stream, *a, (float *)a->query_norm, (float *)a->least,
+           (int)reverse);
+    LAUNCH(attention_key_norms_kernel<T>,
+           dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments),
            dim3(WARP * ROW_WARPS), 0, stream, *a, (float *)a->key_norm);
 }
 

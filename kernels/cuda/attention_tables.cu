@@ -4,25 +4,27 @@
 
 #include <stdlib.h>
 
-/* One row of a table: value(i) = factor * source[i] (`neutral` without a source) for 0 <= i < count, `outside` around it; and the
- * largest of every NORM_ROWS. */
-static void fill_row(float *row, float *most, size_t stride, size_t most_count, const double *source, int count, double factor,
-                     float neutral, float outside, int absolute)
+/* One row of a table: value(i) = factor * source[i] (`neutral` without a source) for 0 <= i <
+ * count, `outside` around it; and the largest of every NORM_ROWS. */
+static void fill_row(float *row, float *most, size_t stride, size_t most_count,
+                     const double *source, int count, double factor, float neutral, float outside,
+                     int absolute)
 {
     for (size_t i = 0; i < stride; i++)
         row[i] = outside;
     for (size_t i = 0; i < most_count; i++)
         most[i] = -INFINITY;
     for (int i = 0; i < count; i++) {
-        float value = source ? (float)(factor * source[i]) : neutral, size = absolute ? fabsf(value) : value,
-              *largest = &most[i / NORM_ROWS];
+        float value = source ? (float)(factor * source[i]) : neutral,
+              size = absolute ? fabsf(value) : value, *largest = &most[i / NORM_ROWS];
         row[TABLE_PAD + i] = value;
         if (!(size <= *largest))
             *largest = size;
     }
 }
 
-/* 1 if some finite biases of a head, or a finite one and a mask, lie further apart than 2^-x reaches in float. */
+/* 1 if some finite biases of a head, or a finite one and a mask, lie further apart than 2^-x
+ * reaches in float. */
 static int is_steep(const double *bias, int heads, int positions)
 {
     for (int h = 0; bias && h < heads; h++) {
@@ -44,15 +46,17 @@ static void tables_free(struct kernels *k, struct attention_tables *t)
     free(t);
 }
 
-static struct attention_tables *tables_create(struct kernels *k, const struct attention_shape *s, struct error *e)
+static struct attention_tables *tables_create(struct kernels *k, const struct attention_shape *s,
+                                              struct error *e)
 {
-    size_t n = (size_t)s->positions, heads = (size_t)s->heads, bias_rows = s->bias ? heads : 1, visible = n, count, bytes;
+    size_t n = (size_t)s->positions, heads = (size_t)s->heads, bias_rows = s->bias ? heads : 1,
+           visible = n, count, bytes;
     size_t stride = (n + 2 * TABLE_PAD + 3) / 4 * 4, most = cuda_divide_up(n, NORM_ROWS), rows;
     struct attention_tables *t = (struct attention_tables *)calloc(1, sizeof *t);
     float *host = NULL;
     rows = bias_rows + (s->multiplier ? heads : 0) + (s->key_bias ? heads : 0);
-    if (!t || __builtin_mul_overflow(rows, stride + most, &count) || __builtin_mul_overflow(count, sizeof(float), &bytes) ||
-        !(host = (float *)malloc(bytes))) {
+    if (!t || __builtin_mul_overflow(rows, stride + most, &count) ||
+        __builtin_mul_overflow(count, sizeof(float), &bytes) || !(host = (float *)malloc(bytes))) {
         fail_memory(e, (double)rows * (double)(stride + most) * sizeof(float), "attention tables");
         goto failed;
     }
@@ -61,7 +65,8 @@ static struct attention_tables *tables_create(struct kernels *k, const struct at
     {
         float *row = host, *largest = host + rows * stride;
         for (size_t h = 0; h < bias_rows; h++, row += stride, largest += most)
-            fill_row(row, largest, stride, most, s->bias ? s->bias + h * n : NULL, (int)visible, M_LOG2E, 0, -INFINITY, 0);
+            fill_row(row, largest, stride, most, s->bias ? s->bias + h * n : NULL, (int)visible,
+                     M_LOG2E, 0, -INFINITY, 0);
         for (size_t h = 0; s->multiplier && h < heads; h++, row += stride, largest += most)
             fill_row(row, largest, stride, most, s->multiplier + h * n, (int)n, 1, 1, 1, 1);
         for (size_t h = 0; s->key_bias && h < heads; h++, row += stride, largest += most)
@@ -70,8 +75,9 @@ static struct attention_tables *tables_create(struct kernels *k, const struct at
     t->bytes = bytes;
     t->memory = (float *)cuda_take(k, bytes, cuda_state(k)->stream, e);
     if (!t->memory ||
-        cuda_check_now(cudaMemcpyAsync(t->memory, host, bytes, cudaMemcpyHostToDevice, cuda_state(k)->stream), "attention tables",
-                       e) ||
+        cuda_check_now(cudaMemcpyAsync(t->memory, host, bytes, cudaMemcpyHostToDevice,
+                                       cuda_state(k)->stream),
+                       "attention tables", e) ||
         cuda_check_now(cudaStreamSynchronize(cuda_state(k)->stream), "attention tables", e))
         goto failed;
     t->stride = stride;
@@ -89,7 +95,8 @@ static struct attention_tables *tables_create(struct kernels *k, const struct at
         t->key_bias = t->bias + before * stride;
         t->key_bias_most = t->bias_most + before * most;
     }
-    t->steep = is_steep(s->bias, s->heads, s->positions) || is_steep(s->key_bias, s->heads, s->positions);
+    t->steep = is_steep(s->bias, s->heads, s->positions) ||
+               is_steep(s->key_bias, s->heads, s->positions);
     free(host);
     return t;
 failed:
@@ -110,7 +117,8 @@ static void attention_free(struct kernels *k, struct attention *a)
 }
 
 /* Cosines, sines, and factors of queries, rounded to float, on the device. */
-static int upload_positions(struct kernels *k, struct cuda_attention *d, const struct attention_shape *shape, struct error *e)
+static int upload_positions(struct kernels *k, struct cuda_attention *d,
+                            const struct attention_shape *shape, struct error *e)
 {
     size_t angles = (size_t)shape->positions * (size_t)shape->rotary_size / 2,
            factors = shape->query_factor ? (size_t)shape->positions : 0,
@@ -130,8 +138,9 @@ static int upload_positions(struct kernels *k, struct cuda_attention *d, const s
     d->bytes = count * sizeof(float);
     d->positions = (float *)cuda_take(k, d->bytes, stream, e);
     int failed = !d->positions ||
-                 cuda_check_now(cudaMemcpyAsync(d->positions, host, d->bytes, cudaMemcpyHostToDevice, stream), "rotary angles",
-                                e) ||
+                 cuda_check_now(cudaMemcpyAsync(d->positions, host, d->bytes,
+                                                cudaMemcpyHostToDevice, stream),
+                                "rotary angles", e) ||
                  cuda_check_now(cudaStreamSynchronize(stream), "rotary angles", e);
     if (d->positions) {
         d->cosine = d->positions;
@@ -142,7 +151,8 @@ static int upload_positions(struct kernels *k, struct cuda_attention *d, const s
     return failed ? -1 : 0;
 }
 
-static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
+static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape,
+                                          struct error *e)
 {
     struct cuda_range range("attention_create");
     struct attention *a = kernels_take_error(k, e) ? NULL : attention_copy(shape, e);

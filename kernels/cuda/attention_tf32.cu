@@ -1,6 +1,7 @@
-/* Attention on tiles in tf32: operands of all products are rounded to 10 bits of mantissa, ties away from 0; sums and softmax in
- * float. Tiles are twice as large in bytes as those of bf16, hence the smaller ones. Forms that need more
- * than 99 KB of shared memory have a smaller one behind them. */
+/* Attention on tiles in tf32: operands of all products are rounded to 10 bits of mantissa, ties
+ * away from 0; sums and softmax in float. Tiles are twice as large in bytes as those of bf16, hence
+ * the smaller ones. Forms that need more than 99 KB of shared memory have a smaller one behind
+ * them. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
@@ -14,14 +15,21 @@ static int forward(const attention_arguments *a, cudaStream_t stream)
         return attention_forward_launch<products<128, 128, 1, 32>, FEATURE, 2, false, 2>(a, stream);
     int lack = attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, false, 2>(a, stream);
     if constexpr (FEATURE == FEATURE_GENERAL)
-        lack = lack ? attention_forward_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a, stream) : 0;
+        lack = lack
+                   ? attention_forward_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a,
+                                                                                             stream)
+                   : 0;
     return lack;
 }
 
 static int forward_wide(const attention_arguments *a, cudaStream_t stream)
 {
-    int lack = attention_forward_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1, false, 1>(a, stream);
-    return lack ? attention_forward_launch<products<256, 256, 1, 16>, FEATURE_GENERAL, 1, false, 1>(a, stream) : 0;
+    int lack =
+        attention_forward_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1, false, 1>(a,
+                                                                                          stream);
+    return lack ? attention_forward_launch<products<256, 256, 1, 16>, FEATURE_GENERAL, 1, false, 1>(
+                      a, stream)
+                : 0;
 }
 
 template <int FEATURE>
@@ -30,9 +38,12 @@ static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
     constexpr bool GENERAL = FEATURE == FEATURE_GENERAL;
     if (a->head_size > 64)
         return attention_reverse_keys_launch<products<128, 128, 1, 32>, FEATURE, 1, 2>(a, stream);
-    int lack = attention_reverse_keys_launch<products<64, 64, GENERAL ? 1 : 2, GENERAL ? 64 : 32>, FEATURE, 2, 2>(a, stream);
+    int lack = attention_reverse_keys_launch<products<64, 64, GENERAL ? 1 : 2, GENERAL ? 64 : 32>,
+                                             FEATURE, 2, 2>(a, stream);
     if constexpr (GENERAL)
-        lack = lack ? attention_reverse_keys_launch<products<64, 64, 1, 32>, FEATURE, 2, 2>(a, stream) : 0;
+        lack = lack ? attention_reverse_keys_launch<products<64, 64, 1, 32>, FEATURE, 2, 2>(a,
+                                                                                            stream)
+                    : 0;
     return lack;
 }
 
@@ -40,10 +51,15 @@ template <int FEATURE>
 static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size > 64)
-        return attention_reverse_queries_launch<products<128, 128, 1, 32>, FEATURE, 1, false, 2>(a, stream);
-    int lack = attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a, stream);
+        return attention_reverse_queries_launch<products<128, 128, 1, 32>, FEATURE, 1, false, 2>(
+            a, stream);
+    int lack =
+        attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a, stream);
     if constexpr (FEATURE == FEATURE_GENERAL)
-        lack = lack ? attention_reverse_queries_launch<products<64, 64, 1, 32>, FEATURE, 2, false, 2>(a, stream) : 0;
+        lack =
+            lack ? attention_reverse_queries_launch<products<64, 64, 1, 32>, FEATURE, 2, false, 2>(
+                       a, stream)
+                 : 0;
     return lack;
 }
 
@@ -56,15 +72,24 @@ static int reverse(const attention_arguments *a, cudaStream_t stream)
 
 static int reverse_wide(const attention_arguments *a, cudaStream_t stream)
 {
-    int lack = attention_reverse_queries_launch<products<256, 256, 1, 32, 2>, FEATURE_GENERAL, 1, false, 1>(a, stream);
-    lack = lack ? attention_reverse_queries_launch<products<256, 256, 1, 16, 2>, FEATURE_GENERAL, 1, false, 1>(a, stream) : 0;
+    int lack = attention_reverse_queries_launch<products<256, 256, 1, 32, 2>, FEATURE_GENERAL, 1,
+                                                false, 1>(a, stream);
+    lack = lack ? attention_reverse_queries_launch<products<256, 256, 1, 16, 2>, FEATURE_GENERAL, 1,
+                                                   false, 1>(a, stream)
+                : 0;
     if (lack)
         return lack;
-    lack = attention_reverse_keys_launch<products<256, 128, 1, 32, 2>, FEATURE_GENERAL, 1, 1>(a, stream);
-    return lack ? attention_reverse_keys_launch<products<256, 128, 1, 16, 2>, FEATURE_GENERAL, 1, 1>(a, stream) : 0;
+    lack =
+        attention_reverse_keys_launch<products<256, 128, 1, 32, 2>, FEATURE_GENERAL, 1, 1>(a,
+                                                                                           stream);
+    return lack
+               ? attention_reverse_keys_launch<products<256, 128, 1, 16, 2>, FEATURE_GENERAL, 1, 1>(
+                     a, stream)
+               : 0;
 }
 
-int attention_forward_tf32(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+int attention_forward_tf32(const attention_arguments *a, enum attention_feature feature,
+                           cudaStream_t stream)
 {
     return a->head_size > 128         ? forward_wide(a, stream)
            : feature == FEATURE_PLAIN ? forward<FEATURE_PLAIN>(a, stream)
@@ -72,7 +97,8 @@ int attention_forward_tf32(const attention_arguments *a, enum attention_feature 
                                       : forward<FEATURE_GENERAL>(a, stream);
 }
 
-int attention_reverse_tf32(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+int attention_reverse_tf32(const attention_arguments *a, enum attention_feature feature,
+                           cudaStream_t stream)
 {
     return a->head_size > 128         ? reverse_wide(a, stream)
            : feature == FEATURE_PLAIN ? reverse<FEATURE_PLAIN>(a, stream)

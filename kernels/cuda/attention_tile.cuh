@@ -1,16 +1,19 @@
-/* Tiles of attention in shared memory, and the two matrix products on them that all attention kernels are made of:
+/* Tiles of attention in shared memory, and the two matrix products on them that all attention
+ * kernels are made of:
  *
  *     score[rows, columns] = A[rows, SIZE] B[columns, SIZE]^T             multiply
- *     out[rows, OUT]      += W[rows, columns] X[columns, first .. + OUT]  accumulate, W in registers as multiply left the scores
+ *     out[rows, OUT]      += W[rows, columns] X[columns, first .. + OUT]  accumulate, W in
+ * registers as multiply left the scores
  *
- * A warp owns whole rows of score and out, so W never leaves its registers (bf16, tf32) or its own strip of shared memory (f32),
- * and warps meet only where tiles are filled. One shape of code serves three types: bf16 (mma m16n8k16), tf32 (mma m16n8k8) and
- * f32 (fused multiply-add).
+ * A warp owns whole rows of score and out, so W never leaves its registers (bf16, tf32) or its own
+ * strip of shared memory (f32), and warps meet only where tiles are filled. One shape of code
+ * serves three types: bf16 (mma m16n8k16), tf32 (mma m16n8k8) and f32 (fused multiply-add).
  *
- * A tile is [rows, SIZE] elements, SIZE a multiple of 32 and at least the head size, with zeros behind the head size. Its rows
- * are cut into chunks of 16 bytes, and chunk c of row r lies at place c ^ swizzle(r). That keeps each of these free of bank
- * conflicts: 16-byte stores along a row, ldmatrix of 8 rows at one chunk, and single words of rows 0, 2, 4, 6 (or 1, 3, 5, 7) at
- * two neighbouring chunks, as tf32 needs for X. */
+ * A tile is [rows, SIZE] elements, SIZE a multiple of 32 and at least the head size, with zeros
+ * behind the head size. Its rows are cut into chunks of 16 bytes, and chunk c of row r lies at
+ * place c ^ swizzle(r). That keeps each of these free of bank conflicts: 16-byte stores along a
+ * row, ldmatrix of 8 rows at one chunk, and single words of rows 0, 2, 4, 6 (or 1, 3, 5, 7) at two
+ * neighbouring chunks, as tf32 needs for X. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_TILE_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_TILE_CUH
 
@@ -44,7 +47,8 @@ __device__ inline int warp_index()
     return (int)(threadIdx.x >> 5);
 }
 
-/* Rows of an odd number of 64 bytes: two rows share a line of all 32 banks, and four places are enough. */
+/* Rows of an odd number of 64 bytes: two rows share a line of all 32 banks, and four places are
+ * enough. */
 template <int ROW_BYTES>
 __device__ inline int swizzle(int row)
 {
@@ -52,10 +56,11 @@ __device__ inline int swizzle(int row)
     return ROW_BYTES % 128 == 0 ? row & 7 : row >> 1 & 3;
 }
 
-/* Tiles begin at multiples of 128 bytes of the block's shared memory and are named by that offset. Where chunk `chunk` of row
- * `row` of a tile lies; and from there, chunk `chunk` + `step` of row `row` + `first`, for `chunk` 0 or 1, even `step` and
- * `first` a multiple of 8. The lane's part comes first and the constants of unrolled loops last, so that they end up in the
- * instructions instead of in registers. */
+/* Tiles begin at multiples of 128 bytes of the block's shared memory and are named by that offset.
+ * Where chunk `chunk` of row `row` of a tile lies; and from there, chunk `chunk` + `step` of row
+ * `row` + `first`, for `chunk` 0 or 1, even `step` and `first` a multiple of 8. The lane's part
+ * comes first and the constants of unrolled loops last, so that they end up in the instructions
+ * instead of in registers. */
 template <int ROW_BYTES>
 __device__ inline int tile_at(int tile, int row, int chunk)
 {
@@ -73,25 +78,31 @@ template <typename T, int SIZE>
 __device__ inline T *tile_element(char *tile, int row, int column)
 {
     constexpr int EACH = CHUNK / (int)sizeof(T), ROW_BYTES = SIZE * (int)sizeof(T);
-    return (T *)(tile + row * ROW_BYTES + ((column / EACH) ^ swizzle<ROW_BYTES>(row)) * CHUNK) + column % EACH;
+    return (T *)(tile + row * ROW_BYTES + ((column / EACH) ^ swizzle<ROW_BYTES>(row)) * CHUNK) +
+           column % EACH;
 }
 
-/* Starts the copy of `rows` rows of x (row stride `stride` elements, `columns` of them) into a tile of ROWS rows; zeros
- * elsewhere. What a thread copies is complete for itself after cp_async_wait, for the block after a barrier. `aligned`: x and its
- * rows are whole chunks at a chunk's alignment. */
+/* Starts the copy of `rows` rows of x (row stride `stride` elements, `columns` of them) into a tile
+ * of ROWS rows; zeros elsewhere. What a thread copies is complete for itself after cp_async_wait,
+ * for the block after a barrier. `aligned`: x and its rows are whole chunks at a chunk's alignment.
+ */
 template <typename T, int ROWS, int SIZE, int THREADS>
-__device__ inline void tile_load(char *tile, const T *x, int stride, int rows, int columns, bool aligned)
+__device__ inline void tile_load(char *tile, const T *x, int stride, int rows, int columns,
+                                 bool aligned)
 {
-    constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = SIZE / EACH, ROW_BYTES = SIZE * (int)sizeof(T), STEP = THREADS / CHUNKS;
-    static_assert(THREADS % CHUNKS == 0 && ROWS % STEP == 0, "a thread has the same chunk of every STEP-th row");
+    constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = SIZE / EACH,
+                  ROW_BYTES = SIZE * (int)sizeof(T), STEP = THREADS / CHUNKS;
+    static_assert(THREADS % CHUNKS == 0 && ROWS % STEP == 0,
+                  "a thread has the same chunk of every STEP-th row");
     int first = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS, column = chunk * EACH;
     const T *from = x + first * stride + column;
     if (aligned) {
 #pragma unroll
         for (int more = 0; more < ROWS; more += STEP, from += STEP * stride) {
             bool there = first + more < rows && column < columns;
-            cp_async_16(tile + (first + more) * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(first + more)) * CHUNK, there ? from : x,
-                        there);
+            cp_async_16(tile + (first + more) * ROW_BYTES +
+                            (chunk ^ swizzle<ROW_BYTES>(first + more)) * CHUNK,
+                        there ? from : x, there);
         }
     } else {
 #pragma unroll 1
@@ -104,8 +115,8 @@ __device__ inline void tile_load(char *tile, const T *x, int stride, int rows, i
     }
 }
 
-/* Rounds what this thread has copied into the tile to tf32: the matrix units would cut the low bits off. Nothing for the other
- * types. */
+/* Rounds what this thread has copied into the tile to tf32: the matrix units would cut the low bits
+ * off. Nothing for the other types. */
 template <class TYPE, int ROWS, int SIZE, int THREADS>
 __device__ inline void tile_finish(char *tile)
 {
@@ -114,9 +125,11 @@ __device__ inline void tile_finish(char *tile)
         int first = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS;
 #pragma unroll
         for (int row = first; row < first + ROWS; row += STEP) {
-            float4 *at = (float4 *)(tile + row * SIZE * 4 + (chunk ^ swizzle<SIZE * 4>(row)) * CHUNK), v = *at;
-            *at = make_float4(__uint_as_float(to_tf32(v.x)), __uint_as_float(to_tf32(v.y)), __uint_as_float(to_tf32(v.z)),
-                              __uint_as_float(to_tf32(v.w)));
+            float4 *at = (float4 *)(tile + row * SIZE * 4 +
+                                    (chunk ^ swizzle<SIZE * 4>(row)) * CHUNK),
+                   v = *at;
+            *at = make_float4(__uint_as_float(to_tf32(v.x)), __uint_as_float(to_tf32(v.y)),
+                              __uint_as_float(to_tf32(v.z)), __uint_as_float(to_tf32(v.w)));
         }
     }
 }
@@ -148,20 +161,22 @@ struct row_operand {
     }
 };
 
-/* What both forms of the products below have: the block has WARPS warps; a thread has R rows of the scores with C columns each,
- * and OC columns of `out`. Row i is row() + row_offset(i), column j column() + column_offset(j), output column j output_column()
- * + output_offset(j), where even j and j + 1 lie side by side; the LANES lanes that share a row are neighbours. accumulate's
- * strip is where the block has STRIP_BYTES for each warp.
+/* What both forms of the products below have: the block has WARPS warps; a thread has R rows of the
+ * scores with C columns each, and OC columns of `out`. Row i is row() + row_offset(i), column j
+ * column() + column_offset(j), output column j output_column()
+ * + output_offset(j), where even j and j + 1 lie side by side; the LANES lanes that share a row are
+ * neighbours. accumulate's strip is where the block has STRIP_BYTES for each warp.
  *
- * On matrix units: a warp has GROUPS groups of 16 rows. The registers of an accumulator of mma m16n8 are (row g, columns 2c, 2c +
- * 1), (row g + 8, the same columns), for lane 4g + c. */
+ * On matrix units: a warp has GROUPS groups of 16 rows. The registers of an accumulator of mma
+ * m16n8 are (row g, columns 2c, 2c + 1), (row g + 8, the same columns), for lane 4g + c. */
 template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_>
 struct matrix_products {
     typedef TYPE type;
     typedef typename TYPE::element element;
-    static constexpr int SIZE = SIZE_, OUT = OUT_, GROUPS = GROUPS_, COLUMNS = COLUMNS_, WARPS = WARPS_, THREADS = 32 * WARPS;
-    static constexpr int WARP_ROWS = 16 * GROUPS, ROWS = WARP_ROWS * WARPS, ROW_BYTES = SIZE * (int)sizeof(element),
-                         STEPS = ROW_BYTES / 32;
+    static constexpr int SIZE = SIZE_, OUT = OUT_, GROUPS = GROUPS_, COLUMNS = COLUMNS_,
+                         WARPS = WARPS_, THREADS = 32 * WARPS;
+    static constexpr int WARP_ROWS = 16 * GROUPS, ROWS = WARP_ROWS * WARPS,
+                         ROW_BYTES = SIZE * (int)sizeof(element), STEPS = ROW_BYTES / 32;
     static constexpr int R = 2 * GROUPS, C = COLUMNS / 4, OC = OUT / 4, LANES = 4, STRIP_BYTES = 0;
     static_assert(COLUMNS % 16 == 0 && OUT % 16 == 0, "columns are loaded in pairs of eight");
 
@@ -173,19 +188,21 @@ struct matrix_products {
     static __device__ constexpr int output_offset(int j) { return column_offset(j); }
 
     /* Two chunks (step) of 16 rows of the warp. */
-    static __device__ inline void load_rows(uint32_t a[4], const char *shared, int tile, int step, int group)
+    static __device__ inline void load_rows(uint32_t a[4], const char *shared, int tile, int step,
+                                            int group)
     {
-        int lane = lane_index(), at = tile_at<ROW_BYTES>(tile, warp_index() * WARP_ROWS + lane % 16, lane / 16);
+        int lane = lane_index(),
+            at = tile_at<ROW_BYTES>(tile, warp_index() * WARP_ROWS + lane % 16, lane / 16);
         ldmatrix_x4(a, shared + tile_step<ROW_BYTES>(at, 16 * group, 2 * step));
     }
 
     /* c[2 group ..][2 pair ..] += a b, the accumulator of 16 rows and 8 columns. */
     template <int COUNT>
-    static __device__ inline void multiply_add(float (&c)[R][COUNT], int group, int pair, const uint32_t a[4],
-                                               const uint32_t b[2])
+    static __device__ inline void multiply_add(float (&c)[R][COUNT], int group, int pair,
+                                               const uint32_t a[4], const uint32_t b[2])
     {
-        float d[4] = {c[2 * group][2 * pair], c[2 * group][2 * pair + 1], c[2 * group + 1][2 * pair],
-                      c[2 * group + 1][2 * pair + 1]};
+        float d[4] = {c[2 * group][2 * pair], c[2 * group][2 * pair + 1],
+                      c[2 * group + 1][2 * pair], c[2 * group + 1][2 * pair + 1]};
         if constexpr (sizeof(element) == 2)
             mma_bf16(d, a, b);
         else
@@ -197,9 +214,11 @@ struct matrix_products {
     }
 
     template <class OPERAND>
-    static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *shared, int columns)
+    static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows,
+                                           const char *shared, int columns)
     {
-        int lane = lane_index(), at = tile_at<ROW_BYTES>(columns, lane % 8 + lane / 16 * 8, lane / 8 % 2);
+        int lane = lane_index(),
+            at = tile_at<ROW_BYTES>(columns, lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
         for (int i = 0; i < R; i++)
 #pragma unroll
@@ -224,19 +243,23 @@ struct matrix_products {
         }
     }
 
-    /* For tf32 the sum over eight columns of W runs in the order 0, 2, 4, 6, 1, 3, 5, 7: then the accumulator's registers are the
-     * left operand. */
-    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], char *shared, int x, int first, int)
+    /* For tf32 the sum over eight columns of W runs in the order 0, 2, 4, 6, 1, 3, 5, 7: then the
+     * accumulator's registers are the left operand. */
+    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C],
+                                             char *shared, int x, int first, int)
     {
         constexpr int EACH = sizeof(element) == 2 ? 4 : 2; /* columns of a thread in one step */
-        int lane = lane_index(), row = sizeof(element) == 2 ? lane % 16 : lane % 4 * 2, begin = x + first * (int)sizeof(element);
-        int at = tile_at<ROW_BYTES>(begin, row, lane / 16), next = tile_at<ROW_BYTES>(begin, row + 1, lane / 16);
+        int lane = lane_index(), row = sizeof(element) == 2 ? lane % 16 : lane % 4 * 2,
+            begin = x + first * (int)sizeof(element);
+        int at = tile_at<ROW_BYTES>(begin, row, lane / 16),
+            next = tile_at<ROW_BYTES>(begin, row + 1, lane / 16);
 #pragma unroll
         for (int step = 0; step < C / EACH; step++) {
             uint32_t a[GROUPS][4];
 #pragma unroll
             for (int group = 0; group < GROUPS; group++) {
-                const float *above = w[2 * group] + EACH * step, *below = w[2 * group + 1] + EACH * step;
+                const float *above = w[2 * group] + EACH * step,
+                            *below = w[2 * group + 1] + EACH * step;
                 if constexpr (sizeof(element) == 2) {
                     a[group][0] = pack_bf16(above[0], above[1]);
                     a[group][1] = pack_bf16(below[0], below[1]);
@@ -257,9 +280,12 @@ struct matrix_products {
                 } else {
                     const char *word = shared + (lane / 4 & 3) * 4;
                     b[0] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(at, 8 * step, 4 * pair));
-                    b[1] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(next, 8 * step, 4 * pair));
-                    b[2] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(at, 8 * step, 4 * pair + 2));
-                    b[3] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(next, 8 * step, 4 * pair + 2));
+                    b[1] = *(const uint32_t *)(word +
+                                               tile_step<ROW_BYTES>(next, 8 * step, 4 * pair));
+                    b[2] = *(const uint32_t *)(word +
+                                               tile_step<ROW_BYTES>(at, 8 * step, 4 * pair + 2));
+                    b[3] = *(const uint32_t *)(word +
+                                               tile_step<ROW_BYTES>(next, 8 * step, 4 * pair + 2));
                 }
 #pragma unroll
                 for (int group = 0; group < GROUPS; group++) {
@@ -271,17 +297,20 @@ struct matrix_products {
     }
 };
 
-/* On fused multiply-add (the compiler fuses): a warp has 8 rows, half of its lanes 4 of them. A sum runs over its terms in order.
+/* On fused multiply-add (the compiler fuses): a warp has 8 rows, half of its lanes 4 of them. A sum
+ * runs over its terms in order.
  */
 template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_>
 struct fused_products {
     typedef TYPE type;
     typedef typename TYPE::element element;
-    static constexpr int SIZE = SIZE_, OUT = OUT_, GROUPS = 1, COLUMNS = COLUMNS_, WARPS = WARPS_, THREADS = 32 * WARPS;
+    static constexpr int SIZE = SIZE_, OUT = OUT_, GROUPS = 1, COLUMNS = COLUMNS_, WARPS = WARPS_,
+                         THREADS = 32 * WARPS;
     static constexpr int WARP_ROWS = 8, ROWS = WARP_ROWS * WARPS, ROW_BYTES = SIZE * 4, STEPS = 1;
     static constexpr int R = 4, C = COLUMNS / 16, OC = OUT / 16, LANES = 16;
     static constexpr int STRIP = COLUMNS + 4,
-                         STRIP_BYTES = WARP_ROWS * STRIP * 4; /* floats of a row, padded against bank conflicts */
+                         STRIP_BYTES = WARP_ROWS * STRIP *
+                                       4; /* floats of a row, padded against bank conflicts */
     static_assert(COLUMNS % 16 == 0 && OUT % 64 == 0, "half a warp covers the columns, four each");
 
     static __device__ inline int row() { return warp_index() * WARP_ROWS + lane_index() / 16 * 4; }
@@ -294,7 +323,8 @@ struct fused_products {
     static __device__ inline void load_rows(uint32_t *, const char *, int, int, int) {}
 
     template <class OPERAND>
-    static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *shared, int columns)
+    static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows,
+                                           const char *shared, int columns)
     {
         int first = row(), column_row = column();
 #pragma unroll
@@ -310,7 +340,8 @@ struct fused_products {
                 a[i] = *(const float4 *)(shared + tile_at<ROW_BYTES>(rows.tile, first + i, chunk));
 #pragma unroll
             for (int j = 0; j < C; j++)
-                b[j] = *(const float4 *)(shared + tile_at<ROW_BYTES>(columns, column_row + 16 * j, chunk));
+                b[j] = *(const float4 *)(shared +
+                                         tile_at<ROW_BYTES>(columns, column_row + 16 * j, chunk));
 #pragma unroll
             for (int i = 0; i < R; i++)
 #pragma unroll
@@ -323,9 +354,11 @@ struct fused_products {
         }
     }
 
-    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], char *shared, int x, int first, int strip)
+    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C],
+                                             char *shared, int x, int first, int strip)
     {
-        float *weight = (float *)(shared + strip + warp_index() * STRIP_BYTES) + lane_index() / 16 * 4 * STRIP;
+        float *weight = (float *)(shared + strip + warp_index() * STRIP_BYTES) +
+                        lane_index() / 16 * 4 * STRIP;
 #pragma unroll
         for (int i = 0; i < R; i++)
 #pragma unroll
@@ -376,12 +409,13 @@ __device__ inline float row_sum(float x)
     return x;
 }
 
-/* Writes factor[i] * o to the warp's rows of out (row stride `stride` elements), columns first .. first + OUT - 1 as far as they
- * are below `columns`, rows below `rows` of the block. Goes through the warp's own rows of `tile`, which only that warp reads
- * from now on. */
+/* Writes factor[i] * o to the warp's rows of out (row stride `stride` elements), columns first ..
+ * first + OUT - 1 as far as they are below `columns`, rows below `rows` of the block. Goes through
+ * the warp's own rows of `tile`, which only that warp reads from now on. */
 template <class P>
-__device__ inline void store_rows(typename P::element *out, size_t stride, int rows, int columns, int first, bool aligned,
-                                  const float (&o)[P::R][P::OC], const float (&factor)[P::R], char *tile)
+__device__ inline void store_rows(typename P::element *out, size_t stride, int rows, int columns,
+                                  int first, bool aligned, const float (&o)[P::R][P::OC],
+                                  const float (&factor)[P::R], char *tile)
 {
     typedef typename P::element T;
     constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = P::OUT / EACH;
@@ -392,7 +426,8 @@ __device__ inline void store_rows(typename P::element *out, size_t stride, int r
 #pragma unroll
         for (int j = 0; j < P::OC; j += 2) {
             float pair[2] = {factor[i] * o[i][j], factor[i] * o[i][j + 1]};
-            store_floats<2>(tile_element<T, P::SIZE>(tile, P::row() + P::row_offset(i), P::output_column() + P::output_offset(j)),
+            store_floats<2>(tile_element<T, P::SIZE>(tile, P::row() + P::row_offset(i),
+                                                     P::output_column() + P::output_offset(j)),
                             pair);
         }
     __syncwarp();

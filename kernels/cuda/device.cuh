@@ -1,8 +1,10 @@
-/* What the kernels of the cuda set are written in: one launch macro, bf16, and the instructions that CUDA C++ has no plain name
- * for (PTX ISA 9.0: mma, ldmatrix, cp.async, cvt), each in a small function.
+/* What the kernels of the cuda set are written in: one launch macro, bf16, and the instructions
+ * that CUDA C++ has no plain name for (PTX ISA 9.0: mma, ldmatrix, cp.async, cvt), each in a small
+ * function.
  *
- * The same sources compile for the host against tests/cuda_host, whose <cuda_runtime.h> runs the threads of a block as fibers;
- * there the functions below call host_* with the fragment layouts that PTX documents. So: no <<<>>>, no asm and no `extern
+ * The same sources compile for the host against tests/cuda_host, whose <cuda_runtime.h> runs the
+ * threads of a block as fibers; there the functions below call host_* with the fragment layouts
+ * that PTX documents. So: no <<<>>>, no asm and no `extern
  * __shared__` outside this file. */
 #ifndef REACH_KERNELS_CUDA_DEVICE_CUH
 #define REACH_KERNELS_CUDA_DEVICE_CUH
@@ -14,11 +16,13 @@
 enum { WARP = 32 };
 #define FULL_WARP 0xffffffffu
 
-/* LAUNCH(kernel, grid, block, dynamic shared bytes, stream, arguments...); a template's name goes in parentheses:
- * LAUNCH((f<float, 4>), ...). More than 48 KB of dynamic shared memory need cudaFuncSetAttribute once, as ever.
- * SHARED_MEMORY(name): the dynamic shared memory as `unsigned char *name`. */
+/* LAUNCH(kernel, grid, block, dynamic shared bytes, stream, arguments...); a template's name goes
+ * in parentheses: LAUNCH((f<float, 4>), ...). More than 48 KB of dynamic shared memory need
+ * cudaFuncSetAttribute once, as ever. SHARED_MEMORY(name): the dynamic shared memory as `unsigned
+ * char *name`. */
 #ifdef __CUDACC__
-#define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
+#define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
+    kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
 #define SHARED_MEMORY(name) extern __shared__ __align__(1024) unsigned char name[]
 #else
 #define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
@@ -74,7 +78,8 @@ __device__ static inline float2 unpack_bf16(uint32_t pair)
     return make_float2(__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u));
 }
 
-/* N consecutive elements as floats, and back; N = 1, 2, 4 (bf16 also 8), aligned to their size together. */
+/* N consecutive elements as floats, and back; N = 1, 2, 4 (bf16 also 8), aligned to their size
+ * together. */
 template <int N>
 __device__ static inline void load_floats(float out[N], const float *from)
 {
@@ -135,8 +140,8 @@ __device__ static inline void store_floats(bf16 *to, const float in[N])
     else if (N == 4)
         *(uint2 *)to = make_uint2(pack_bf16(in[0], in[1 % N]), pack_bf16(in[2 % N], in[3 % N]));
     else
-        *(uint4 *)to = make_uint4(pack_bf16(in[0], in[1 % N]), pack_bf16(in[2 % N], in[3 % N]), pack_bf16(in[4 % N], in[5 % N]),
-                                  pack_bf16(in[6 % N], in[7 % N]));
+        *(uint4 *)to = make_uint4(pack_bf16(in[0], in[1 % N]), pack_bf16(in[2 % N], in[3 % N]),
+                                  pack_bf16(in[4 % N], in[5 % N]), pack_bf16(in[6 % N], in[7 % N]));
 }
 
 /* -- warps: every lane calls, every lane gets the result, in one fixed order of additions -- */
@@ -157,8 +162,8 @@ __device__ static inline float warp_max(float x)
     return x;
 }
 
-/* The sum over a block of a multiple of 32 threads, at most 1024; every thread calls and gets it. `space` is shared memory for 32
- * values that no one else uses until the next barrier. */
+/* The sum over a block of a multiple of 32 threads, at most 1024; every thread calls and gets it.
+ * `space` is shared memory for 32 values that no one else uses until the next barrier. */
 template <class T>
 __device__ static inline T block_sum(T x, T *space)
 {
@@ -182,8 +187,8 @@ __device__ static inline float block_max(float x, float *space)
     return warp_max(lane < warps ? space[lane] : -INFINITY);
 }
 
-/* -- tensor cores: d += a b, all lanes of a warp. Fragments as PTX ISA "Matrix Fragments for mma.m16n8k16" and "mma.m16n8k8" have
- * them; with g = lane / 4 and t = lane % 4:
+/* -- tensor cores: d += a b, all lanes of a warp. Fragments as PTX ISA "Matrix Fragments for
+ * mma.m16n8k16" and "mma.m16n8k8" have them; with g = lane / 4 and t = lane % 4:
  *
  *     both: d[0..1] = D[g][2t..2t+1], d[2..3] = D[g+8][2t..2t+1]
  *
@@ -200,10 +205,10 @@ __device__ static inline float block_max(float x, float *space)
 __device__ static inline void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #ifdef __CUDACC__
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, "
+                 "%6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     host_mma_bf16(d, a, b);
 #endif
@@ -213,10 +218,10 @@ __device__ static inline void mma_bf16(float d[4], const uint32_t a[4], const ui
 __device__ static inline void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #ifdef __CUDACC__
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, "
+                 "%6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     host_mma_tf32(d, a, b);
 #endif
@@ -234,11 +239,12 @@ __device__ static inline uint32_t to_tf32(float x)
 #endif
 }
 
-/* What reads or writes memory by an instruction of its own says so ("memory"), or the compiler could move it across plain
- * accesses of the same memory. */
+/* What reads or writes memory by an instruction of its own says so ("memory"), or the compiler
+ * could move it across plain accesses of the same memory. */
 
 /* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j gives the address of row j of
- * matrix i, 16-byte aligned; r[i] gets M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's. */
+ * matrix i, 16-byte aligned; r[i] gets M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's.
+ */
 __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
 {
 #ifdef __CUDACC__
@@ -263,15 +269,17 @@ __device__ static inline void ldmatrix_x4_trans(uint32_t r[4], const void *row)
 #endif
 }
 
-/* -- copies from global to shared memory that go on behind the thread's back. Data is there for the thread after cp_async_wait,
- * for others after a barrier behind that -- */
+/* -- copies from global to shared memory that go on behind the thread's back. Data is there for the
+ * thread after cp_async_wait, for others after a barrier behind that -- */
 
-/* 16 bytes, both addresses 16-byte aligned; with valid = 0 nothing is read and zeros are written. */
+/* 16 bytes, both addresses 16-byte aligned; with valid = 0 nothing is read and zeros are written.
+ */
 __device__ static inline void cp_async_16(void *shared, const void *global, int valid)
 {
 #ifdef __CUDACC__
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
-                 "r"(valid ? 16 : 0)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(valid ? 16 : 0)
                  : "memory");
 #else
     host_cp_async_16(shared, global, valid);
@@ -311,7 +319,8 @@ __device__ static inline float exp2_fast(float x)
 #endif
 }
 
-/* x; but what depends on it is computed here and now, rather than before a loop and kept in registers. */
+/* x; but what depends on it is computed here and now, rather than before a loop and kept in
+ * registers. */
 __device__ static inline unsigned not_before(unsigned x)
 {
 #ifdef __CUDACC__

@@ -1,5 +1,5 @@
-/* Experts in the cuda set: the choice and its derivative, and the rows that go to experts and come back. The choice is made as
- * kernels/reference/experts.c says, by walking an order. */
+/* Experts in the cuda set: the choice and its derivative, and the rows that go to experts and come
+ * back. The choice is made as kernels/reference/experts.c says, by walking an order. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256, ROUTERS = 4 /* rows, a warp each, of a block that routes */ };
@@ -40,11 +40,13 @@ __device__ static struct place place_of(const float *score, int total, int count
         struct place best = {0, -1};
         for (int e = lane; e < total; e += WARP) {
             struct place p = {score[e], e};
-            if ((last.number < 0 || !is_before(p, last)) && (best.number < 0 || p.score > best.score))
+            if ((last.number < 0 || !is_before(p, last)) &&
+                (best.number < 0 || p.score > best.score))
                 best = p;
         }
         for (int step = WARP / 2; step; step /= 2) {
-            struct place p = {__shfl_xor_sync(FULL_WARP, best.score, step), __shfl_xor_sync(FULL_WARP, best.number, step)};
+            struct place p = {__shfl_xor_sync(FULL_WARP, best.score, step),
+                              __shfl_xor_sync(FULL_WARP, best.number, step)};
             if (p.number >= 0 && (best.number < 0 || is_before(p, best)))
                 best = p;
         }
@@ -53,8 +55,8 @@ __device__ static struct place place_of(const float *score, int total, int count
     return last;
 }
 
-/* A warp's own part of shared memory: numbers by expert, scores of groups, and the chosen, in ascending order. Element i of
- * each is lane i % WARP's where all lanes write at once. */
+/* A warp's own part of shared memory: numbers by expert, scores of groups, and the chosen, in
+ * ascending order. Element i of each is lane i % WARP's where all lanes write at once. */
 struct route_space {
     float *number, *group;
     int *chosen;
@@ -77,7 +79,8 @@ __device__ static float sum_in_order(float sum, const float *number, int count)
 }
 
 /* exp(logits - their largest), summed over all experts; the largest in *largest. */
-__device__ static float exp_sum(float *largest, const float *logits, const struct route_space &space, int experts, int lane)
+__device__ static float exp_sum(float *largest, const float *logits,
+                                const struct route_space &space, int experts, int lane)
 {
     float most = -INFINITY;
     for (int e = lane; e < experts; e += WARP)
@@ -88,14 +91,18 @@ __device__ static float exp_sum(float *largest, const float *logits, const struc
     return sum_in_order(0, space.number, experts);
 }
 
-/* Scores that the choice goes by into space.number; experts of groups that are not chosen have -inf. */
-__device__ static void score(const struct route_space &space, const float *logits, const float *correction,
-                             const struct router &g, int lane)
+/* Scores that the choice goes by into space.number; experts of groups that are not chosen have
+ * -inf. */
+__device__ static void score(const struct route_space &space, const float *logits,
+                             const float *correction, const struct router &g, int lane)
 {
     int size = g.experts / g.groups;
-    float largest = 0, sum = correction && !g.sigmoid ? exp_sum(&largest, logits, space, g.experts, lane) : 1;
+    float largest = 0,
+          sum = correction && !g.sigmoid ? exp_sum(&largest, logits, space, g.experts, lane) : 1;
     for (int e = lane; e < g.experts; e += WARP) {
-        float s = g.sigmoid ? sigmoid(logits[e]) : correction ? expf(logits[e] - largest) / sum : logits[e];
+        float s = g.sigmoid    ? sigmoid(logits[e])
+                  : correction ? expf(logits[e] - largest) / sum
+                               : logits[e];
         space.number[e] = ordered(correction ? s + correction[e] : s);
     }
     if (g.groups == 1)
@@ -120,8 +127,8 @@ __device__ static void score(const struct route_space &space, const float *logit
 }
 
 /* Into space.chosen, for after a barrier, and `choice`. */
-__device__ static void choose(int32_t *choice, const struct route_space &space, const float *logits, const float *correction,
-                              const struct router &g, int lane)
+__device__ static void choose(int32_t *choice, const struct route_space &space, const float *logits,
+                              const float *correction, const struct router &g, int lane)
 {
     int count = 0;
     score(space, logits, correction, g, lane);
@@ -138,9 +145,10 @@ __device__ static void choose(int32_t *choice, const struct route_space &space, 
     }
 }
 
-/* The largest logit of all experts, or of the chosen where the others cancel, and the sum that scores are divided by. */
-__device__ static float score_sum(float *largest, const float *logits, const struct route_space &space, const struct router &g,
-                                  int lane)
+/* The largest logit of all experts, or of the chosen where the others cancel, and the sum that
+ * scores are divided by. */
+__device__ static float score_sum(float *largest, const float *logits,
+                                  const struct route_space &space, const struct router &g, int lane)
 {
     float sum = g.sigmoid ? g.floor : 0;
     *largest = -INFINITY;
@@ -157,8 +165,10 @@ __device__ static float score_sum(float *largest, const float *logits, const str
     return sum_in_order(sum, space.number, g.chosen);
 }
 
-/* Of SCORING_SPARSEMIXER: the score of expert e beside chosen j, and their sum, as in the reference. */
-__device__ static float near_score(const float *logits, const int *choice, const struct router &g, int j, int e)
+/* Of SCORING_SPARSEMIXER: the score of expert e beside chosen j, and their sum, as in the
+ * reference. */
+__device__ static float near_score(const float *logits, const int *choice, const struct router &g,
+                                   int j, int e)
 {
     int first = logits[choice[1]] > logits[choice[0]];
     float chosen = logits[choice[j]], z = logits[e];
@@ -167,30 +177,34 @@ __device__ static float near_score(const float *logits, const int *choice, const
     return expf(z - chosen);
 }
 
-__device__ static float near_sum(const float *logits, const struct route_space &space, const struct router &g, int j, int lane)
+__device__ static float near_sum(const float *logits, const struct route_space &space,
+                                 const struct router &g, int j, int lane)
 {
     for (int e = lane; e < g.experts; e += WARP)
         space.number[e] = near_score(logits, space.chosen, g, j, e);
     return sum_in_order(0, space.number, g.experts);
 }
 
-__device__ static void unweigh_sparsemixer(float *d_logits, const float *d_weights, const float *logits,
-                                           const struct route_space &space, const struct router &g, int lane)
+__device__ static void unweigh_sparsemixer(float *d_logits, const float *d_weights,
+                                           const float *logits, const struct route_space &space,
+                                           const struct router &g, int lane)
 {
     float sum[2] = {near_sum(logits, space, g, 0, lane), near_sum(logits, space, g, 1, lane)};
     for (int e = lane; e < g.experts; e += WARP) {
         float d = 0;
         for (int j = 0; j < 2; j++)
             d += g.factor * d_weights[j] / sum[j] *
-                 ((e == space.chosen[j] ? 1.0f : 0.0f) - near_score(logits, space.chosen, g, j, e) / sum[j]);
+                 ((e == space.chosen[j] ? 1.0f : 0.0f) -
+                  near_score(logits, space.chosen, g, j, e) / sum[j]);
         d_logits[e] = d;
     }
 }
 
-/* A warp a row. What is summed is summed in the order of the experts, or of the chosen: exponentials are made by all lanes at
- * once, and then added one after the other. */
+/* A warp a row. What is summed is summed in the order of the experts, or of the chosen:
+ * exponentials are made by all lanes at once, and then added one after the other. */
 __global__ void __launch_bounds__(ROUTERS *WARP)
-    route_rows(int32_t *choice, float *weights, const float *logits, const float *correction, struct router g, size_t rows)
+    route_rows(int32_t *choice, float *weights, const float *logits, const float *correction,
+               struct router g, size_t rows)
 {
     SHARED_MEMORY(shared);
     size_t r = (size_t)blockIdx.x * ROUTERS + threadIdx.x / WARP;
@@ -223,8 +237,9 @@ __global__ void __launch_bounds__(ROUTERS *WARP)
     }
 }
 
-__global__ void __launch_bounds__(ROUTERS *WARP) route_rows_reverse(float *d_logits, const float *d_weights, const float *logits,
-                                                                    const int32_t *choice, struct router g, size_t rows)
+__global__ void __launch_bounds__(ROUTERS *WARP)
+    route_rows_reverse(float *d_logits, const float *d_weights, const float *logits,
+                       const int32_t *choice, struct router g, size_t rows)
 {
     SHARED_MEMORY(shared);
     size_t r = (size_t)blockIdx.x * ROUTERS + threadIdx.x / WARP;
@@ -244,7 +259,10 @@ __global__ void __launch_bounds__(ROUTERS *WARP) route_rows_reverse(float *d_log
     float sum = score_sum(&largest, z, space, g, lane);
     if (!g.sigmoid || g.normalised) {
         for (int j = lane; j < g.chosen; j += WARP)
-            space.number[j] = dw[j] * (g.sigmoid ? sigmoid(z[space.chosen[j]]) : expf(z[space.chosen[j]] - largest)) / sum;
+            space.number[j] = dw[j] *
+                              (g.sigmoid ? sigmoid(z[space.chosen[j]])
+                                         : expf(z[space.chosen[j]] - largest)) /
+                              sum;
         mean = sum_in_order(0, space.number, g.chosen);
     }
     for (int e = lane; e < g.experts; e += WARP)
@@ -275,38 +293,47 @@ static dim3 route_grid(size_t rows)
     return dim3((unsigned)cuda_divide_up(rows, ROUTERS));
 }
 
-/* Shared memory of a block: what each warp has of it, at most the 48 KB that need not be asked for. */
+/* Shared memory of a block: what each warp has of it, at most the 48 KB that need not be asked for.
+ */
 static size_t route_bytes(const struct routing *g)
 {
-    static_assert((size_t)ROUTERS * 3 * EXPERTS_MOST * sizeof(float) <= 48 << 10, "a block has 48 KB");
+    static_assert((size_t)ROUTERS * 3 * EXPERTS_MOST * sizeof(float) <= 48 << 10,
+                  "a block has 48 KB");
     return (size_t)ROUTERS * 3 * (size_t)g->experts * sizeof(float);
 }
 
-static void route(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,
-                  const struct weight *correction, const struct routing *routing, struct rows rows)
+static void route(struct kernels *k, struct buffer *choice, struct buffer *weights,
+                  const struct buffer *logits, const struct weight *correction,
+                  const struct routing *routing, struct rows rows)
 {
     struct cuda_range range("route");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (total)
-        LAUNCH(route_rows, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing), cuda_state(k)->stream,
-               choice ? (int32_t *)choice->data : (int32_t *)NULL, (float *)weights->data, (const float *)logits->data,
+        LAUNCH(route_rows, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing),
+               cuda_state(k)->stream, choice ? (int32_t *)choice->data : (int32_t *)NULL,
+               (float *)weights->data, (const float *)logits->data,
                (const float *)cuda_weight_data(k, correction), router_of(routing), total);
 }
 
-static void route_reverse(struct kernels *k, struct buffer *d_logits, const struct buffer *d_weights, const struct buffer *logits,
-                          const struct buffer *choice, const struct routing *routing, struct rows rows)
+static void route_reverse(struct kernels *k, struct buffer *d_logits,
+                          const struct buffer *d_weights, const struct buffer *logits,
+                          const struct buffer *choice, const struct routing *routing,
+                          struct rows rows)
 {
     struct cuda_range range("route_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (total)
-        LAUNCH(route_rows_reverse, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing), cuda_state(k)->stream,
-               (float *)d_logits->data, (const float *)d_weights->data, (const float *)logits->data,
-               choice ? (const int32_t *)choice->data : (const int32_t *)NULL, router_of(routing), total);
+        LAUNCH(route_rows_reverse, route_grid(total), dim3(ROUTERS * WARP), route_bytes(routing),
+               cuda_state(k)->stream, (float *)d_logits->data, (const float *)d_weights->data,
+               (const float *)logits->data,
+               choice ? (const int32_t *)choice->data : (const int32_t *)NULL, router_of(routing),
+               total);
 }
 
 /* A block a row. */
 template <int N, class D, class S>
-__global__ void __launch_bounds__(BLOCK) gather_rows(D *y, const S *x, const int32_t *index, int each, size_t width)
+__global__ void __launch_bounds__(BLOCK)
+    gather_rows(D *y, const S *x, const int32_t *index, int each, size_t width)
 {
     D *to = y + (size_t)blockIdx.x * width;
     const S *from = x + (size_t)(index[blockIdx.x] / each) * width;
@@ -318,13 +345,13 @@ __global__ void __launch_bounds__(BLOCK) gather_rows(D *y, const S *x, const int
 }
 
 template <class D, class S>
-static void launch_gather(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
-                          int each, size_t width)
+static void launch_gather(struct kernels *k, struct buffer *y, const struct buffer *x,
+                          const struct buffer *index, size_t count, int each, size_t width)
 {
     cudaStream_t stream = cuda_state(k)->stream;
 #define GATHER(n) \
-    LAUNCH((gather_rows<n, D, S>), dim3((unsigned)count), dim3(cuda_row_threads(width / n)), 0, stream, (D *)y->data, \
-           (const S *)x->data, (const int32_t *)index->data, each, width)
+    LAUNCH((gather_rows<n, D, S>), dim3((unsigned)count), dim3(cuda_row_threads(width / n)), 0, \
+           stream, (D *)y->data, (const S *)x->data, (const int32_t *)index->data, each, width)
     if (width % 4 == 0)
         GATHER(4);
     else
@@ -332,8 +359,8 @@ static void launch_gather(struct kernels *k, struct buffer *y, const struct buff
 #undef GATHER
 }
 
-static void gather(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
-                   int each, int width)
+static void gather(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct buffer *index, size_t count, int each, int width)
 {
     struct cuda_range range("gather");
     if (!count)
@@ -351,7 +378,8 @@ static void gather(struct kernels *k, struct buffer *y, const struct buffer *x, 
 /* A block a row: no two write to one element. */
 template <int N, class D, class S>
 __global__ void __launch_bounds__(BLOCK)
-    combine_rows(D *y, const S *x, const int32_t *index, const float *weights, int each, size_t width, int accumulate)
+    combine_rows(D *y, const S *x, const int32_t *index, const float *weights, int each,
+                 size_t width, int accumulate)
 {
     size_t begin = (size_t)blockIdx.x * (size_t)each;
     D *to = y + (size_t)blockIdx.x * width;
@@ -370,13 +398,15 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class D, class S>
-static void launch_combine(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
-                           const struct buffer *weights, size_t rows, int each, int width, int accumulate)
+static void launch_combine(struct kernels *k, struct buffer *y, const struct buffer *x,
+                           const struct buffer *index, const struct buffer *weights, size_t rows,
+                           int each, int width, int accumulate)
 {
     size_t w = (size_t)width;
 #define COMBINE(n) \
-    LAUNCH((combine_rows<n, D, S>), dim3((unsigned)rows), dim3(cuda_row_threads(w / n)), 0, cuda_state(k)->stream, (D *)y->data, \
-           (const S *)x->data, index ? (const int32_t *)index->data : (const int32_t *)NULL, \
+    LAUNCH((combine_rows<n, D, S>), dim3((unsigned)rows), dim3(cuda_row_threads(w / n)), 0, \
+           cuda_state(k)->stream, (D *)y->data, (const S *)x->data, \
+           index ? (const int32_t *)index->data : (const int32_t *)NULL, \
            weights ? (const float *)weights->data : (const float *)NULL, each, w, accumulate)
     if (w % 4 == 0)
         COMBINE(4);
@@ -385,8 +415,9 @@ static void launch_combine(struct kernels *k, struct buffer *y, const struct buf
 #undef COMBINE
 }
 
-static void combine(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
-                    const struct buffer *weights, struct rows rows, int each, int width, int accumulate)
+static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
+                    const struct buffer *index, const struct buffer *weights, struct rows rows,
+                    int each, int width, int accumulate)
 {
     struct cuda_range range("combine");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
@@ -403,7 +434,8 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
 /* A block a row. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
-    weigh_rows_reverse(float *d_weights, T *dx, const T *x, const int32_t *index, const float *weights, size_t width)
+    weigh_rows_reverse(float *d_weights, T *dx, const T *x, const int32_t *index,
+                       const float *weights, size_t width)
 {
     __shared__ float space[WARP];
     size_t i = index ? (size_t)index[blockIdx.x] : blockIdx.x;
@@ -420,8 +452,9 @@ __global__ void __launch_bounds__(BLOCK)
         d_weights[i] = sum;
 }
 
-static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
-                          const struct buffer *index, const struct buffer *weights, size_t count, int width)
+static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
+                          const struct buffer *x, const struct buffer *index,
+                          const struct buffer *weights, size_t count, int width)
 {
     struct cuda_range range("weigh_reverse");
     dim3 grid((unsigned)count), block(cuda_row_threads((size_t)width));
@@ -429,11 +462,13 @@ static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct bu
     if (!count)
         return;
     if (cuda_is_bf16(k, x))
-        LAUNCH(weigh_rows_reverse<bf16>, grid, block, 0, cuda_state(k)->stream, (float *)d_weights->data, (bf16 *)dx->data,
-               (const bf16 *)x->data, to, (const float *)weights->data, (size_t)width);
+        LAUNCH(weigh_rows_reverse<bf16>, grid, block, 0, cuda_state(k)->stream,
+               (float *)d_weights->data, (bf16 *)dx->data, (const bf16 *)x->data, to,
+               (const float *)weights->data, (size_t)width);
     else
-        LAUNCH(weigh_rows_reverse<float>, grid, block, 0, cuda_state(k)->stream, (float *)d_weights->data, (float *)dx->data,
-               (const float *)x->data, to, (const float *)weights->data, (size_t)width);
+        LAUNCH(weigh_rows_reverse<float>, grid, block, 0, cuda_state(k)->stream,
+               (float *)d_weights->data, (float *)dx->data, (const float *)x->data, to,
+               (const float *)weights->data, (size_t)width);
 }
 
 void cuda_fill_experts(struct kernels *k)

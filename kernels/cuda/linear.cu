@@ -1,8 +1,10 @@
-/* Linear layers of the cuda set, forward and reverse: which matrices are multiplied. How: product.cu. */
+/* Linear layers of the cuda set, forward and reverse: which matrices are multiplied. How:
+ * product.cu. */
 #include "kernels/cuda/state.cuh"
 
-static void product(struct kernels *k, struct buffer *y, const void *c, const struct buffer *x, const struct weight *w,
-                    const struct weight *bias, struct rows rows, int accumulate)
+static void product(struct kernels *k, struct buffer *y, const void *c, const struct buffer *x,
+                    const struct weight *w, const struct weight *bias, struct rows rows,
+                    int accumulate)
 {
     int out_bf16 = cuda_is_bf16(k, y);
     struct product p = {y->data,
@@ -20,16 +22,18 @@ static void product(struct kernels *k, struct buffer *y, const void *c, const st
     cuda_multiply(k, &p, (size_t)rows.segments * (size_t)rows.count);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                   struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate)
 {
     struct cuda_range range("linear");
     product(k, y, NULL, x, w, bias, rows, accumulate);
 }
 
 /* The product reads c itself, where it has y's type: no pass to copy it. */
-static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
-                       const struct weight *w, const struct weight *bias, struct rows rows)
+static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c,
+                       const struct buffer *x, const struct weight *w, const struct weight *bias,
+                       struct rows rows)
 {
     struct cuda_range range("linear_add");
     if (cuda_is_bf16(k, c) == cuda_is_bf16(k, y)) {
@@ -40,31 +44,45 @@ static void linear_add(struct kernels *k, struct buffer *y, const struct buffer 
     product(k, y, NULL, x, w, bias, rows, 1);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
-                           struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                           const struct weight *w, struct rows rows, int accumulate)
 {
     struct cuda_range range("linear_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     int in_bf16 = cuda_state(k)->arithmetic == ARITHMETIC_BF16;
     const void *in = dy->data;
     if (in_bf16 && !cuda_is_bf16(k, dy)) { /* the gradient of the residual stream, rounded once */
-        bf16 *narrow = (bf16 *)cuda_scratch(k, total * w->rows * sizeof(bf16), "a gradient in bf16");
+        bf16 *narrow = (bf16 *)cuda_scratch(k, total * w->rows * sizeof(bf16),
+                                            "a gradient in bf16");
         if (!narrow)
             return;
         cuda_convert_bf16(cuda_state(k)->stream, narrow, (const float *)dy->data, total * w->rows);
         in = narrow;
     }
-    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,       w->columns, w->rows, (size_t)rows.count,
-                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate, NULL};
+    struct product p = {dx->data,
+                        in,
+                        cuda_weight_data(k, w),
+                        NULL,
+                        w->columns,
+                        w->rows,
+                        (size_t)rows.count,
+                        0,
+                        in_bf16,
+                        cuda_is_bf16(k, dx),
+                        accumulate,
+                        NULL};
     cuda_multiply(k, &p, total);
 }
 
-/* The number of runs from `first` on that lie one behind the other and have one matrix: one product is for them. Their rows. */
+/* The number of runs from `first` on that lie one behind the other and have one matrix: one product
+ * is for them. Their rows. */
 static size_t join_runs(size_t *rows, const struct run *runs, size_t first, size_t run_count)
 {
     size_t i = first;
     *rows = 0;
-    for (; i < run_count && runs[i].weight == runs[first].weight && runs[i].first == runs[first].first + *rows; i++)
+    for (; i < run_count && runs[i].weight == runs[first].weight &&
+           runs[i].first == runs[first].first + *rows;
+         i++)
         *rows += (size_t)runs[i].count;
     return i - first;
 }
@@ -75,8 +93,8 @@ static char *row_of(struct kernels *k, const struct buffer *b, size_t first, siz
     return (char *)b->data + first * width * k->role_size[b->role];
 }
 
-static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
-                        int typical, int accumulate)
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x,
+                        const struct run *runs, size_t run_count, int typical, int accumulate)
 {
     struct cuda_range range("linear_runs");
     size_t rows;
@@ -100,8 +118,9 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
     }
 }
 
-static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
-                                size_t run_count, int typical, int accumulate)
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                                const struct run *runs, size_t run_count, int typical,
+                                int accumulate)
 {
     struct cuda_range range("linear_runs_reverse");
     size_t rows;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t GRAIN = 512; /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
+static const size_t GRAIN =
+    512; /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
 
 int cuda_check_now(cudaError_t error, const char *what, struct error *e)
 {
@@ -76,11 +77,14 @@ void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *
     (void)cudaGetLastError(); /* it is told here */
     if (error == cudaErrorMemoryAllocation)
         fail(e,
-             "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a "
+             "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the "
+             "GPU, or --memory SIZE for a "
              "smaller plan)",
              1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
     else
-        cuda_check_now(error, "memory", e); /* what the device was doing broke, and every call says so from then on */
+        cuda_check_now(
+            error, "memory",
+            e); /* what the device was doing broke, and every call says so from then on */
     return NULL;
 }
 
@@ -105,7 +109,8 @@ void cuda_give(struct kernels *k, void *memory, size_t bytes)
     *end = b;
 }
 
-static void *scratch_of(struct kernels *k, struct cuda_work *scratch, size_t bytes, const char *what)
+static void *scratch_of(struct kernels *k, struct cuda_work *scratch, size_t bytes,
+                        const char *what)
 {
     if (bytes > scratch->bytes) {
         struct error e;
@@ -131,7 +136,8 @@ void *cuda_rounded_scratch(struct kernels *k, size_t bytes)
     return scratch_of(k, &cuda_state(k)->rounded, bytes, "an operand in tf32");
 }
 
-static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count,
+                             struct error *e)
 {
     size_t bytes;
     struct buffer *b;
@@ -165,7 +171,8 @@ static void destroy(struct kernels *k, struct buffer *b)
 }
 
 /* Host and device, `count` elements of `size` bytes from the at-th on; returns when it is done. */
-static void transfer(struct kernels *k, void *host, const struct buffer *b, size_t at, size_t count, size_t size, int up)
+static void transfer(struct kernels *k, void *host, const struct buffer *b, size_t at, size_t count,
+                     size_t size, int up)
 {
     char *device = (char *)b->data + at * size;
     cudaStream_t stream = cuda_state(k)->stream;
@@ -180,10 +187,12 @@ static uint16_t round_to_bf16(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return x != x ? (uint16_t)(bits >> 16 | 0x40) : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    return x != x ? (uint16_t)(bits >> 16 | 0x40)
+                  : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void write(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count)
+static void write(struct kernels *k, struct buffer *b, size_t at, const double *values,
+                  size_t count)
 {
     size_t size = k->role_size[b->role];
     char *packed = (char *)malloc(count ? count * size : 1);
@@ -221,8 +230,9 @@ static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
     struct cuda_state *s = cuda_state(k);
     struct cuda_letter *l = &s->letters[s->next_letter];
     s->next_letter = (s->next_letter + 1) % LETTER_COUNT;
-    if (!l->sent ? cuda_check(k, cudaEventCreateWithFlags(&l->sent, cudaEventDisableTiming), "event")
-                 : cuda_check(k, cudaEventSynchronize(l->sent), "copy"))
+    if (!l->sent
+            ? cuda_check(k, cudaEventCreateWithFlags(&l->sent, cudaEventDisableTiming), "event")
+            : cuda_check(k, cudaEventSynchronize(l->sent), "copy"))
         return NULL;
     if (bytes > l->bytes) {
         cudaFreeHost(l->pinned);
@@ -238,7 +248,8 @@ static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
     return l;
 }
 
-static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
+static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values,
+                        size_t count)
 {
     struct cuda_range range("write_index");
     size_t bytes = count * sizeof *values;
@@ -247,11 +258,15 @@ static void write_index(struct kernels *k, struct buffer *b, size_t at, const in
     if (!l)
         return;
     memcpy(l->pinned, values, bytes);
-    cuda_check(k, cudaMemcpyAsync((int32_t *)b->data + at, l->pinned, bytes, cudaMemcpyHostToDevice, stream), "copy");
+    cuda_check(k,
+               cudaMemcpyAsync((int32_t *)b->data + at, l->pinned, bytes, cudaMemcpyHostToDevice,
+                               stream),
+               "copy");
     cuda_check(k, cudaEventRecord(l->sent, stream), "copy");
 }
 
-static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count)
+static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at,
+                       size_t count)
 {
     transfer(k, values, (struct buffer *)b, at, count, sizeof *values, 0);
 }
@@ -268,7 +283,8 @@ static void report_fault(struct kernels *k, const struct cuda_fault *fault)
     cuda_check(k, cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "run");
 }
 
-/* Values on their way down: the fault record as it was then, and behind it the values, in pinned memory. */
+/* Values on their way down: the fault record as it was then, and behind it the values, in pinned
+ * memory. */
 struct reading {
     char *pinned;
     size_t bytes, count; /* of pinned memory; values */
@@ -314,7 +330,8 @@ static struct reading *reading_take(struct kernels *k, size_t bytes, struct erro
     return r;
 }
 
-static struct reading *read_begin(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e)
+static struct reading *read_begin(struct kernels *k, const struct buffer *b, size_t at,
+                                  size_t count, struct error *e)
 {
     struct cuda_range range("read_begin");
     struct cuda_state *s = cuda_state(k);
@@ -326,8 +343,11 @@ static struct reading *read_begin(struct kernels *k, const struct buffer *b, siz
     r->type = cuda_is_bf16(k, b) ? ELEMENT_BF16 : ELEMENT_F32;
     memset(r->pinned, 0, READING_VALUES);
     cuda_keep_launches(k);
-    if (cuda_check_now(cudaMemcpyAsync(r->pinned, s->fault, sizeof *s->fault, cudaMemcpyDeviceToHost, s->stream), "copy", e) ||
-        cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES, (const char *)b->data + at * size, count * size,
+    if (cuda_check_now(cudaMemcpyAsync(r->pinned, s->fault, sizeof *s->fault,
+                                       cudaMemcpyDeviceToHost, s->stream),
+                       "copy", e) ||
+        cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES,
+                                       (const char *)b->data + at * size, count * size,
                                        cudaMemcpyDeviceToHost, s->stream),
                        "copy", e) ||
         cuda_check_now(cudaEventRecord(r->done, s->stream), "copy", e)) {
@@ -343,7 +363,8 @@ static int read_end(struct kernels *k, double *values, struct reading *r, struct
 {
     struct cuda_range range("read_end");
     struct cuda_state *s = cuda_state(k);
-    if (cuda_check(k, cudaEventSynchronize(r->done), "run") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {
+    if (cuda_check(k, cudaEventSynchronize(r->done), "run") == 0 &&
+        cuda_check(k, cudaGetLastError(), "launch") == 0) {
         report_fault(k, (const struct cuda_fault *)r->pinned);
         if (values)
             element_widen_f64(values, r->pinned + READING_VALUES, r->type, r->count);
@@ -358,16 +379,21 @@ static int synchronize(struct kernels *k, struct error *e)
     struct cuda_range range("synchronize");
     struct cuda_state *s = cuda_state(k);
     if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 &&
-        cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {
+        cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 &&
+        cuda_check(k, cudaGetLastError(), "launch") == 0) {
         struct cuda_fault fault = {FAULT_NONE, 0, 0};
-        cuda_check(k, cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost, s->stream), "copy");
+        cuda_check(k,
+                   cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost,
+                                   s->stream),
+                   "copy");
         cuda_check(k, cudaStreamSynchronize(s->stream), "run");
         report_fault(k, &fault);
     }
     return kernels_take_error(k, e);
 }
 
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape,
+                            struct rows rows, struct head_shape head)
 {
     struct rows targets = {rows.segments, head.targets};
     size_t width = (size_t)shape->heads * (size_t)shape->head_size,
@@ -378,7 +404,8 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
                                  sizeof(bf16)}; /* the last: a gradient in bf16 */
     for (int i = 0; i < 3; i++)
         most = others[i] > most ? others[i] : most;
-    if (cuda_state(k)->arithmetic == ARITHMETIC_TF32) { /* widths of MLPs are not known here: up to 16 times the heads' */
+    if (cuda_state(k)->arithmetic ==
+        ARITHMETIC_TF32) { /* widths of MLPs are not known here: up to 16 times the heads' */
         size_t rounded = 16 * (size_t)rows.segments * (size_t)rows.count * width * sizeof(float);
         most += rounded < (size_t)ROUNDED_BYTES ? rounded : (size_t)ROUNDED_BYTES;
     }

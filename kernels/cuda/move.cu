@@ -3,8 +3,8 @@
 
 enum { BLOCK = 256 };
 
-/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments
- * of `from`. */
+/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src
+ * likewise from src_first of segments of `from`. */
 struct move {
     size_t to, dst_first, from, src_first, count, width;
 };
@@ -29,20 +29,22 @@ __global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct 
 }
 
 template <int ADD, class D, class S>
-static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src,
+                        int segments, struct move m)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     dim3 grid((unsigned)((size_t)segments * m.count));
     if (m.width % 4 == 0)
-        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(cuda_row_threads(m.width / 4)), 0, stream, (D *)dst->data,
-               (const S *)src->data, m);
+        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(cuda_row_threads(m.width / 4)), 0, stream,
+               (D *)dst->data, (const S *)src->data, m);
     else
-        LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(cuda_row_threads(m.width)), 0, stream, (D *)dst->data, (const S *)src->data,
-               m);
+        LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(cuda_row_threads(m.width)), 0, stream,
+               (D *)dst->data, (const S *)src->data, m);
 }
 
 template <int ADD>
-static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments,
+                 struct move m)
 {
     if (!segments || !m.count || !m.width)
         return;
@@ -63,34 +65,38 @@ static struct move whole(struct rows rows, int width)
     return {total, 0, total, 0, total, (size_t)width};
 }
 
-static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                 int width)
 {
     struct cuda_range range("copy");
     move<0>(k, y, x, 1, whole(rows, width));
 }
 
-static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                int width)
 {
     struct cuda_range range("add");
     move<1>(k, y, x, 1, whole(rows, width));
 }
 
-static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width)
+static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to,
+                 int from, int width)
 {
     struct cuda_range range("tail");
     struct move m = {(size_t)to, 0, (size_t)from, (size_t)(from - to), (size_t)to, (size_t)width};
     move<0>(k, y, x, segments, m);
 }
 
-static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from, int width)
+static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                         int segments, int to, int from, int width)
 {
     struct cuda_range range("tail_reverse");
     struct move m = {(size_t)from, (size_t)(from - to), (size_t)to, 0, (size_t)to, (size_t)width};
     move<1>(k, dx, dy, segments, m);
 }
 
-static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
-                 int before, int behind, int width)
+static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before,
+                 const struct buffer *x_behind, int segments, int before, int behind, int width)
 {
     struct cuda_range range("join");
     size_t all = (size_t)before + (size_t)behind;

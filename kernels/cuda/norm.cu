@@ -1,22 +1,26 @@
-/* Norms of the cuda set, of rows and of the heads in a row; formulas as in kernels/reference/norm.c:
- *     u = (x - mean) f, y = u scale + shift;   dx = f (g - mean(g) - a mean(g u) u), g = dy scale.
- * A row belongs to a warp, or to a block of 256 threads when it is long; each thread keeps its elements in registers between the
- * passes. Sums are in float, per thread and then in a tree, in an order that follows from the width alone. */
+/* Norms of the cuda set, of rows and of the heads in a row; formulas as in
+ * kernels/reference/norm.c: u = (x - mean) f, y = u scale + shift;   dx = f (g - mean(g) - a mean(g
+ * u) u), g = dy scale. A row belongs to a warp, or to a block of 256 threads when it is long; each
+ * thread keeps its elements in registers between the passes. Sums are in float, per thread and then
+ * in a tree, in an order that follows from the width alone. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256, HELD = 8 };
 
-/* A norm as kernels get it. A vector of one element stands for the same value everywhere: its step is 0, else 1. */
+/* A norm as kernels get it. A vector of one element stands for the same value everywhere: its step
+ * is 0, else 1. */
 struct norm_arguments {
     const float *scale, *shift; /* NULL: 1, 0 */
     int kind, scale_step, shift_step;
-    int scale_head, shift_head; /* from head to head, where each has its own; 0: all have the same */
+    int scale_head,
+        shift_head; /* from head to head, where each has its own; 0: all have the same */
     float epsilon;
 };
 
 /* Elements c .. c + N - 1 of a vector, `otherwise` where it is NULL. */
 template <int N>
-__device__ static void vector_at(float out[N], const float *vector, int step, float otherwise, int c)
+__device__ static void vector_at(float out[N], const float *vector, int step, float otherwise,
+                                 int c)
 {
     if (N == 1)
         out[0] = vector ? vector[c * step] : otherwise;
@@ -34,8 +38,8 @@ __device__ static float row_sum(float x, float *space)
     return THREADS == WARP ? warp_sum(x) : block_sum(x, space);
 }
 
-/* f from the sum of squares (about the mean). A sum that is beyond float, of elements that are not, would make it 0 and the row
- * one of zeros: then it is not a number, and the run says so. */
+/* f from the sum of squares (about the mean). A sum that is beyond float, of elements that are not,
+ * would make it 0 and the row one of zeros: then it is not a number, and the run says so. */
 __device__ static float factor_of(const struct norm_arguments &a, float squares, int width)
 {
     float f;
@@ -63,8 +67,8 @@ __device__ static float along_of(const struct norm_arguments &a, float squares, 
     return 1;
 }
 
-/* Runs `body(c)` for the first columns c of the caller's vectors of N in a row: the vector's number among the thread's own is
- * `i`, a constant once unrolled, as long as it is below HELD. */
+/* Runs `body(c)` for the first columns c of the caller's vectors of N in a row: the vector's number
+ * among the thread's own is `i`, a constant once unrolled, as long as it is below HELD. */
 template <int N, int THREADS, class F>
 __device__ static void for_columns(int thread, int width, F body)
 {
@@ -105,10 +109,11 @@ struct held_row {
     }
 };
 
-/* y[width] (or nothing, when NULL) and kept[2] of x[width], THREADS threads a row. Reads all of x before it writes y. */
+/* y[width] (or nothing, when NULL) and kept[2] of x[width], THREADS threads a row. Reads all of x
+ * before it writes y. */
 template <int N, int THREADS, class X, class Y>
-__device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm_arguments &a, int width, int thread,
-                                float *space)
+__device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm_arguments &a,
+                                int width, int thread, float *space)
 {
     struct held_row<N, X> held;
     float sum = 0, squares = 0, mean = 0;
@@ -146,11 +151,12 @@ __device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm
     });
 }
 
-/* dx[width] (+)= of dy[width] and x[width], and `rounded`, where it is not NULL, what dx then holds; dx may be dy where one
- * thread reads and writes the same elements, as here. */
+/* dx[width] (+)= of dy[width] and x[width], and `rounded`, where it is not NULL, what dx then
+ * holds; dx may be dy where one thread reads and writes the same elements, as here. */
 template <int N, int THREADS, class D, class G, class X>
-__device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const X *x, const float *kept,
-                                        const struct norm_arguments &a, int width, int accumulate, int thread, float *space)
+__device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const X *x,
+                                        const float *kept, const struct norm_arguments &a,
+                                        int width, int accumulate, int thread, float *space)
 {
     struct held_row<N, G> g_held;
     struct held_row<N, X> x_held;
@@ -169,7 +175,8 @@ __device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const
             squares += v[j] * v[j];
         }
     });
-    float g_mean = a.kind == NORM_LAYER ? row_sum<THREADS>(g_sum, space) / (float)width : 0, along = 1;
+    float g_mean = a.kind == NORM_LAYER ? row_sum<THREADS>(g_sum, space) / (float)width : 0,
+          along = 1;
     if (a.kind == NORM_RMS_OUTSIDE || a.kind == NORM_LENGTH)
         along = along_of(a, row_sum<THREADS>(squares, space), width);
     float gu_mean = row_sum<THREADS>(gu_sum, space) * along / (float)width;
@@ -192,26 +199,32 @@ __global__ void __launch_bounds__(BLOCK)
     norm_rows(Y *y, float *statistics, const float *x, struct norm_arguments a, int rows, int width)
 {
     __shared__ float space[WARP];
-    int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS, thread = (int)threadIdx.x % THREADS;
+    int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS,
+        thread = (int)threadIdx.x % THREADS;
     if (row >= rows) /* whole warps */
         return;
     size_t at = (size_t)row * (size_t)width;
-    norm_row<N, THREADS>(y ? y + at : (Y *)nullptr, statistics + 2 * (size_t)row, x + at, a, width, thread, space);
+    norm_row<N, THREADS>(y ? y + at : (Y *)nullptr, statistics + 2 * (size_t)row, x + at, a, width,
+                         thread, space);
 }
 
-/* What a warp holds of a row of bf16 leaves room for three blocks on a multiprocessor, and of floats for two. */
+/* What a warp holds of a row of bf16 leaves room for three blocks on a multiprocessor, and of
+ * floats for two. */
 template <int N, int THREADS, class G>
-__global__ void __launch_bounds__(BLOCK, N > 1 && sizeof(G) == sizeof(bf16) && THREADS == WARP ? 3 : 0)
-    norm_rows_reverse(float *dx, bf16 *rounded, const G *dy, const float *x, const float *statistics, struct norm_arguments a,
-                      int rows, int width, int accumulate)
+__global__ void __launch_bounds__(BLOCK,
+                                  N > 1 && sizeof(G) == sizeof(bf16) && THREADS == WARP ? 3 : 0)
+    norm_rows_reverse(float *dx, bf16 *rounded, const G *dy, const float *x,
+                      const float *statistics, struct norm_arguments a, int rows, int width,
+                      int accumulate)
 {
     __shared__ float space[WARP];
-    int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS, thread = (int)threadIdx.x % THREADS;
+    int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS,
+        thread = (int)threadIdx.x % THREADS;
     if (row >= rows)
         return;
     size_t at = (size_t)row * (size_t)width;
-    norm_row_reverse<N, THREADS>(dx + at, rounded ? rounded + at : rounded, dy + at, x + at, statistics + 2 * (size_t)row, a,
-                                 width, accumulate, thread, space);
+    norm_row_reverse<N, THREADS>(dx + at, rounded ? rounded + at : rounded, dy + at, x + at,
+                                 statistics + 2 * (size_t)row, a, width, accumulate, thread, space);
 }
 
 /* The norm of head h. */
@@ -225,27 +238,30 @@ __device__ static struct norm_arguments of_head(struct norm_arguments a, int h)
 /* A warp for each head of each row. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
-    norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks, int heads, int head_size, int width)
+    norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks,
+                   int heads, int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row<1, WARP>(y + at, statistics + 2 * (size_t)task, x + at, of_head(a, (int)(task % heads)), head_size,
-                      (int)threadIdx.x % WARP, (float *)nullptr);
+    norm_row<1, WARP>(y + at, statistics + 2 * (size_t)task, x + at,
+                      of_head(a, (int)(task % heads)), head_size, (int)threadIdx.x % WARP,
+                      (float *)nullptr);
 }
 
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
-    norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics, struct norm_arguments a, long tasks,
-                           int heads, int head_size, int width)
+    norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics,
+                           struct norm_arguments a, long tasks, int heads, int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row_reverse<1, WARP>(dx + at, (bf16 *)nullptr, dy + at, x + at, statistics + 2 * (size_t)task,
-                              of_head(a, (int)(task % heads)), head_size, 0, (int)threadIdx.x % WARP, (float *)nullptr);
+    norm_row_reverse<1, WARP>(dx + at, (bf16 *)nullptr, dy + at, x + at,
+                              statistics + 2 * (size_t)task, of_head(a, (int)(task % heads)),
+                              head_size, 0, (int)threadIdx.x % WARP, (float *)nullptr);
 }
 
 static int from_head_to_head(const struct weight *w, int width)
@@ -267,8 +283,8 @@ static struct norm_arguments arguments_of(struct kernels *k, const struct norm *
     return a;
 }
 
-/* Calls launch<N, THREADS>() as the width wants it: vectors of 4 where rows are aligned for them, a warp a row while its
- * registers hold the row. */
+/* Calls launch<N, THREADS>() as the width wants it: vectors of 4 where rows are aligned for them, a
+ * warp a row while its registers hold the row. */
 #define LAUNCH_FOR(width, launch) \
     do { \
         if ((width) % 4 == 0) \
@@ -289,54 +305,62 @@ static dim3 row_grid(int rows)
 }
 
 template <class Y>
-static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x, const struct norm *norm, int rows, int width)
+static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x,
+                        const struct norm *norm, int rows, int width)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, width);
 #define NORM(n, threads) \
-    LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, statistics, x, a, rows, width)
+    LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, \
+           statistics, x, a, rows, width)
     LAUNCH_FOR(width, NORM);
 #undef NORM
 }
 
 template <class G>
-static void launch_norm_reverse(struct kernels *k, float *dx, bf16 *rounded, const G *dy, const float *x, const float *statistics,
-                                const struct norm *norm, int rows, int width, int accumulate)
+static void launch_norm_reverse(struct kernels *k, float *dx, bf16 *rounded, const G *dy,
+                                const float *x, const float *statistics, const struct norm *norm,
+                                int rows, int width, int accumulate)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, width);
 #define REVERSE(n, threads) \
-    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, rounded, dy, x, statistics, \
-           a, rows, width, accumulate)
+    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, \
+           dx, rounded, dy, x, statistics, a, rows, width, accumulate)
     LAUNCH_FOR(width, REVERSE);
 #undef REVERSE
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
-                         const struct norm *norm, struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                         const struct buffer *x, const struct norm *norm, struct rows rows,
+                         int width)
 {
     struct cuda_range range("norm");
     int total = rows.segments * rows.count;
     if (y && cuda_is_bf16(k, y))
-        launch_norm(k, (bf16 *)y->data, (float *)statistics->data, (const float *)x->data, norm, total, width);
+        launch_norm(k, (bf16 *)y->data, (float *)statistics->data, (const float *)x->data, norm,
+                    total, width);
     else
-        launch_norm(k, y ? (float *)y->data : (float *)NULL, (float *)statistics->data, (const float *)x->data, norm, total,
-                    width);
+        launch_norm(k, y ? (float *)y->data : (float *)NULL, (float *)statistics->data,
+                    (const float *)x->data, norm, total, width);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
-                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded,
+                         const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows,
                          int width, int accumulate)
 {
     struct cuda_range range("norm_reverse");
     int total = rows.segments * rows.count, narrow = rounded && cuda_is_bf16(k, rounded);
     bf16 *to = narrow ? (bf16 *)rounded->data : NULL;
     if (cuda_is_bf16(k, dy))
-        launch_norm_reverse(k, (float *)dx->data, to, (const bf16 *)dy->data, (const float *)x->data,
-                            (const float *)statistics->data, norm, total, width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, to, (const bf16 *)dy->data,
+                            (const float *)x->data, (const float *)statistics->data, norm, total,
+                            width, accumulate);
     else
-        launch_norm_reverse(k, (float *)dx->data, to, (const float *)dy->data, (const float *)x->data,
-                            (const float *)statistics->data, norm, total, width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, to, (const float *)dy->data,
+                            (const float *)x->data, (const float *)statistics->data, norm, total,
+                            width, accumulate);
     if (rounded && !narrow)
         k->copy(k, rounded, dx, rows, width);
 }
@@ -346,36 +370,40 @@ static dim3 head_grid(long tasks)
     return dim3((unsigned)cuda_divide_up((size_t)tasks, BLOCK / WARP));
 }
 
-static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
-                       const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics,
+                       const struct buffer *x, const struct norm *norm, struct rows rows, int heads,
+                       int head_size, int width)
 {
     struct cuda_range range("norm_heads");
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, head_size);
     if (cuda_is_bf16(k, x))
-        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data,
-               (const bf16 *)x->data, a, tasks, heads, head_size, width);
+        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data,
+               (float *)statistics->data, (const bf16 *)x->data, a, tasks, heads, head_size, width);
     else
-        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data, (float *)statistics->data,
-               (const float *)x->data, a, tasks, heads, head_size, width);
+        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data,
+               (float *)statistics->data, (const float *)x->data, a, tasks, heads, head_size,
+               width);
 }
 
-static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                               const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
-                               int head_size, int width)
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                               const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size,
+                               int width)
 {
     struct cuda_range range("norm_heads_reverse");
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, head_size);
     if (cuda_is_bf16(k, x))
-        LAUNCH(norm_head_rows_reverse<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)dx->data, (const bf16 *)dy->data,
-               (const bf16 *)x->data, (const float *)statistics->data, a, tasks, heads, head_size, width);
+        LAUNCH(norm_head_rows_reverse<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream,
+               (bf16 *)dx->data, (const bf16 *)dy->data, (const bf16 *)x->data,
+               (const float *)statistics->data, a, tasks, heads, head_size, width);
     else
-        LAUNCH(norm_head_rows_reverse<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)dx->data,
-               (const float *)dy->data, (const float *)x->data, (const float *)statistics->data, a, tasks, heads, head_size,
-               width);
+        LAUNCH(norm_head_rows_reverse<float>, head_grid(tasks), dim3(BLOCK), 0, stream,
+               (float *)dx->data, (const float *)dy->data, (const float *)x->data,
+               (const float *)statistics->data, a, tasks, heads, head_size, width);
 }
 
 void cuda_fill_norm(struct kernels *k)

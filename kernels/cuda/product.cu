@@ -1,19 +1,23 @@
 /* Matrix products of the cuda set, by cuBLASLt; by product_tile.cu where it has no way.
  *
- * The library sees column-major matrices: y^T [out, rows] = w' x^T, so that the bias runs along its first dimension, as the
- * epilogue wants it. For one shape of weight and one number of rows of a segment one algorithm is chosen, and then serves every
- * batch: of those that the library ranks for RANKED_ROWS rows (then for one segment's) the first that sums in one piece and that
- * the library's own check passes for the fewest and for very many rows. Split-K is ruled out, and what needs a workspace to sum
- * in (stream-K) is not offered, for there is none: so each output is one sum over tiles in a fixed order, whatever the number of
- * rows. The check names a workspace of 4 bytes for nearly all of Hopper's algorithms (a counter of tiles, by which blocks that
- * stay take the next one); they run without it, as the ranking says, and give the same bytes at all numbers of rows
- * (doc/cuda.md). Asked and checked with are the epilogue, the bias (its type is that of D), the layouts of C and D, which are
- * one, and what all four are aligned to; the library's questions have no place for beta, or for whether C lies apart from D, so
- * that one algorithm serves a product with and without them. One that cannot add C from elsewhere refuses the call, and if it has
- * not run yet the next one is taken. Should the library refuse a number of rows all the same, the call is made in pieces.
+ * The library sees column-major matrices: y^T [out, rows] = w' x^T, so that the bias runs along its
+ * first dimension, as the epilogue wants it. For one shape of weight and one number of rows of a
+ * segment one algorithm is chosen, and then serves every batch: of those that the library ranks for
+ * RANKED_ROWS rows (then for one segment's) the first that sums in one piece and that the library's
+ * own check passes for the fewest and for very many rows. Split-K is ruled out, and what needs a
+ * workspace to sum in (stream-K) is not offered, for there is none: so each output is one sum over
+ * tiles in a fixed order, whatever the number of rows. The check names a workspace of 4 bytes for
+ * nearly all of Hopper's algorithms (a counter of tiles, by which blocks that stay take the next
+ * one); they run without it, as the ranking says, and give the same bytes at all numbers of rows
+ * (doc/cuda.md). Asked and checked with are the epilogue, the bias (its type is that of D), the
+ * layouts of C and D, which are one, and what all four are aligned to; the library's questions have
+ * no place for beta, or for whether C lies apart from D, so that one algorithm serves a product
+ * with and without them. One that cannot add C from elsewhere refuses the call, and if it has not
+ * run yet the next one is taken. Should the library refuse a number of rows all the same, the call
+ * is made in pieces.
  *
- * tf32: the matrix units cut the lower 13 bits of an operand off, so operands are rounded before: weights when they are loaded, x
- * here. */
+ * tf32: the matrix units cut the lower 13 bits of an operand off, so operands are rounded before:
+ * weights when they are loaded, x here. */
 #include "kernels/cuda/state.cuh"
 
 #include <stdio.h>
@@ -21,9 +25,11 @@
 #include <string.h>
 
 enum { CANDIDATES = 32 };
-static const size_t RANKED_ROWS = 16384; /* as many as a batch of the memory plan has; up to 6 % faster there than by 65536 */
+static const size_t RANKED_ROWS =
+    16384; /* as many as a batch of the memory plan has; up to 6 % faster there than by 65536 */
 
-/* A kind of product with the algorithms that may serve it, the best first; the first one that runs stays. */
+/* A kind of product with the algorithms that may serve it, the best first; the first one that runs
+ * stays. */
 struct plan {
     struct product shape; /* its pointers, accumulate and c are of the first use */
     cublasLtMatmulDesc_t desc;
@@ -43,12 +49,13 @@ struct layouts {
     cublasLtMatrixLayout_t w, x, d;
 };
 
-static int check(struct kernels *k, cublasStatus_t status, const char *what, const struct product *p)
+static int check(struct kernels *k, cublasStatus_t status, const char *what,
+                 const struct product *p)
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return 0;
-    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: %s: %s", p->depth, p->out, what,
-                              cublasLtGetStatusString(status));
+    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: %s: %s", p->depth,
+                              p->out, what, cublasLtGetStatusString(status));
 }
 
 /* 1 if the library says that it cannot do this, rather than that something broke. */
@@ -67,12 +74,16 @@ static void layouts_free(struct layouts *l)
 
 static int layouts_make(struct kernels *k, struct layouts *l, const struct product *p, size_t rows)
 {
-    cudaDataType_t in = p->in_bf16 ? CUDA_R_16BF : CUDA_R_32F, out = p->out_bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    cudaDataType_t in = p->in_bf16 ? CUDA_R_16BF : CUDA_R_32F,
+                   out = p->out_bf16 ? CUDA_R_16BF : CUDA_R_32F;
     size_t w_rows = p->forward ? p->depth : p->out, w_columns = p->forward ? p->out : p->depth;
     memset(l, 0, sizeof *l);
-    if (check(k, cublasLtMatrixLayoutCreate(&l->w, in, w_rows, w_columns, (int64_t)w_rows), "layout", p) ||
-        check(k, cublasLtMatrixLayoutCreate(&l->x, in, p->depth, rows, (int64_t)p->depth), "layout", p) ||
-        check(k, cublasLtMatrixLayoutCreate(&l->d, out, p->out, rows, (int64_t)p->out), "layout", p)) {
+    if (check(k, cublasLtMatrixLayoutCreate(&l->w, in, w_rows, w_columns, (int64_t)w_rows),
+              "layout", p) ||
+        check(k, cublasLtMatrixLayoutCreate(&l->x, in, p->depth, rows, (int64_t)p->depth), "layout",
+              p) ||
+        check(k, cublasLtMatrixLayoutCreate(&l->d, out, p->out, rows, (int64_t)p->out), "layout",
+              p)) {
         layouts_free(l);
         return -1;
     }
@@ -82,7 +93,9 @@ static int layouts_make(struct kernels *k, struct layouts *l, const struct produ
 static int set_bias(struct kernels *k, struct plan *plan, const struct product *p)
 {
     return p->bias
-               ? check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias),
+               ? check(k,
+                       cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                      &p->bias, sizeof p->bias),
                        "bias", p)
                : 0;
 }
@@ -93,27 +106,31 @@ static int in_one_piece(const cublasLtMatmulAlgo_t *algo)
     int32_t split = 0;
     uint32_t scheme = 0;
     size_t written;
-    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split, sizeof split, &written) ==
-               CUBLAS_STATUS_SUCCESS &&
-           cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &written) ==
-               CUBLAS_STATUS_SUCCESS &&
+    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split,
+                                                sizeof split, &written) == CUBLAS_STATUS_SUCCESS &&
+           cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+                                                &scheme, sizeof scheme,
+                                                &written) == CUBLAS_STATUS_SUCCESS &&
            split <= 1 && scheme == CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
-/* 1 if the library's check passes the algorithm for so many rows, 0 if not, -1 with the error kept. */
-static int serves(struct kernels *k, struct plan *plan, const cublasLtMatmulAlgo_t *algo, size_t rows)
+/* 1 if the library's check passes the algorithm for so many rows, 0 if not, -1 with the error kept.
+ */
+static int serves(struct kernels *k, struct plan *plan, const cublasLtMatmulAlgo_t *algo,
+                  size_t rows)
 {
     cublasLtMatmulHeuristicResult_t result;
     struct layouts l;
     if (layouts_make(k, &l, &plan->shape, rows))
         return -1;
-    cublasStatus_t status = cublasLtMatmulAlgoCheck(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d, algo,
-                                                    &result);
+    cublasStatus_t status = cublasLtMatmulAlgoCheck(cuda_state(k)->products->library, plan->desc,
+                                                    l.w, l.x, l.d, l.d, algo, &result);
     layouts_free(&l);
     return status == CUBLAS_STATUS_SUCCESS;
 }
 
-/* The largest power of two up to 256 that divides the bytes of a row: what any row of an array is aligned to. */
+/* The largest power of two up to 256 that divides the bytes of a row: what any row of an array is
+ * aligned to. */
 static uint32_t row_alignment(size_t columns, int is_bf16)
 {
     size_t bytes = columns * (is_bf16 ? 2 : 4), alignment = bytes & (~bytes + 1);
@@ -121,10 +138,12 @@ static uint32_t row_alignment(size_t columns, int is_bf16)
 }
 
 /* No workspace, no split sums; rows of any of the arrays may be a call's first. */
-static int set_preference(struct kernels *k, cublasLtMatmulPreference_t preference, const struct product *p)
+static int set_preference(struct kernels *k, cublasLtMatmulPreference_t preference,
+                          const struct product *p)
 {
     const size_t workspace = 0;
-    const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE, w = row_alignment(p->forward ? p->depth : p->out, p->in_bf16),
+    const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE,
+                   w = row_alignment(p->forward ? p->depth : p->out, p->in_bf16),
                    x = row_alignment(p->depth, p->in_bf16), d = row_alignment(p->out, p->out_bf16);
     const struct {
         cublasLtMatmulPreferenceAttributes_t name;
@@ -137,13 +156,17 @@ static int set_preference(struct kernels *k, cublasLtMatmulPreference_t preferen
                {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &d, sizeof d},
                {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &d, sizeof d}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (check(k, cublasLtMatmulPreferenceSetAttribute(preference, all[i].name, all[i].value, all[i].size), "choice", p))
+        if (check(k,
+                  cublasLtMatmulPreferenceSetAttribute(preference, all[i].name, all[i].value,
+                                                       all[i].size),
+                  "choice", p))
             return -1;
     return 0;
 }
 
 /* Adds what the library ranks for so many rows and the plan can use. */
-static int add_candidates(struct kernels *k, struct plan *plan, cublasLtMatmulPreference_t preference, size_t rows)
+static int add_candidates(struct kernels *k, struct plan *plan,
+                          cublasLtMatmulPreference_t preference, size_t rows)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     const struct product *p = &plan->shape;
@@ -152,7 +175,8 @@ static int add_candidates(struct kernels *k, struct plan *plan, cublasLtMatmulPr
     int count = 0;
     if (layouts_make(k, &l, p, rows))
         return -1;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d,
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library,
+                                                           plan->desc, l.w, l.x, l.d, l.d,
                                                            preference, CANDIDATES, found, &count);
     layouts_free(&l);
     if (is_refused(status))
@@ -160,7 +184,8 @@ static int add_candidates(struct kernels *k, struct plan *plan, cublasLtMatmulPr
     if (check(k, status, "no algorithm", p))
         return -1;
     for (int i = 0; i < count && plan->count < CANDIDATES; i++) {
-        int good = found[i].state == CUBLAS_STATUS_SUCCESS && found[i].workspaceSize == 0 && in_one_piece(&found[i].algo);
+        int good = found[i].state == CUBLAS_STATUS_SUCCESS && found[i].workspaceSize == 0 &&
+                   in_one_piece(&found[i].algo);
         good = good ? serves(k, plan, &found[i].algo, 1) : 0;
         good = good > 0 ? serves(k, plan, &found[i].algo, most) : good;
         if (good < 0)
@@ -173,8 +198,9 @@ static int add_candidates(struct kernels *k, struct plan *plan, cublasLtMatmulPr
 
 static int plan_fill(struct kernels *k, struct plan *plan, const struct product *p)
 {
-    cublasComputeType_t compute = cuda_state(k)->arithmetic == ARITHMETIC_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                               : CUBLAS_COMPUTE_32F;
+    cublasComputeType_t compute = cuda_state(k)->arithmetic == ARITHMETIC_TF32
+                                      ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                      : CUBLAS_COMPUTE_32F;
     cublasOperation_t transpose = p->forward ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtEpilogue_t epilogue = p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     cublasLtMatmulPreference_t preference;
@@ -182,15 +208,21 @@ static int plan_fill(struct kernels *k, struct plan *plan, const struct product 
     plan->shape = *p;
     if (check(k, cublasLtMatmulDescCreate(&plan->desc, compute, CUDA_R_32F), "descriptor", p))
         return -1;
-    if (check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose),
+    if (check(k,
+              cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose,
+                                             sizeof transpose),
               "descriptor", p) ||
-        check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),
+        check(k,
+              cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                             sizeof epilogue),
               "descriptor", p) ||
-        set_bias(k, plan, p) || check(k, cublasLtMatmulPreferenceCreate(&preference), "choice", p)) {
+        set_bias(k, plan, p) ||
+        check(k, cublasLtMatmulPreferenceCreate(&preference), "choice", p)) {
         cublasLtMatmulDescDestroy(plan->desc);
         return -1;
     }
-    int failed = set_preference(k, preference, p) || add_candidates(k, plan, preference, RANKED_ROWS) ||
+    int failed = set_preference(k, preference, p) ||
+                 add_candidates(k, plan, preference, RANKED_ROWS) ||
                  (!plan->count && add_candidates(k, plan, preference, p->count ? p->count : 1));
     cublasLtMatmulPreferenceDestroy(preference);
     if (failed)
@@ -201,8 +233,9 @@ static int plan_fill(struct kernels *k, struct plan *plan, const struct product 
 /* 1 if one plan serves both. */
 static int same_kind(const struct product *a, const struct product *b)
 {
-    return a->out == b->out && a->depth == b->depth && a->forward == b->forward && a->in_bf16 == b->in_bf16 &&
-           a->out_bf16 == b->out_bf16 && (a->bias != NULL) == (b->bias != NULL) && a->count == b->count;
+    return a->out == b->out && a->depth == b->depth && a->forward == b->forward &&
+           a->in_bf16 == b->in_bf16 && a->out_bf16 == b->out_bf16 &&
+           (a->bias != NULL) == (b->bias != NULL) && a->count == b->count;
 }
 
 static struct plan *plan_find(struct kernels *k, const struct product *p)
@@ -215,7 +248,8 @@ static struct plan *plan_find(struct kernels *k, const struct product *p)
         size_t room = all->room ? 2 * all->room : 32;
         struct plan *grown = (struct plan *)realloc(all->plans, room * sizeof *grown);
         if (!grown) {
-            kernels_keep_error(k, "out of memory (%zu bytes for plans of matrix products)", room * sizeof *grown);
+            kernels_keep_error(k, "out of memory (%zu bytes for plans of matrix products)",
+                               room * sizeof *grown);
             return NULL;
         }
         all->plans = grown;
@@ -236,15 +270,17 @@ static struct product rows_from(const struct product *p, size_t first)
 }
 
 /* By the plan's algorithm; in halves where the library refuses so many rows. */
-static cublasStatus_t run(struct kernels *k, struct plan *plan, const struct product *p, size_t rows)
+static cublasStatus_t run(struct kernels *k, struct plan *plan, const struct product *p,
+                          size_t rows)
 {
     struct cuda_state *s = cuda_state(k);
     const float one = 1, beta = p->accumulate ? 1 : 0;
     struct layouts l;
     if (layouts_make(k, &l, p, rows))
         return CUBLAS_STATUS_SUCCESS; /* the error is kept */
-    cublasStatus_t status = cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta,
-                                           p->c ? p->c : p->d, l.d, p->d, l.d, &plan->algos[plan->next], NULL, 0, s->stream);
+    cublasStatus_t status = cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x,
+                                           l.x, &beta, p->c ? p->c : p->d, l.d, p->d, l.d,
+                                           &plan->algos[plan->next], NULL, 0, s->stream);
     layouts_free(&l);
     if (status == CUBLAS_STATUS_SUCCESS)
         plan->ran = 1;
@@ -294,7 +330,8 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows)
     for (size_t first = 0; first < rows; first += each) {
         size_t some = rows - first < each ? rows - first : each;
         struct product part = rows_from(p, first);
-        float *x = (float *)cuda_rounded_scratch(k, (each < rows ? each : rows) * p->depth * sizeof(float));
+        float *x = (float *)cuda_rounded_scratch(k, (each < rows ? each : rows) * p->depth *
+                                                        sizeof(float));
         if (!x)
             return;
         cuda_round_tf32(s->stream, x, (const float *)part.x, some * p->depth);
@@ -304,13 +341,15 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows)
 }
 
 /* A number of the algorithm's configuration; -1 where it has none. */
-static int config(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t name, size_t bytes)
+static int config(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t name,
+                  size_t bytes)
 {
     uint32_t wide = 0;
     uint16_t narrow = 0;
     size_t written = 0;
     void *to = bytes == sizeof narrow ? (void *)&narrow : (void *)&wide;
-    if (cublasLtMatmulAlgoConfigGetAttribute(algo, name, to, bytes, &written) != CUBLAS_STATUS_SUCCESS)
+    if (cublasLtMatmulAlgoConfigGetAttribute(algo, name, to, bytes, &written) !=
+        CUBLAS_STATUS_SUCCESS)
         return -1;
     return bytes == sizeof narrow ? (int)narrow : (int)wide;
 }
@@ -322,21 +361,27 @@ static enum product_by product_text(struct kernels *k, int i, char *text, size_t
         return PRODUCT_NONE;
     const struct plan *plan = &all->plans[i];
     const struct product *p = &plan->shape;
-    int n = snprintf(text, size, "%s %zu -> %zu, %zu rows a segment, %s to %s%s: ", p->forward ? "forward" : "reverse", p->depth,
-                     p->out, p->count, p->in_bf16 ? "bf16" : "float", p->out_bf16 ? "bf16" : "float", p->bias ? ", bias" : "");
+    int n = snprintf(text, size, "%s %zu -> %zu, %zu rows a segment, %s to %s%s: ",
+                     p->forward ? "forward" : "reverse", p->depth, p->out, p->count,
+                     p->in_bf16 ? "bf16" : "float", p->out_bf16 ? "bf16" : "float",
+                     p->bias ? ", bias" : "");
     enum product_by by = plan->next == plan->count ? PRODUCT_OWN : PRODUCT_LIBRARY;
     if (n < 0 || (size_t)n >= size)
         return by;
     if (by == PRODUCT_OWN) {
-        snprintf(text + n, size - (size_t)n, "kernel of our own (cuBLASLt offered %d algorithms that qualify, none ran)",
+        snprintf(text + n, size - (size_t)n,
+                 "kernel of our own (cuBLASLt offered %d algorithms that qualify, none ran)",
                  plan->count);
         return by;
     }
     const cublasLtMatmulAlgo_t *algo = &plan->algos[plan->next];
     snprintf(text + n, size - (size_t)n,
-             "cuBLASLt algorithm %d, tile %d, stages %d, cluster %d, split %d, workspace 0; number %d of %d that qualify",
-             config(algo, CUBLASLT_ALGO_CONFIG_ID, 4), config(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
-             config(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4), config(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
+             "cuBLASLt algorithm %d, tile %d, stages %d, cluster %d, split %d, workspace 0; number "
+             "%d of %d that qualify",
+             config(algo, CUBLASLT_ALGO_CONFIG_ID, 4),
+             config(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+             config(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
+             config(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
              config(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4), plan->next + 1, plan->count);
     return by;
 }

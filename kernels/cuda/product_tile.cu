@@ -1,5 +1,6 @@
-/* Matrix products without cuBLASLt, for shapes that it has no algorithm for: plain fused multiply-add, any size, any alignment.
- * Not fast. Each output is one sum over the depth in order, whatever the number of rows. */
+/* Matrix products without cuBLASLt, for shapes that it has no algorithm for: plain fused
+ * multiply-add, any size, any alignment. Not fast. Each output is one sum over the depth in order,
+ * whatever the number of rows. */
 #include "kernels/cuda/state.cuh"
 
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE, BLOCK = SIDE * SIDE };
@@ -9,8 +10,8 @@ struct tile_product {
     int accumulate;
 };
 
-/* d[TILE rows, TILE columns] of a block, (+)= onto `onto`, which may be d; a thread has EACH x EACH of them, SIDE apart. Grid:
- * tiles of rows, tiles of columns. */
+/* d[TILE rows, TILE columns] of a block, (+)= onto `onto`, which may be d; a thread has EACH x EACH
+ * of them, SIDE apart. Grid: tiles of rows, tiles of columns. */
 template <class X, class D, bool FORWARD>
 __global__ void __launch_bounds__(BLOCK)
     multiply_tile(D *d, const D *onto, const X *x, const X *w, const D *bias, struct tile_product p)
@@ -21,12 +22,19 @@ __global__ void __launch_bounds__(BLOCK)
     float sum[EACH][EACH] = {};
     for (size_t from = 0; from < p.depth; from += DEPTH) {
         for (int i = (int)threadIdx.x; i < TILE * DEPTH; i += BLOCK) {
-            size_t r = (size_t)(i / DEPTH), k = (size_t)(i % DEPTH), c = (size_t)(i % TILE), l = (size_t)(i / TILE);
-            xs[k][r] = row + r < p.rows && from + k < p.depth ? to_float(x[(row + r) * p.depth + from + k]) : 0;
+            size_t r = (size_t)(i / DEPTH), k = (size_t)(i % DEPTH), c = (size_t)(i % TILE),
+                   l = (size_t)(i / TILE);
+            xs[k][r] = row + r < p.rows && from + k < p.depth
+                           ? to_float(x[(row + r) * p.depth + from + k])
+                           : 0;
             if (FORWARD) /* w [out, depth], else [depth, out] */
-                ws[k][r] = column + r < p.out && from + k < p.depth ? to_float(w[(column + r) * p.depth + from + k]) : 0;
+                ws[k][r] = column + r < p.out && from + k < p.depth
+                               ? to_float(w[(column + r) * p.depth + from + k])
+                               : 0;
             else
-                ws[l][c] = column + c < p.out && from + l < p.depth ? to_float(w[(from + l) * p.out + column + c]) : 0;
+                ws[l][c] = column + c < p.out && from + l < p.depth
+                               ? to_float(w[(from + l) * p.out + column + c])
+                               : 0;
         }
         __syncthreads();
         for (int k = 0; k < DEPTH; k++)
@@ -52,11 +60,11 @@ static void launch(cudaStream_t stream, const struct product *p, size_t rows)
     struct tile_product t = {rows, p->out, p->depth, p->accumulate};
     const D *onto = p->c ? (const D *)p->c : (const D *)p->d;
     if (p->forward)
-        LAUNCH((multiply_tile<X, D, true>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto, (const X *)p->x, (const X *)p->w,
-               (const D *)p->bias, t);
+        LAUNCH((multiply_tile<X, D, true>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto,
+               (const X *)p->x, (const X *)p->w, (const D *)p->bias, t);
     else
-        LAUNCH((multiply_tile<X, D, false>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto, (const X *)p->x, (const X *)p->w,
-               (const D *)p->bias, t);
+        LAUNCH((multiply_tile<X, D, false>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto,
+               (const X *)p->x, (const X *)p->w, (const D *)p->bias, t);
 }
 
 void cuda_multiply_by_tiles(cudaStream_t stream, const struct product *p, size_t rows)

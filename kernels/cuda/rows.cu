@@ -1,9 +1,11 @@
-/* Operations of the cuda set on one row or element at a time: embedding, rotation, clipping, norms of rows, conversions. */
+/* Operations of the cuda set on one row or element at a time: embedding, rotation, clipping, norms
+ * of rows, conversions. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256 };
 
-/* A grid over `total` elements, a thread each, at most so many that every thread has a few when there are very many. */
+/* A grid over `total` elements, a thread each, at most so many that every thread has a few when
+ * there are very many. */
 static dim3 grid_over(size_t total)
 {
     size_t blocks = cuda_divide_up(total, BLOCK);
@@ -21,16 +23,19 @@ __device__ static size_t element_step(void)
     return (size_t)gridDim.x * BLOCK;
 }
 
-/* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary` bounds the ids. */
+/* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary`
+ * bounds the ids. */
 template <int N, class T, class P>
 __global__ void __launch_bounds__(BLOCK)
-    embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions, size_t first_position,
-               size_t count, int vocabulary, size_t width, struct cuda_fault *fault)
+    embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions,
+               size_t first_position, size_t count, int vocabulary, size_t width,
+               struct cuda_fault *fault)
 {
     size_t r = blockIdx.x;
     int32_t token = tokens[r];
     int known = token >= 0 && token < vocabulary;
-    if (!known && threadIdx.x == 0 && atomicCAS(&fault->kind, FAULT_NONE, FAULT_TOKEN) == FAULT_NONE) {
+    if (!known && threadIdx.x == 0 &&
+        atomicCAS(&fault->kind, FAULT_NONE, FAULT_TOKEN) == FAULT_NONE) {
         fault->value = token;
         fault->limit = vocabulary - 1;
     }
@@ -47,8 +52,9 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class T, class P>
-static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                         const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
+static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens,
+                         const struct weight *table, const struct weight *position_table,
+                         int position_count, double scale, struct rows rows, int width)
 {
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
     const T *from = (const T *)cuda_weight_data(k, table);
@@ -57,11 +63,13 @@ static void launch_embed(struct kernels *k, struct buffer *x, const struct buffe
     struct cuda_state *s = cuda_state(k);
     dim3 grid((unsigned)total);
     if (w % 4 == 0)
-        LAUNCH((embed_rows<4, T, P>), grid, dim3(cuda_row_threads(w / 4)), 0, s->stream, (float *)x->data,
-               (const int32_t *)tokens->data, from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
+        LAUNCH((embed_rows<4, T, P>), grid, dim3(cuda_row_threads(w / 4)), 0, s->stream,
+               (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions,
+               first, count, (int)table->rows, w, s->fault);
     else
-        LAUNCH((embed_rows<1, T, P>), grid, dim3(cuda_row_threads(w)), 0, s->stream, (float *)x->data,
-               (const int32_t *)tokens->data, from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
+        LAUNCH((embed_rows<1, T, P>), grid, dim3(cuda_row_threads(w)), 0, s->stream,
+               (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions,
+               first, count, (int)table->rows, w, s->fault);
 }
 
 static int stored_as_bf16(const struct weight *w)
@@ -69,19 +77,24 @@ static int stored_as_bf16(const struct weight *w)
     return w && ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
 }
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens,
+                  const struct weight *table, const struct weight *position_table,
+                  int position_count, double scale, struct rows rows, int width)
 {
     struct cuda_range range("embed");
     int positions_bf16 = stored_as_bf16(position_table);
     if (stored_as_bf16(table) && positions_bf16)
-        launch_embed<bf16, bf16>(k, x, tokens, table, position_table, position_count, scale, rows, width);
+        launch_embed<bf16, bf16>(k, x, tokens, table, position_table, position_count, scale, rows,
+                                 width);
     else if (stored_as_bf16(table))
-        launch_embed<bf16, float>(k, x, tokens, table, position_table, position_count, scale, rows, width);
+        launch_embed<bf16, float>(k, x, tokens, table, position_table, position_count, scale, rows,
+                                  width);
     else if (positions_bf16)
-        launch_embed<float, bf16>(k, x, tokens, table, position_table, position_count, scale, rows, width);
+        launch_embed<float, bf16>(k, x, tokens, table, position_table, position_count, scale, rows,
+                                  width);
     else
-        launch_embed<float, float>(k, x, tokens, table, position_table, position_count, scale, rows, width);
+        launch_embed<float, float>(k, x, tokens, table, position_table, position_count, scale, rows,
+                                   width);
 }
 
 /* Which elements of a row are turned: pair p of a head is (p * step, p * step + apart). */
@@ -91,10 +104,11 @@ struct rotation {
     float direction;
 };
 
-/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row, N neighbouring pairs a thread: in halves, vectors of N of
- * each; interleaved, one of 2 N. */
+/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row, N neighbouring pairs a thread:
+ * in halves, vectors of N of each; interleaved, one of 2 N. */
 template <int N, int HALVES, class T>
-__global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
+__global__ void __launch_bounds__(BLOCK)
+    rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
 {
     size_t angles = (o.first_position + blockIdx.x % (unsigned)o.count) * o.pairs;
     T *row = x + blockIdx.x * o.width;
@@ -124,13 +138,15 @@ __global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, 
 }
 
 template <class T>
-static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *d, const struct rotation *o, unsigned grid)
+static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *d,
+                          const struct rotation *o, unsigned grid)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     unsigned each = o->apart > 1 ? 4 : 2; /* pairs whose elements are vectors of 4 */
     int vectors = o->pairs % each == 0 && o->head_size % 4 == 0 && o->width % 4 == 0;
 #define ROTATE(n, halves) \
-    LAUNCH((rotate_rows<n, halves, T>), dim3(grid), dim3(cuda_row_threads(o->turned / n)), 0, stream, x, d->cosine, d->sine, *o)
+    LAUNCH((rotate_rows<n, halves, T>), dim3(grid), dim3(cuda_row_threads(o->turned / n)), 0, \
+           stream, x, d->cosine, d->sine, *o)
     if (o->apart > 1 && vectors)
         ROTATE(4, 1);
     else if (vectors)
@@ -140,13 +156,14 @@ static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *
 #undef ROTATE
 }
 
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
-                   int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
+                   int heads, int width, int direction)
 {
     struct cuda_range range("rotate");
     const struct attention_shape *s = &a->shape;
     const struct cuda_attention *d = cuda_attention(a);
-    unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs, half = s->pairing == PAIRING_HALF;
+    unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs,
+             half = s->pairing == PAIRING_HALF;
     struct rotation o = {(size_t)(s->positions - rows.count),
                          (size_t)rows.count,
                          (size_t)width,
@@ -167,7 +184,8 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
 
 /* A block a row. */
 template <int N, class T>
-__global__ void __launch_bounds__(BLOCK) scale_rows(T *x, const float *factor, size_t count, size_t width)
+__global__ void __launch_bounds__(BLOCK)
+    scale_rows(T *x, const float *factor, size_t count, size_t width)
 {
     T *row = x + blockIdx.x * width;
     float f = factor[blockIdx.x % count];
@@ -181,12 +199,13 @@ __global__ void __launch_bounds__(BLOCK) scale_rows(T *x, const float *factor, s
 }
 
 template <class T>
-static void launch_scale(struct kernels *k, struct buffer *q, const float *factor, struct rows rows, size_t width)
+static void launch_scale(struct kernels *k, struct buffer *q, const float *factor, struct rows rows,
+                         size_t width)
 {
     dim3 grid((unsigned)rows.segments * (unsigned)rows.count);
 #define SCALE(n) \
-    LAUNCH((scale_rows<n, T>), grid, dim3(cuda_row_threads(width / n)), 0, cuda_state(k)->stream, (T *)q->data, factor, \
-           (size_t)rows.count, width)
+    LAUNCH((scale_rows<n, T>), grid, dim3(cuda_row_threads(width / n)), 0, cuda_state(k)->stream, \
+           (T *)q->data, factor, (size_t)rows.count, width)
     if (!grid.x)
         return;
     if (width % 4 == 0)
@@ -196,7 +215,8 @@ static void launch_scale(struct kernels *k, struct buffer *q, const float *facto
 #undef SCALE
 }
 
-static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
+static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a,
+                          struct rows rows, int width)
 {
     struct cuda_range range("scale_queries");
     const float *factor = cuda_attention(a)->factor + (a->shape.positions - rows.count);
@@ -218,7 +238,8 @@ __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t
 
 /* `limit` is rounded as T holds it: clipped elements stand exactly there. */
 template <class T>
-__global__ void __launch_bounds__(BLOCK) clip_elements_reverse(T *dx, const T *x, float limit, size_t total)
+__global__ void __launch_bounds__(BLOCK)
+    clip_elements_reverse(T *dx, const T *x, float limit, size_t total)
 {
     float stands = to_float(from_float<T>(limit));
     for (size_t i = first_element(); i < total; i += element_step()) {
@@ -233,28 +254,31 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
     struct cuda_range range("clip");
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
-        LAUNCH(clip_elements<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)x->data, (float)limit,
-               total);
+        LAUNCH(clip_elements<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream,
+               (bf16 *)x->data, (float)limit, total);
     else
-        LAUNCH(clip_elements<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)x->data, (float)limit,
-               total);
+        LAUNCH(clip_elements<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream,
+               (float *)x->data, (float)limit, total);
 }
 
-static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width)
+static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit,
+                         struct rows rows, int width)
 {
     struct cuda_range range("clip_reverse");
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
-        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data,
-               (const bf16 *)x->data, (float)limit, total);
+        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream,
+               (bf16 *)dx->data, (const bf16 *)x->data, (float)limit, total);
     else
-        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)dx->data,
-               (const float *)x->data, (float)limit, total);
+        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0,
+               cuda_state(k)->stream, (float *)dx->data, (const float *)x->data, (float)limit,
+               total);
 }
 
 /* A warp a row; sums in double. */
 template <int N, class T>
-__global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *x, double factor, size_t rows, size_t width)
+__global__ void __launch_bounds__(BLOCK)
+    norms_of_rows(float *norms, const T *x, double factor, size_t rows, size_t width)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     double sum = 0;
@@ -272,13 +296,14 @@ __global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *x,
 }
 
 template <class T>
-static void launch_row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows,
-                             size_t width)
+static void launch_row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x,
+                             double factor, struct rows rows, size_t width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count;
 #define NORMS(n) \
-    LAUNCH((norms_of_rows<n, T>), dim3((unsigned)cuda_divide_up(total, BLOCK / WARP)), dim3(BLOCK), 0, cuda_state(k)->stream, \
-           (float *)norms->data, (const T *)x->data, factor, total, width)
+    LAUNCH((norms_of_rows<n, T>), dim3((unsigned)cuda_divide_up(total, BLOCK / WARP)), \
+           dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const T *)x->data, \
+           factor, total, width)
     if (width % 4 == 0)
         NORMS(4);
     else
@@ -286,7 +311,8 @@ static void launch_row_norms(struct kernels *k, struct buffer *norms, const stru
 #undef NORMS
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x,
+                      double factor, struct rows rows, int width)
 {
     struct cuda_range range("row_norms");
     if (cuda_is_bf16(k, x))
@@ -313,17 +339,20 @@ __global__ void __launch_bounds__(BLOCK) convert_elements(D *out, const S *in, s
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count)
 {
     if (count)
-        LAUNCH((convert_elements<bf16, float>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count);
+        LAUNCH((convert_elements<bf16, float>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0,
+               stream, out, in, count);
 }
 
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count)
 {
     if (count)
-        LAUNCH((convert_elements<float, bf16>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count);
+        LAUNCH((convert_elements<float, bf16>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0,
+               stream, out, in, count);
 }
 
 /* `vectors`: both are aligned for them, which rows of a run need not be. */
-__global__ void __launch_bounds__(BLOCK) round_elements(float *out, const float *in, size_t total, int vectors)
+__global__ void __launch_bounds__(BLOCK)
+    round_elements(float *out, const float *in, size_t total, int vectors)
 {
     size_t step = element_step() * 4;
     for (size_t i = first_element() * 4; i < total; i += step) {
@@ -342,8 +371,8 @@ __global__ void __launch_bounds__(BLOCK) round_elements(float *out, const float 
 void cuda_round_tf32(cudaStream_t stream, float *out, const float *in, size_t count)
 {
     if (count)
-        LAUNCH(round_elements, grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count,
-               ((uintptr_t)out | (uintptr_t)in) % 16 == 0);
+        LAUNCH(round_elements, grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in,
+               count, ((uintptr_t)out | (uintptr_t)in) % 16 == 0);
 }
 
 void cuda_fill_rows(struct kernels *k)

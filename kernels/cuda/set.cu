@@ -9,7 +9,8 @@ extern "C" {
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const dtypes[] = {"f32", "tf32", "bf16"}; /* in the order of enum cuda_arithmetic */
+static const char *const dtypes[] = {"f32", "tf32",
+                                     "bf16"}; /* in the order of enum cuda_arithmetic */
 
 static int devices(struct error *e)
 {
@@ -20,17 +21,20 @@ static int devices(struct error *e)
     (void)cudaGetLastError();
     if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
         cudaRuntimeGetVersion(&runtime) == cudaSuccess && driver > 0)
-        return fail(
-            e,
-            "the NVIDIA driver knows CUDA up to %d.%d and reach was built with %d.%d (expected a newer driver, or --device cpu)",
-            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || error == cudaSuccess) {
-        fail(e, "no NVIDIA GPU with a driver was found (nvidia-smi lists the GPUs that the driver sees; --device cpu runs "
+        return fail(e,
+                    "the NVIDIA driver knows CUDA up to %d.%d and reach was built with %d.%d "
+                    "(expected a newer driver, or --device cpu)",
+                    driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice ||
+        error == cudaSuccess) {
+        fail(e, "no NVIDIA GPU with a driver was found (nvidia-smi lists the GPUs that the driver "
+                "sees; --device cpu runs "
                 "without one)");
         return 0;
     }
-    return fail(e, "the GPU cannot be used: %s (nvidia-smi shows its state; --device cpu runs without)",
-                cudaGetErrorString(error));
+    return fail(
+        e, "the GPU cannot be used: %s (nvidia-smi shows its state; --device cpu runs without)",
+        cudaGetErrorString(error));
 }
 
 static void close_set(struct kernels *k)
@@ -59,20 +63,26 @@ static int start(struct kernels *k, struct error *e)
     struct cudaDeviceProp properties;
     int least, greatest;
     if (cuda_check_now(cudaSetDevice(s->device), "choice of the device", e) ||
-        cuda_check_now(cudaGetDeviceProperties(&properties, s->device), "properties of the device", e))
+        cuda_check_now(cudaGetDeviceProperties(&properties, s->device), "properties of the device",
+                       e))
         return -1;
     if (properties.major < 8)
-        return fail(e, "cuda:%d, %.100s, has compute capability %d.%d (expected 8.0 or newer, or --device cpu)", s->device,
-                    properties.name, properties.major, properties.minor);
+        return fail(e,
+                    "cuda:%d, %.100s, has compute capability %d.%d (expected 8.0 or newer, or "
+                    "--device cpu)",
+                    s->device, properties.name, properties.major, properties.minor);
     s->processors = properties.multiProcessorCount;
-    snprintf(k->name, sizeof k->name, "cuda (%.38s, cuBLASLt %d.%d.%d)", properties.name, (int)(cublasLtGetVersion() / 10000),
-             (int)(cublasLtGetVersion() / 100 % 100), (int)(cublasLtGetVersion() % 100));
-    if (cuda_check_now(cudaDeviceGetAttribute(&s->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin, s->device),
+    snprintf(k->name, sizeof k->name, "cuda (%.38s, cuBLASLt %d.%d.%d)", properties.name,
+             (int)(cublasLtGetVersion() / 10000), (int)(cublasLtGetVersion() / 100 % 100),
+             (int)(cublasLtGetVersion() % 100));
+    if (cuda_check_now(cudaDeviceGetAttribute(&s->shared_most,
+                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, s->device),
                        "properties of the device", e) ||
         cuda_check_now(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "stream", e) ||
         cuda_check_now(cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream", e) ||
         /* its small kernels go first: whatever computes next waits for them */
-        cuda_check_now(cudaStreamCreateWithPriority(&s->copies, cudaStreamNonBlocking, greatest), "stream", e) ||
+        cuda_check_now(cudaStreamCreateWithPriority(&s->copies, cudaStreamNonBlocking, greatest),
+                       "stream", e) ||
         cuda_check_now(cudaMalloc((void **)&s->fault, sizeof *s->fault), "memory", e) ||
         cuda_check_now(cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "memory", e))
         return -1;
@@ -87,7 +97,8 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     if (count < 0)
         return NULL;
     if (device < 0 || device >= count) {
-        fail(e, "there is no GPU with the number %d (there %s %d, counted from 0)", device, count > 1 ? "are" : "is", count);
+        fail(e, "there is no GPU with the number %d (there %s %d, counted from 0)", device,
+             count > 1 ? "are" : "is", count);
         return NULL;
     }
     while (arithmetic < 3 && strcmp(dtypes[arithmetic], dtype))
@@ -139,8 +150,8 @@ static void versions(char *text, size_t size)
 {
     int runtime = 0, library = (int)cublasLtGetVersion();
     (void)cudaRuntimeGetVersion(&runtime);
-    snprintf(text, size, "CUDA %d.%d, cuBLASLt %d.%d.%d", runtime / 1000, runtime % 1000 / 10, library / 10000,
-             library / 100 % 100, library % 100);
+    snprintf(text, size, "CUDA %d.%d, cuBLASLt %d.%d.%d", runtime / 1000, runtime % 1000 / 10,
+             library / 10000, library / 100 % 100, library % 100);
 }
 
 extern "C" __attribute__((visibility("default"))) const struct plugin *reach_plugin(void)

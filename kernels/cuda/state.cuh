@@ -1,14 +1,15 @@
-/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/shared.h; their `data`
- * and tables lie on the device here.
+/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of
+ * kernels/shared.h; their `data` and tables lie on the device here.
  *
- * One thread. The runtime has a current device for each thread, and open_set chooses it for the one that calls it: by
- * kernels/plugin.h that thread is who uses the set. The engine computes in the thread that opened it. Other threads of the
- * program have no part of it: OpenMP's (weight.cu) copy between parts of the host's memory, and those of run/ (signals, other
- * ranks) call no kernels. So nothing here sets the device again.
+ * One thread. The runtime has a current device for each thread, and open_set chooses it for the one
+ * that calls it: by kernels/plugin.h that thread is who uses the set. The engine computes in the
+ * thread that opened it. Other threads of the program have no part of it: OpenMP's (weight.cu) copy
+ * between parts of the host's memory, and those of run/ (signals, other ranks) call no kernels. So
+ * nothing here sets the device again.
  *
- * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a
- * weight's first use makes `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging
- * buffer is still on its way. */
+ * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting;
+ * weights go up on `copies`, and a weight's first use makes `stream` wait for it. The host waits
+ * only in write, read, read_end and synchronize, and when a staging buffer is still on its way. */
 #ifndef REACH_KERNELS_CUDA_STATE_CUH
 #define REACH_KERNELS_CUDA_STATE_CUH
 
@@ -23,8 +24,8 @@ extern "C" {
 #include <nvtx3/nvToolsExt.h>
 #endif
 
-/* How matrix products and attention compute. Activations are float for the first two, bf16 for the third; the residual stream,
- * its gradient and statistics are always float. */
+/* How matrix products and attention compute. Activations are float for the first two, bf16 for the
+ * third; the residual stream, its gradient and statistics are always float. */
 enum cuda_arithmetic { ARITHMETIC_F32, ARITHMETIC_TF32, ARITHMETIC_BF16 };
 
 enum {
@@ -40,8 +41,8 @@ struct cuda_staging {
     cudaEvent_t empty; /* the device has converted what was in it */
 };
 
-/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that the second does not wait for
- * the first. */
+/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that
+ * the second does not wait for the first. */
 struct cuda_letter {
     void *pinned;
     size_t bytes;
@@ -64,8 +65,9 @@ struct cuda_work {
 
 struct cuda_products; /* product.cu */
 
-/* The time that an operation takes the host, as a range of this name in Nsight Systems, which shows with it what the operation
- * enqueued. Where nobody traces it is a test of a pointer; on the host's stand-in nothing. */
+/* The time that an operation takes the host, as a range of this name in Nsight Systems, which shows
+ * with it what the operation enqueued. Where nobody traces it is a test of a pointer; on the host's
+ * stand-in nothing. */
 struct cuda_range {
 #ifdef __CUDACC__
     explicit cuda_range(const char *name)
@@ -107,14 +109,15 @@ struct cuda_fault {
     int kind, value, limit;
 };
 
-/* A weight on the device, what w->fast points to. `data` is dense [rows, columns]: a matrix in float or bf16 as the arithmetic
- * has activations, a vector in float, a table in float, or in bf16 if the file has bf16. */
+/* A weight on the device, what w->fast points to. `data` is dense [rows, columns]: a matrix in
+ * float or bf16 as the arithmetic has activations, a vector in float, a table in float, or in bf16
+ * if the file has bf16. */
 struct cuda_weight {
     void *data;
     size_t bytes;
     enum element type;
-    void *bf16_data; /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants it; else NULL. Behind `data` in
-                        one piece of memory */
+    void *bf16_data; /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants
+                        it; else NULL. Behind `data` in one piece of memory */
     cudaEvent_t ready;
     int waited; /* `stream` has been told to wait for it */
 };
@@ -144,7 +147,8 @@ static inline size_t cuda_divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Threads of a block that has a row of so many vectors: no more warps than have work, at most 256 threads. */
+/* Threads of a block that has a row of so many vectors: no more warps than have work, at most 256
+ * threads. */
 static inline unsigned cuda_row_threads(size_t vectors)
 {
     size_t threads = cuda_divide_up(vectors, WARP) * WARP;
@@ -154,17 +158,20 @@ static inline unsigned cuda_row_threads(size_t vectors)
 /* -- memory.cu -- */
 /* Keeps "WHAT: CUDA's words" as the set's error unless `error` is cudaSuccess. Returns 0 or -1. */
 int cuda_check(struct kernels *k, cudaError_t error, const char *what);
-/* Keeps the error of a launch that was refused: it is told as the runtime's last error alone, whose place the failure of another
- * call takes. Called before each call whose failure is then cleared with cudaGetLastError. */
+/* Keeps the error of a launch that was refused: it is told as the runtime's last error alone, whose
+ * place the failure of another call takes. Called before each call whose failure is then cleared
+ * with cudaGetLastError. */
 void cuda_keep_launches(struct kernels *k);
 /* The same, into *e. */
 int cuda_check_now(cudaError_t error, const char *what, struct error *e);
-/* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which may be NULL) when there is
- * none. */
+/* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which
+ * may be NULL) when there is none. */
 void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *e);
-/* Gives back what cuda_take gave for `bytes`; `stream` uses it no later than what is enqueued now. NULL is allowed. */
+/* Gives back what cuda_take gave for `bytes`; `stream` uses it no later than what is enqueued now.
+ * NULL is allowed. */
 void cuda_give(struct kernels *k, void *memory, size_t bytes);
-/* Work space for one operation on `stream`: valid until the next call. NULL when there is no memory; the error is kept. */
+/* Work space for one operation on `stream`: valid until the next call. NULL when there is no
+ * memory; the error is kept. */
 void *cuda_scratch(struct kernels *k, size_t bytes, const char *what);
 /* The same beside it, for the rounded operand of a product. */
 void *cuda_rounded_scratch(struct kernels *k, size_t bytes);
@@ -192,9 +199,10 @@ void cuda_fill_linear(struct kernels *k);
 /* -- product.cu -- */
 int cuda_products_open(struct kernels *k, struct error *e) MUST_USE;
 void cuda_products_close(struct cuda_state *s);
-/* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth] (forward) or times w for w [depth,
- * out], + bias[out] (of d's type, or NULL). x and w are both float or, in_bf16, both bf16; in tf32 w is rounded to it. `count`:
- * rows of one segment; the algorithm depends on it and not on `rows`. */
+/* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth]
+ * (forward) or times w for w [depth, out], + bias[out] (of d's type, or NULL). x and w are both
+ * float or, in_bf16, both bf16; in tf32 w is rounded to it. `count`: rows of one segment; the
+ * algorithm depends on it and not on `rows`. */
 struct product {
     void *d;
     const void *x, *w, *bias;
@@ -226,6 +234,7 @@ size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width)
 /* -- attention.cu -- */
 void cuda_fill_attention(struct kernels *k);
 /* Bytes that they take by cuda_scratch at most. */
-size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape, struct rows rows);
+size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape,
+                              struct rows rows);
 
 #endif

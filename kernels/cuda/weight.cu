@@ -1,16 +1,18 @@
-/* Parameters of the cuda set. The host packs a tensor's elements, in the file's type, into one of two pinned buffers; the stream
- * `copies` brings them up and a kernel there widens, rounds and puts them in their places, while the host fills the other buffer
- * and `stream` computes. */
+/* Parameters of the cuda set. The host packs a tensor's elements, in the file's type, into one of
+ * two pinned buffers; the stream `copies` brings them up and a kernel there widens, rounds and puts
+ * them in their places, while the host fills the other buffer and `stream` computes. */
 #include "kernels/cuda/state.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A tensor's part as runs of elements that lie together in the file: rows of columns, or (Conv1D) columns of rows. */
+/* A tensor's part as runs of elements that lie together in the file: rows of columns, or (Conv1D)
+ * columns of rows. */
 struct runs {
     const struct weight_part *part;
     size_t count, length; /* runs, elements of one */
-    int along_rows; /* run r is column r % columns of group r / columns, over its rows; else row r, over its columns */
+    int along_rows; /* run r is column r % columns of group r / columns, over its rows; else row r,
+                       over its columns */
 };
 
 /* 1.0f * 2^-112 moves the exponent of a half, shifted into place, to a float's. */
@@ -19,7 +21,8 @@ __device__ static float half_to_float(uint16_t bits)
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = bits & 0x7fff;
     if (rest >= 0x7c00)
         return __uint_as_float(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    float magnitude = __uint_as_float(rest << 13) * 5.192296858534828e33f; /* 2^112, exact also for denormals */
+    float magnitude = __uint_as_float(rest << 13) *
+                      5.192296858534828e33f; /* 2^112, exact also for denormals */
     return __uint_as_float(sign | __float_as_uint(magnitude));
 }
 
@@ -33,8 +36,8 @@ __device__ static double raw_element(const void *raw, int type, size_t i)
     }
 }
 
-/* Elements [first, first + length) of runs [run, run + count), packed in raw, to their places in out[.., columns]; `tf32`:
- * rounded to that. */
+/* Elements [first, first + length) of runs [run, run + count), packed in raw, to their places in
+ * out[.., columns]; `tf32`: rounded to that. */
 struct piece {
     size_t run, count, first, length, rows, columns;
     int along_rows;
@@ -42,9 +45,11 @@ struct piece {
 
 /* N elements a thread, that lie side by side in `out` too. A piece has fewer than 2^32. */
 template <int N, class T>
-__global__ void place_elements(T *out, const void *raw, int type, double offset, int tf32, struct piece p)
+__global__ void place_elements(T *out, const void *raw, int type, double offset, int tf32,
+                               struct piece p)
 {
-    unsigned step = gridDim.x * blockDim.x * N, length = (unsigned)p.length, total = (unsigned)p.count * length;
+    unsigned step = gridDim.x * blockDim.x * N, length = (unsigned)p.length,
+             total = (unsigned)p.count * length;
     for (unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) * N; i < total; i += step) {
         size_t run = p.run + i / length, at = p.first + i % length, row, column;
         float value[N];
@@ -67,11 +72,13 @@ __global__ void place_elements(T *out, const void *raw, int type, double offset,
 static struct runs runs_of(const struct weight_part *p)
 {
     int along_rows = p->row_stride == 1 && p->column_stride != 1 && !p->factors;
-    struct runs r = {p, p->groups * (along_rows ? p->columns : p->rows), along_rows ? p->rows : p->columns, along_rows};
+    struct runs r = {p, p->groups * (along_rows ? p->columns : p->rows),
+                     along_rows ? p->rows : p->columns, along_rows};
     return r;
 }
 
-/* The type that a part's elements are packed in: quantised ones are widened on the way, and rows with factors are multiplied. */
+/* The type that a part's elements are packed in: quantised ones are widened on the way, and rows
+ * with factors are multiplied. */
 static enum element packed_type(const struct weight_part *p)
 {
     return element_is_quantised(p->type) || p->factors ? ELEMENT_F32 : p->type;
@@ -84,7 +91,8 @@ static double packed_offset(const struct weight_part *p)
 }
 
 /* Elements [first, first + length) of runs [run, run + count), packed. */
-static void pack(char *out, const struct runs *r, size_t run, size_t count, size_t first, size_t length)
+static void pack(char *out, const struct runs *r, size_t run, size_t count, size_t first,
+                 size_t length)
 {
     const struct weight_part *p = r->part;
     size_t size = element_size(p->type), inner = r->along_rows ? p->columns : p->rows;
@@ -101,22 +109,28 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
 #pragma omp parallel for schedule(static) if (count * length > (1 << 18))
         for (size_t i = 0; i < count; i++)
             element_run_f32((float *)out + i * length, data, p->type,
-                            p->first + (run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first, length);
+                            p->first + (run + i) / inner * p->group_stride +
+                                (run + i) % inner * outer_stride + first,
+                            length);
         return;
     }
     /* runs of a dense tensor join: pieces of 64 KB then, else runs, shared out among threads */
     int dense = stride == 1 && outer_stride == r->length && length == r->length &&
                 (p->groups == 1 || p->group_stride == inner * outer_stride);
-    size_t bytes = count * length * size, grain = 1 << 16, tasks = dense ? cuda_divide_up(bytes, grain) : count;
-    const char *start = data + (run / inner * p->group_stride + run % inner * outer_stride + first * stride) * size;
+    size_t bytes = count * length * size, grain = 1 << 16,
+           tasks = dense ? cuda_divide_up(bytes, grain) : count;
+    const char *start =
+        data + (run / inner * p->group_stride + run % inner * outer_stride + first * stride) * size;
 #pragma omp parallel for schedule(static) if (bytes > (1 << 20))
     for (size_t i = 0; i < tasks; i++) {
         if (dense) {
-            memcpy(out + i * grain, start + i * grain, bytes - i * grain < grain ? bytes - i * grain : grain);
+            memcpy(out + i * grain, start + i * grain,
+                   bytes - i * grain < grain ? bytes - i * grain : grain);
             continue;
         }
-        const char *from = data +
-                           ((run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first * stride) * size;
+        const char *from = data + ((run + i) / inner * p->group_stride +
+                                   (run + i) % inner * outer_stride + first * stride) *
+                                      size;
         char *to = out + i * length * size;
         if (stride == 1)
             memcpy(to, from, length * size);
@@ -134,9 +148,12 @@ static struct cuda_staging *staging_next(struct kernels *k, struct error *e)
     s->next_staging = (s->next_staging + 1) % STAGING_COUNT;
     if (!g->empty) {
         cuda_keep_launches(k);
-        if (cuda_check_now(cudaMallocHost((void **)&g->pinned, CUDA_STAGING_BYTES), "pinned memory", e) ||
-            cuda_check_now(cudaMalloc((void **)&g->device, CUDA_STAGING_BYTES), "memory for uploads", e) ||
-            cuda_check_now(cudaEventCreateWithFlags(&g->empty, cudaEventDisableTiming), "event", e)) {
+        if (cuda_check_now(cudaMallocHost((void **)&g->pinned, CUDA_STAGING_BYTES), "pinned memory",
+                           e) ||
+            cuda_check_now(cudaMalloc((void **)&g->device, CUDA_STAGING_BYTES),
+                           "memory for uploads", e) ||
+            cuda_check_now(cudaEventCreateWithFlags(&g->empty, cudaEventDisableTiming), "event",
+                           e)) {
             (void)cudaGetLastError();
             cudaFreeHost(g->pinned);
             cudaFree(g->device);
@@ -149,42 +166,49 @@ static struct cuda_staging *staging_next(struct kernels *k, struct error *e)
 }
 
 template <class T>
-static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf32, const struct piece *piece, struct error *e)
+static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf32,
+                        const struct piece *piece, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = staging_next(k, e);
     size_t total = piece->count * piece->length, bytes = total * element_size(packed_type(r->part));
-    int vectors = !r->along_rows && piece->length % 4 == 0 && piece->first % 4 == 0 && r->part->columns % 4 == 0 &&
-                  (uintptr_t)out % (4 * sizeof *out) == 0;
+    int vectors = !r->along_rows && piece->length % 4 == 0 && piece->first % 4 == 0 &&
+                  r->part->columns % 4 == 0 && (uintptr_t)out % (4 * sizeof *out) == 0;
     size_t blocks = cuda_divide_up(vectors ? total / 4 : total, 256);
     dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096));
     if (!g)
         return -1;
     pack(g->pinned, r, piece->run, piece->count, piece->first, piece->length);
-    if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
+    if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice,
+                                       s->copies),
+                       "upload", e))
         return -1;
     if (vectors)
-        LAUNCH((place_elements<4, T>), grid, dim3(256), 0, s->copies, out, g->device, (int)packed_type(r->part),
-               packed_offset(r->part), tf32, *piece);
+        LAUNCH((place_elements<4, T>), grid, dim3(256), 0, s->copies, out, g->device,
+               (int)packed_type(r->part), packed_offset(r->part), tf32, *piece);
     else
-        LAUNCH((place_elements<1, T>), grid, dim3(256), 0, s->copies, out, g->device, (int)packed_type(r->part),
-               packed_offset(r->part), tf32, *piece);
+        LAUNCH((place_elements<1, T>), grid, dim3(256), 0, s->copies, out, g->device,
+               (int)packed_type(r->part), packed_offset(r->part), tf32, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
 template <class T>
-static int upload(struct kernels *k, T *out, int tf32, const struct weight_part *parts, int part_count, struct error *e)
+static int upload(struct kernels *k, T *out, int tf32, const struct weight_part *parts,
+                  int part_count, struct error *e)
 {
     for (int i = 0; i < part_count; i++) {
         const struct weight_part *p = &parts[i];
         struct runs r = runs_of(p);
-        size_t most = CUDA_STAGING_BYTES / element_size(packed_type(p)), length = r.length < most ? r.length : most,
-               at_once = most / length;
+        size_t most = CUDA_STAGING_BYTES / element_size(packed_type(p)),
+               length = r.length < most ? r.length : most, at_once = most / length;
         for (size_t run = 0; run < r.count; run += at_once)
             for (size_t first = 0; first < r.length; first += length) {
-                struct piece piece = {run,         r.count - run < at_once ? r.count - run : at_once,
-                                      first,       r.length - first < length ? r.length - first : length,
-                                      p->rows,     p->columns,
+                struct piece piece = {run,
+                                      r.count - run < at_once ? r.count - run : at_once,
+                                      first,
+                                      r.length - first < length ? r.length - first : length,
+                                      p->rows,
+                                      p->columns,
                                       r.along_rows};
                 if (upload_piece(k, out, &r, tf32, &piece, e))
                     return -1;
@@ -194,18 +218,21 @@ static int upload(struct kernels *k, T *out, int tf32, const struct weight_part 
     return 0;
 }
 
-static enum element device_type(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count)
+static enum element device_type(struct kernels *k, enum weight_use use,
+                                const struct weight_part *parts, int part_count)
 {
     if (use == WEIGHT_MATRIX)
         return cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
     for (int i = 0; i < part_count; i++)
-        if (use == WEIGHT_VECTOR || parts[i].type != ELEMENT_BF16 || parts[i].offset != 0 || parts[i].factors)
+        if (use == WEIGHT_VECTOR || parts[i].type != ELEMENT_BF16 || parts[i].offset != 0 ||
+            parts[i].factors)
             return ELEMENT_F32;
     return ELEMENT_BF16;
 }
 
 /* Bytes of a weight, and in *second where a vector's bf16 form begins (0: none). */
-static size_t layout(size_t *second, struct kernels *k, enum weight_use use, enum element type, size_t rows, size_t columns)
+static size_t layout(size_t *second, struct kernels *k, enum weight_use use, enum element type,
+                     size_t rows, size_t columns)
 {
     size_t bytes = rows * columns * element_size(type);
     *second = 0;
@@ -215,7 +242,8 @@ static size_t layout(size_t *second, struct kernels *k, enum weight_use use, enu
     return *second + rows * columns * sizeof(bf16);
 }
 
-static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count)
+static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts,
+                           int part_count)
 {
     size_t rows, columns, second;
     if (weight_parts_size(&rows, &columns, parts, part_count, NULL))
@@ -238,7 +266,8 @@ static void weight_free(struct kernels *k, struct weight *w)
     free(w);
 }
 
-static int weight_fill(struct kernels *k, struct weight *w, const struct weight_part *parts, int part_count, struct error *e)
+static int weight_fill(struct kernels *k, struct weight *w, const struct weight_part *parts,
+                       int part_count, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_weight *d = (struct cuda_weight *)calloc(1, sizeof *d);
@@ -251,20 +280,22 @@ static int weight_fill(struct kernels *k, struct weight *w, const struct weight_
     d->type = device_type(k, w->use, parts, part_count);
     d->bytes = layout(&second, k, w->use, d->type, w->rows, w->columns);
     d->data = cuda_take(k, d->bytes, s->copies, e);
-    if (!d->data || cuda_check_now(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming), "event", e))
+    if (!d->data ||
+        cuda_check_now(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming), "event", e))
         return -1;
     int tf32 = s->arithmetic == ARITHMETIC_TF32 && w->use == WEIGHT_MATRIX;
     int failed = d->type == ELEMENT_BF16 ? upload(k, (bf16 *)d->data, 0, parts, part_count, e)
                                          : upload(k, (float *)d->data, tf32, parts, part_count, e);
     if (!failed && second) {
         d->bf16_data = (char *)d->data + second;
-        cuda_convert_bf16(s->copies, (bf16 *)d->bf16_data, (const float *)d->data, w->rows * w->columns);
+        cuda_convert_bf16(s->copies, (bf16 *)d->bf16_data, (const float *)d->data,
+                          w->rows * w->columns);
     }
     return cuda_check_now(cudaEventRecord(d->ready, s->copies), "upload", e) || failed ? -1 : 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
-                                  struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use,
+                                  const struct weight_part *parts, int part_count, struct error *e)
 {
     struct cuda_range range("weight_load");
     struct weight *w;

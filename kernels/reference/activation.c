@@ -1,8 +1,8 @@
 /* Reference set: activations of the MLP and their derivatives.
  *
- * GELU (Hendrycks, Gimpel 2016): x Phi(x) exactly, with the tanh form, or with sigma(1.702 x). 0.5 (1 + tanh u) is written
- * sigma(2 u) and Phi(x) as erfc(-x / sqrt 2) / 2, which keep their relative accuracy far below 0. The derivative of ReLU at 0 is
- * 0. */
+ * GELU (Hendrycks, Gimpel 2016): x Phi(x) exactly, with the tanh form, or with sigma(1.702 x). 0.5
+ * (1 + tanh u) is written sigma(2 u) and Phi(x) as erfc(-x / sqrt 2) / 2, which keep their relative
+ * accuracy far below 0. The derivative of ReLU at 0 is 0. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@ static double sigmoid(double x)
 /* The value at x, and its derivative in *slope. */
 static double activation(double *slope, double x, enum activation kind)
 {
-    double gate, gate_slope; /* value = x gate, slope = gate + x gate_slope; 1 - sigma(u) is sigma(-u), for its accuracy */
+    double gate, gate_slope; /* value = x gate, slope = gate + x gate_slope; 1 - sigma(u) is
+                                sigma(-u), for its accuracy */
     switch (kind) {
     case ACTIVATION_GELU:
         gate = 0.5 * erfc(-x * M_SQRT1_2);
@@ -23,7 +24,8 @@ static double activation(double *slope, double x, enum activation kind)
         break;
     case ACTIVATION_GELU_TANH:
     case ACTIVATION_GELU_BLOOM: {
-        double c = kind == ACTIVATION_GELU_BLOOM ? 0.79788456 : M_SQRT1_2 * M_2_SQRTPI; /* sqrt(2 / pi) */
+        double c = kind == ACTIVATION_GELU_BLOOM ? 0.79788456
+                                                 : M_SQRT1_2 * M_2_SQRTPI; /* sqrt(2 / pi) */
         double u = 2 * c * (x + 0.044715 * x * x * x);
         gate = sigmoid(u);
         gate_slope = gate * sigmoid(-u) * 2 * c * (1 + 3 * 0.044715 * x * x);
@@ -65,11 +67,13 @@ static double factor(double *slope, double up, enum activation kind)
     if (kind != ACTIVATION_CLAMPED)
         return up;
     *slope = fabs(up) <= ACTIVATION_LIMIT;
-    return 1 + (up > ACTIVATION_LIMIT ? ACTIVATION_LIMIT : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT : up);
+    return 1 + (up > ACTIVATION_LIMIT    ? ACTIVATION_LIMIT
+                : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT
+                                         : up);
 }
 
-static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
-                     enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up,
+                     const struct buffer *gate, enum activation kind, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *u = up->data, *g = gate ? gate->data : NULL;
@@ -82,8 +86,9 @@ static void activate(struct kernels *k, struct buffer *y, const struct buffer *u
     }
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
-                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate,
+                             const struct buffer *dy, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;

@@ -1,12 +1,13 @@
 /* Reference set: attention, one query row at a time.
  *
- * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the soft-cap:
- *     r = scale q_i . k_j      u = c tanh(r / c), or r      z = u multiplier[t] + bias[t] + key_bias[j]
- *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum, where a head's sink is one more z, without a v.
- * Reverse (Vaswani et al. 2017, eq. 1, differentiated):
- *     dp_j = do_i . v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c))
- *     dq_i = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i.
- * A row's scores are made again in reverse, in double, rather than from lse and o, so that each result is rounded once. */
+ * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the
+ * soft-cap: r = scale q_i . k_j      u = c tanh(r / c), or r      z = u multiplier[t] + bias[t] +
+ * key_bias[j] p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum, where a head's sink
+ * is one more z, without a v. Reverse (Vaswani et al. 2017, eq. 1, differentiated): dp_j = do_i .
+ * v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c)) dq_i
+ * = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i. A row's
+ * scores are made again in reverse, in double, rather than from lse and o, so that each result is
+ * rounded once. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
@@ -25,11 +26,12 @@ struct view {
     int queries, keys, kept; /* kept: leading keys that are always seen */
 };
 
-static struct view head_view(const struct attention *a, const struct weight *sinks, const struct buffer *kv, int segment,
-                             int head, int queries, int keys)
+static struct view head_view(const struct attention *a, const struct weight *sinks,
+                             const struct buffer *kv, int segment, int head, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t table = (size_t)head * (size_t)s->positions, kv_width = (size_t)s->kv_heads * (size_t)s->head_size;
+    size_t table = (size_t)head * (size_t)s->positions,
+           kv_width = (size_t)s->kv_heads * (size_t)s->head_size;
     size_t kv_head = (size_t)head * (size_t)s->kv_heads / (size_t)s->heads;
     struct view v = {.shape = s, .kv_stride = 2 * kv_width, .queries = queries, .keys = keys};
     v.sink = sinks ? ((const real *)sinks->data)[head] : -INFINITY;
@@ -37,7 +39,8 @@ static struct view head_view(const struct attention *a, const struct weight *sin
     v.bias = s->bias ? s->bias + table : NULL;
     v.multiplier = s->multiplier ? s->multiplier + table : NULL;
     v.key_bias = s->key_bias ? s->key_bias + table + (s->positions - keys) : NULL;
-    v.key = (const real *)kv->data + (size_t)segment * (size_t)keys * v.kv_stride + kv_head * (size_t)s->head_size;
+    v.key = (const real *)kv->data + (size_t)segment * (size_t)keys * v.kv_stride +
+            kv_head * (size_t)s->head_size;
     v.value = v.key + kv_width;
     return v;
 }
@@ -78,7 +81,8 @@ static void key_range(int *first, int *end, const struct view *v, int r)
 
 /* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if requested.
  * Returns lse; -inf, and p = 0, if every key is masked. */
-static double probabilities(double *p, double *slope, const struct view *v, const real *query, int r)
+static double probabilities(double *p, double *slope, const struct view *v, const real *query,
+                            int r)
 {
     const struct attention_shape *s = v->shape;
     int first, end;
@@ -95,7 +99,8 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
                 slope[j] = 0;
             continue;
         }
-        double z = s->scale * dot(query, v->key + (size_t)j * v->kv_stride, s->head_size), tangent = 0;
+        double z = s->scale * dot(query, v->key + (size_t)j * v->kv_stride, s->head_size),
+               tangent = 0;
         if (s->soft_cap > 0) {
             tangent = tanh(z / s->soft_cap);
             z = s->soft_cap * tangent;
@@ -118,8 +123,9 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
     return largest + log(sum);
 }
 
-static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
-                              const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
+static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse,
+                              const struct buffer *q, const struct buffer *kv,
+                              const struct attention *a, const struct weight *sinks, int segments,
                               int queries, int keys)
 {
     int heads = a->shape.heads, size = a->shape.head_size, threads = omp_get_max_threads();
@@ -133,12 +139,16 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
         for (int head = 0; head < heads; head++) {
             for (int r = 0; r < queries; r++) {
                 struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
-                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads + (size_t)head) * (size_t)size;
+                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads +
+                             (size_t)head) *
+                            (size_t)size;
                 double *p = scratch + (size_t)omp_get_thread_num() * (size_t)keys, sum[256] = {0};
                 real *out = (real *)o->data + at; /* [head_size] */
                 int first, end;
-                ((real *)lse->data)[((size_t)segment * (size_t)heads + (size_t)head) * (size_t)queries + (size_t)r] =
-                    (real)probabilities(p, NULL, &v, (const real *)q->data + at, r);
+                ((real *)
+                     lse->data)[((size_t)segment * (size_t)heads + (size_t)head) * (size_t)queries +
+                                (size_t)r] = (real)probabilities(p, NULL, &v,
+                                                                 (const real *)q->data + at, r);
                 key_range(&first, &end, &v, r);
                 for (int j = first; j < end; j++)
                     if (p[j] != 0)
@@ -151,9 +161,10 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     free(scratch);
 }
 
-/* One query row in reverse: writes dq[head_size], adds to dk and dv [keys, head_size]. Scratch p, slope, dp: [keys]. */
-static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query, const struct view *v, int r,
-                        double *p, double *slope, double *dp)
+/* One query row in reverse: writes dq[head_size], adds to dk and dv [keys, head_size]. Scratch p,
+ * slope, dp: [keys]. */
+static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query,
+                        const struct view *v, int r, double *p, double *slope, double *dp)
 {
     int size = v->shape->head_size, first, end;
     double mean = 0, sum[256] = {0};
@@ -175,9 +186,11 @@ static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, con
         dq[c] = (real)sum[c];
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
-                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv,
+                              const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o,
+                              const struct buffer *lse, const struct attention *a,
+                              const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t n = (size_t)keys, size = (size_t)s->head_size, each = n * (3 + 2 * size);
@@ -193,8 +206,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
     for (int segment = 0; segment < segments; segment++) {
         for (int kv_head = 0; kv_head < s->kv_heads; kv_head++) {
-            double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n, *dp = slope + n, *dk = dp + n,
-                   *dv = dk + n * size;
+            double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n,
+                   *dp = slope + n, *dk = dp + n, *dv = dk + n * size;
             for (size_t i = 0; i < 2 * n * size; i++)
                 dk[i] = 0; /* and the dv after it */
             for (int head = 0; head < s->heads; head++) {
@@ -202,14 +215,19 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
                     continue;
                 struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
                 for (int r = 0; r < queries; r++) {
-                    size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)s->heads + (size_t)head) * size;
-                    reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at, (const real *)q->data + at, &v, r, p,
-                                slope, dp);
+                    size_t at = (((size_t)segment * (size_t)queries + (size_t)r) *
+                                     (size_t)s->heads +
+                                 (size_t)head) *
+                                size;
+                    reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at,
+                                (const real *)q->data + at, &v, r, p, slope, dp);
                 }
             }
             for (size_t j = 0; j < n; j++) {
                 real *out = (real *)dkv->data +
-                            (((size_t)segment * n + j) * 2 * (size_t)s->kv_heads + (size_t)kv_head) * size; /* [head_size] */
+                            (((size_t)segment * n + j) * 2 * (size_t)s->kv_heads +
+                             (size_t)kv_head) *
+                                size; /* [head_size] */
                 for (size_t c = 0; c < size; c++) {
                     out[c] = (real)dk[j * size + c];
                     out[(size_t)s->kv_heads * size + c] = (real)dv[j * size + c];
@@ -220,8 +238,9 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     free(scratch);
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q,
+                           const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
@@ -238,11 +257,14 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
         for (int head = 0; head < s->heads; head++) {
             struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
             double *p = scratch + (size_t)omp_get_thread_num() * 2 * n, *sum = p + n;
-            real *out = (real *)mass->data + ((size_t)segment * heads + (size_t)head) * n; /* [keys] */
+            real *out = (real *)mass->data +
+                        ((size_t)segment * heads + (size_t)head) * n; /* [keys] */
             for (size_t t = 0; t < n; t++)
                 sum[t] = 0;
             for (int r = queries - counted; r < queries; r++) {
-                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * heads + (size_t)head) * (size_t)s->head_size;
+                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * heads +
+                             (size_t)head) *
+                            (size_t)s->head_size;
                 int first, end;
                 probabilities(p, NULL, &v, (const real *)q->data + at, r);
                 key_range(&first, &end, &v, r);
@@ -256,7 +278,8 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     free(scratch);
 }
 
-static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
+static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape,
+                                          struct error *e)
 {
     return kernels_take_error(k, e) ? NULL : attention_copy(shape, e);
 }

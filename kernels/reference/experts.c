@@ -13,7 +13,8 @@ static double sigmoid(double x)
 }
 
 /* The values that order the choice: the logits themselves if softmax has the same order. */
-static void choice_scores(double *scores, const real *logits, const real *correction, const struct routing *g)
+static void choice_scores(double *scores, const real *logits, const real *correction,
+                          const struct routing *g)
 {
     int sigma = g->scoring == SCORING_SIGMOID;
     double largest = -INFINITY, sum = 0;
@@ -22,7 +23,9 @@ static void choice_scores(double *scores, const real *logits, const real *correc
     for (int e = 0; e < g->experts && !sigma && correction; e++)
         sum += exp(logits[e] - largest);
     for (int e = 0; e < g->experts; e++) {
-        double s = sigma ? sigmoid(logits[e]) : correction ? exp(logits[e] - largest) / sum : (double)logits[e];
+        double s = sigma        ? sigmoid(logits[e])
+                   : correction ? exp(logits[e] - largest) / sum
+                                : (double)logits[e];
         if (correction)
             s += correction[e];
         scores[e] = isnan(s) ? -INFINITY : s;
@@ -34,7 +37,8 @@ static int next_of(const double *scores, int count, int last)
 {
     int best = -1;
     for (int e = 0; e < count; e++) {
-        int behind = last < 0 || scores[e] < scores[last] || (scores[e] == scores[last] && e > last);
+        int behind = last < 0 || scores[e] < scores[last] ||
+                     (scores[e] == scores[last] && e > last);
         if (behind && (best < 0 || scores[e] > scores[best]))
             best = e;
     }
@@ -64,7 +68,8 @@ static void keep_groups(double *scores, const struct routing *g)
             scores[e] = -INFINITY;
 }
 
-static void choose(int32_t *choice, const real *logits, const real *correction, const struct routing *g)
+static void choose(int32_t *choice, const real *logits, const real *correction,
+                   const struct routing *g)
 {
     double scores[EXPERTS_MOST];
     int last = -1, count = 0;
@@ -79,7 +84,8 @@ static void choose(int32_t *choice, const real *logits, const real *correction, 
 }
 
 /* Softmax over all experts, or the chosen if others cancel: largest logit, sum of exp(z - it). */
-static double softmax_sum(double *largest, const real *logits, const int32_t *choice, const struct routing *g)
+static double softmax_sum(double *largest, const real *logits, const int32_t *choice,
+                          const struct routing *g)
 {
     double sum = 0;
     int count = g->normalised ? g->chosen : g->experts;
@@ -106,7 +112,8 @@ static int first_of_two(const real *logits, const int32_t *choice)
 }
 
 /* The score of expert e relative to chosen j as exp(z - the chosen's z); 0 if it does not count. */
-static double near_score(const real *logits, const int32_t *choice, const struct routing *g, int j, int e)
+static double near_score(const real *logits, const int32_t *choice, const struct routing *g, int j,
+                         int e)
 {
     int first = first_of_two(logits, choice);
     double chosen = logits[choice[j]], z = logits[e];
@@ -125,8 +132,8 @@ static double near_sum(const real *logits, const int32_t *choice, const struct r
 
 /* With p = a chosen one's softmax, u its d_weight: dz = factor u p (delta - p), for both
  * together. */
-static void unweigh_sparsemixer(real *d_logits, const real *d_weights, const real *logits, const int32_t *choice,
-                                const struct routing *g)
+static void unweigh_sparsemixer(real *d_logits, const real *d_weights, const real *logits,
+                                const int32_t *choice, const struct routing *g)
 {
     double scale[2], sum[2];
     for (int j = 0; j < 2; j++) {
@@ -156,13 +163,15 @@ static void weigh(real *weights, const real *logits, const int32_t *choice, cons
           : g->normalised               ? sigmoid_sum(logits, choice, g)
                                         : 1;
     for (int j = 0; j < g->chosen; j++) {
-        double z = logits[choice[j]], s = g->scoring == SCORING_SOFTMAX ? exp(z - largest) : sigmoid(z);
+        double z = logits[choice[j]],
+               s = g->scoring == SCORING_SOFTMAX ? exp(z - largest) : sigmoid(z);
         weights[j] = bad ? (real)NAN : (real)(g->factor * s / sum);
     }
 }
 
-static void route(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,
-                  const struct weight *correction, const struct routing *g, struct rows rows)
+static void route(struct kernels *k, struct buffer *choice, struct buffer *weights,
+                  const struct buffer *logits, const struct weight *correction,
+                  const struct routing *g, struct rows rows)
 {
     static const int32_t first = 0;
     size_t total = (size_t)rows.segments * (size_t)rows.count;
@@ -170,16 +179,19 @@ static void route(struct kernels *k, struct buffer *choice, struct buffer *weigh
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < total; r++) {
         const real *z = (const real *)logits->data + r * (size_t)g->experts; /* [experts] */
-        int32_t *chosen = choice ? (int32_t *)choice->data + r * (size_t)g->chosen : NULL; /* [chosen] */
+        int32_t *chosen = choice ? (int32_t *)choice->data + r * (size_t)g->chosen
+                                 : NULL; /* [chosen] */
         if (chosen)
             choose(chosen, z, correction ? correction->data : NULL, g);
         weigh((real *)weights->data + r * (size_t)g->chosen, z, chosen ? chosen : &first, g);
     }
 }
 
-/* With p = softmax and u_j = d_weight_j: dz = factor p (u - sum p u), u being 0 where not chosen. With s = sigma: dz = s (1 - s)
- * ds, ds = factor u, or factor (u - sum u s / sum) / sum where normalised. */
-static void unweigh(real *d_logits, const real *d_weights, const real *logits, const int32_t *choice, const struct routing *g)
+/* With p = softmax and u_j = d_weight_j: dz = factor p (u - sum p u), u being 0 where not chosen.
+ * With s = sigma: dz = s (1 - s) ds, ds = factor u, or factor (u - sum u s / sum) / sum where
+ * normalised. */
+static void unweigh(real *d_logits, const real *d_weights, const real *logits,
+                    const int32_t *choice, const struct routing *g)
 {
     if (g->scoring == SCORING_SPARSEMIXER) {
         unweigh_sparsemixer(d_logits, d_weights, logits, choice, g);
@@ -202,31 +214,36 @@ static void unweigh(real *d_logits, const real *d_weights, const real *logits, c
     }
 }
 
-static void route_reverse(struct kernels *k, struct buffer *d_logits, const struct buffer *d_weights, const struct buffer *logits,
+static void route_reverse(struct kernels *k, struct buffer *d_logits,
+                          const struct buffer *d_weights, const struct buffer *logits,
                           const struct buffer *choice, const struct routing *g, struct rows rows)
 {
     static const int32_t first = 0;
-    size_t total = (size_t)rows.segments * (size_t)rows.count, experts = (size_t)g->experts, chosen = (size_t)g->chosen;
+    size_t total = (size_t)rows.segments * (size_t)rows.count, experts = (size_t)g->experts,
+           chosen = (size_t)g->chosen;
     (void)k;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < total; r++)
         unweigh((real *)d_logits->data + r * experts, (const real *)d_weights->data + r * chosen,
-                (const real *)logits->data + r * experts, choice ? (const int32_t *)choice->data + r * chosen : &first, g);
+                (const real *)logits->data + r * experts,
+                choice ? (const int32_t *)choice->data + r * chosen : &first, g);
 }
 
-static void gather(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
-                   int each, int width)
+static void gather(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct buffer *index, size_t count, int each, int width)
 {
     const int32_t *from = index->data; /* [count] */
     size_t size = sizeof(real) * (size_t)width;
     (void)k;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++)
-        memcpy((char *)y->data + i * size, (const char *)x->data + (size_t)(from[i] / each) * size, size);
+        memcpy((char *)y->data + i * size, (const char *)x->data + (size_t)(from[i] / each) * size,
+               size);
 }
 
-static void combine(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
-                    const struct buffer *weights, struct rows rows, int each, int width, int accumulate)
+static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
+                    const struct buffer *index, const struct buffer *weights, struct rows rows,
+                    int each, int width, int accumulate)
 {
     const int32_t *from = index ? index->data : NULL; /* [R, each] */
     const real *weight = weights ? weights->data : NULL; /* [R, each] */
@@ -238,14 +255,16 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
         for (size_t c = 0; c < w; c++) {
             double sum = accumulate ? (double)out[c] : 0.0;
             for (size_t i = r * n; i < (r + 1) * n; i++)
-                sum += (weight ? (double)weight[i] : 1.0) * ((const real *)x->data)[(from ? (size_t)from[i] : i) * w + c];
+                sum += (weight ? (double)weight[i] : 1.0) *
+                       ((const real *)x->data)[(from ? (size_t)from[i] : i) * w + c];
             out[c] = (real)sum;
         }
     }
 }
 
-static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
-                          const struct buffer *index, const struct buffer *weights, size_t count, int width)
+static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
+                          const struct buffer *x, const struct buffer *index,
+                          const struct buffer *weights, size_t count, int width)
 {
     const int32_t *to = index ? index->data : NULL; /* [count] */
     (void)k;

@@ -1,19 +1,23 @@
-/* Reference set: the head, one row a segment with its gradient or many rows without, its table read row by row.
+/* Reference set: the head, one row a segment with its gradient or many rows without, its table read
+ * row by row.
  *
- * z_v = x . w_v + bias_v; with a soft-cap z_v = cap tanh(z_v / cap). log p = z_target - log sum exp z, and
- *     d log p / d x = sum over v of (1[v = target] - p_v) dz_v w_v,   dz_v = 1 - tanh^2 (1 without a soft-cap). */
+ * z_v = x . w_v + bias_v; with a soft-cap z_v = cap tanh(z_v / cap). log p = z_target - log sum exp
+ * z, and d log p / d x = sum over v of (1[v = target] - p_v) dz_v w_v,   dz_v = 1 - tanh^2 (1
+ * without a soft-cap). */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    COLUMNS = 64, /* columns of dx that are summed together: one thread's share of the table's columns at a time */
+    COLUMNS = 64, /* columns of dx that are summed together: one thread's share of the table's
+                     columns at a time */
     TOGETHER = 8 /* rows of head_rows that share each reading of the table */
 };
 
 /* g[v] = seed d log p / d (x . w_v), replacing z[v] = x . w_v + bias_v; returns log p. */
-static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap, double seed)
+static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap,
+                              double seed)
 {
     double largest = -INFINITY, sum = 0, others = 0;
     for (size_t v = 0; v < vocabulary; v++) {
@@ -28,7 +32,8 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
         others += v == target ? 0 : e;
     }
     for (size_t v = 0; v < vocabulary; v++) {
-        double tangent = soft_cap > 0 ? tanh(z[v] / soft_cap) : 0, capped = soft_cap > 0 ? soft_cap * tangent : z[v];
+        double tangent = soft_cap > 0 ? tanh(z[v] / soft_cap) : 0,
+               capped = soft_cap > 0 ? soft_cap * tangent : z[v];
         /* 1 - p of the target is the sum of the others: no cancellation where p is near 1 */
         double d = v == target ? others / sum : -exp(capped - largest) / sum;
         z[v] = seed * d * (1 - tangent * tangent);
@@ -36,8 +41,9 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     return z_target - largest - log(sum);
 }
 
-static void head_segment(real *dx, real *logprob, const real *x, double *z, const struct weight *w, const real *bias,
-                         size_t target, double soft_cap, double seed, size_t width)
+static void head_segment(real *dx, real *logprob, const real *x, double *z, const struct weight *w,
+                         const real *bias, size_t target, double soft_cap, double seed,
+                         size_t width)
 {
 #pragma omp parallel for
     for (size_t v = 0; v < w->rows; v++) {
@@ -67,9 +73,9 @@ static void head_segment(real *dx, real *logprob, const real *x, double *z, cons
     }
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
-                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
-                 int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob,
+                 const struct buffer *x, const struct buffer *targets, const struct weight *w,
+                 const struct weight *bias, double soft_cap, double seed, int segments, int width)
 {
     double *z = calloc(w->rows, sizeof *z); /* [vocabulary] */
     if (!z) {
@@ -80,11 +86,12 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
         int32_t target = ((const int32_t *)targets->data)[s];
         size_t at = (size_t)s * (size_t)width;
         if (target < 0 || (size_t)target >= w->rows) {
-            kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target, w->rows - 1);
+            kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target,
+                               w->rows - 1);
             continue;
         }
-        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at, z, w, bias ? bias->data : NULL,
-                     (size_t)target, soft_cap, seed, (size_t)width);
+        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at,
+                     z, w, bias ? bias->data : NULL, (size_t)target, soft_cap, seed, (size_t)width);
     }
     free(z);
 }
@@ -104,8 +111,10 @@ static double log_probability(double *z, size_t vocabulary, size_t target, doubl
     return z[target] - largest - log(sum);
 }
 
-/* z[count, vocabulary] = x[count, width] w^T + bias; each row of the table is read once for all of them. */
-static void logits(double *z, const real *x, const struct weight *w, const real *bias, size_t count, size_t width)
+/* z[count, vocabulary] = x[count, width] w^T + bias; each row of the table is read once for all of
+ * them. */
+static void logits(double *z, const real *x, const struct weight *w, const real *bias, size_t count,
+                   size_t width)
 {
     for (size_t v = 0; v < w->rows; v++) {
         for (size_t r = 0; r < count; r++)
@@ -124,8 +133,9 @@ static void logits(double *z, const real *x, const struct weight *w, const real 
     }
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
-                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x,
+                      const struct buffer *targets, const struct weight *w,
+                      const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
     size_t count = (size_t)rows.segments * (size_t)rows.count, vocabulary = w->rows;
     const int32_t *target = targets->data; /* [count] */
@@ -138,21 +148,24 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
             failed = 1;
             continue;
         }
-        logits(z, (const real *)x->data + first * (size_t)width, w, bias ? bias->data : NULL, some, (size_t)width);
+        logits(z, (const real *)x->data + first * (size_t)width, w, bias ? bias->data : NULL, some,
+               (size_t)width);
         for (size_t r = 0; r < some; r++) {
             real *out = (real *)logprob->data + first + r;
             int32_t id = target[first + r];
             if (id >= 0 && (size_t)id < vocabulary) {
                 *out = (real)log_probability(z + r * vocabulary, vocabulary, (size_t)id, soft_cap);
             } else {
-                kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)id, vocabulary - 1);
+                kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)id,
+                                   vocabulary - 1);
                 *out = NAN;
             }
         }
         free(z);
     }
     if (failed)
-        kernels_keep_error(k, "out of memory (%d rows of %zu logits of the head)", TOGETHER, vocabulary);
+        kernels_keep_error(k, "out of memory (%d rows of %zu logits of the head)", TOGETHER,
+                           vocabulary);
 }
 
 void fill_head(struct kernels *k)

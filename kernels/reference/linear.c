@@ -28,8 +28,8 @@ static int whole_units(int n)
     return (n + UNIT - 1) / UNIT * UNIT;
 }
 
-/* sum[r][c] += sum over k < depth of a[r][k] b[k][c], for rows and columns up to whole units (the rest of a tile is zero or
- * unused). */
+/* sum[r][c] += sum over k < depth of a[r][k] b[k][c], for rows and columns up to whole units (the
+ * rest of a tile is zero or unused). */
 static void multiply_tile(struct tile *t, int rows, int columns, int depth)
 {
     for (int r = 0; r < whole_units(rows); r += UNIT) {
@@ -55,13 +55,14 @@ static double operand(real x, int rounded)
     return rounded ? (double)float_round_bf16((float)x) : (double)x;
 }
 
-/* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c]
- * (reverse). */
-static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth,
-                    int forward, int accumulate)
+/* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is
+ * [columns, depth]) or w[k, c] (reverse). */
+static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias,
+                    int rows, int columns, int depth, int forward, int accumulate)
 {
     int threads = omp_get_max_threads(), rounded = strcmp(k->dtype, "bf16") == 0;
-    struct tile *tiles = malloc((size_t)threads * sizeof *tiles); /* too large for a thread's stack */
+    struct tile *tiles = malloc((size_t)threads *
+                                sizeof *tiles); /* too large for a thread's stack */
     if (!tiles) {
         kernels_keep_error(k, "out of memory (tiles of %d threads)", threads);
         return;
@@ -70,70 +71,83 @@ static void product(struct kernels *k, real *y, const real *x, const real *w, co
     for (int c0 = 0; c0 < columns; c0 += TILE_COLUMNS) {
         for (int r0 = 0; r0 < rows; r0 += TILE_ROWS) {
             struct tile *t = &tiles[omp_get_thread_num()];
-            int row_count = smaller(rows - r0, TILE_ROWS), column_count = smaller(columns - c0, TILE_COLUMNS);
+            int row_count = smaller(rows - r0, TILE_ROWS),
+                column_count = smaller(columns - c0, TILE_COLUMNS);
             memset(t, 0, sizeof *t); /* then the rest of a unit is 0 */
             for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
                 int depth_count = smaller(depth - k0, TILE_DEPTH);
                 for (int r = 0; r < row_count; r++)
                     for (int i = 0; i < depth_count; i++)
-                        t->a[r][i] = operand(x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)], rounded);
+                        t->a[r][i] = operand(x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)],
+                                             rounded);
                 for (int i = 0; i < depth_count; i++)
                     for (int c = 0; c < column_count; c++)
-                        t->b[i][c] = operand(forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
-                                                     : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)],
-                                             rounded);
+                        t->b[i][c] =
+                            operand(forward
+                                        ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
+                                        : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)],
+                                    rounded);
                 multiply_tile(t, row_count, column_count, depth_count);
             }
             for (int r = 0; r < row_count; r++) {
-                real *out = y + (size_t)(r0 + r) * (size_t)columns + (size_t)c0; /* [column_count] */
+                real *out = y + (size_t)(r0 + r) * (size_t)columns +
+                            (size_t)c0; /* [column_count] */
                 for (int c = 0; c < column_count; c++)
-                    out[c] = (real)(t->sum[r][c] + (bias ? (double)bias[c0 + c] : 0.0) + (accumulate ? (double)out[c] : 0.0));
+                    out[c] = (real)(t->sum[r][c] + (bias ? (double)bias[c0 + c] : 0.0) +
+                                    (accumulate ? (double)out[c] : 0.0));
             }
         }
     }
     free(tiles);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                   struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
+                   const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate)
 {
-    product(k, y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1,
-            accumulate);
+    product(k, y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count,
+            (int)w->rows, (int)w->columns, 1, accumulate);
 }
 
 /* Computed by the set's own operations. */
-static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
-                       const struct weight *w, const struct weight *bias, struct rows rows)
+static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c,
+                       const struct buffer *x, const struct weight *w, const struct weight *bias,
+                       struct rows rows)
 {
     k->copy(k, y, c, rows, (int)w->rows);
     k->linear(k, y, x, w, bias, rows, 1);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
-                           struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                           const struct weight *w, struct rows rows, int accumulate)
 {
-    product(k, dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
+    product(k, dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns,
+            (int)w->rows, 0, accumulate);
 }
 
-static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
-                        int typical, int accumulate)
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x,
+                        const struct run *runs, size_t run_count, int typical, int accumulate)
 {
     (void)typical;
     for (size_t i = 0; i < run_count; i++) {
         const struct weight *w = runs[i].weight;
-        product(k, (real *)y->data + runs[i].first * w->rows, (const real *)x->data + runs[i].first * w->columns, w->data,
-                runs[i].bias ? runs[i].bias->data : NULL, runs[i].count, (int)w->rows, (int)w->columns, 1, accumulate);
+        product(k, (real *)y->data + runs[i].first * w->rows,
+                (const real *)x->data + runs[i].first * w->columns, w->data,
+                runs[i].bias ? runs[i].bias->data : NULL, runs[i].count, (int)w->rows,
+                (int)w->columns, 1, accumulate);
     }
 }
 
-static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
-                                size_t run_count, int typical, int accumulate)
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                                const struct run *runs, size_t run_count, int typical,
+                                int accumulate)
 {
     (void)typical;
     for (size_t i = 0; i < run_count; i++) {
         const struct weight *w = runs[i].weight;
-        product(k, (real *)dx->data + runs[i].first * w->columns, (const real *)dy->data + runs[i].first * w->rows, w->data, NULL,
-                runs[i].count, (int)w->columns, (int)w->rows, 0, accumulate);
+        product(k, (real *)dx->data + runs[i].first * w->columns,
+                (const real *)dy->data + runs[i].first * w->rows, w->data, NULL, runs[i].count,
+                (int)w->columns, (int)w->rows, 0, accumulate);
     }
 }
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count,
+                             struct error *e)
 {
     size_t bytes;
     struct buffer *b;
@@ -36,7 +37,8 @@ static void destroy(struct kernels *k, struct buffer *b)
     free(b);
 }
 
-static void write(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count)
+static void write(struct kernels *k, struct buffer *b, size_t at, const double *values,
+                  size_t count)
 {
     real *data = b->data;
     (void)k;
@@ -52,20 +54,23 @@ static void read(struct kernels *k, double *values, const struct buffer *b, size
         values[i] = data[at + i];
 }
 
-static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
+static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values,
+                        size_t count)
 {
     (void)k;
     memcpy((int32_t *)b->data + at, values, count * sizeof *values);
 }
 
-static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count)
+static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at,
+                       size_t count)
 {
     (void)k;
     memcpy(values, (const int32_t *)b->data + at, count * sizeof *values);
 }
 
 /* The larger allocation of attention_reverse (see there) and the head (a segment's logits). */
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape,
+                            struct rows rows, struct head_shape head)
 {
     size_t n = (size_t)shape->positions, threads = (size_t)omp_get_max_threads(),
            attention = threads * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size),

@@ -3,15 +3,18 @@
 
 #include <string.h>
 
-static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                 int width)
 {
-    size_t size = k->role_size[y->role] * (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
+    size_t size = k->role_size[y->role] * (size_t)width,
+           total = (size_t)rows.segments * (size_t)rows.count;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < total; r++)
         memcpy((char *)y->data + r * size, (const char *)x->data + r * size, size);
 }
 
-static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
+                int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     real *sum = y->data;
@@ -28,15 +31,18 @@ static size_t tail_row(size_t r, int to, int from)
     return r / (size_t)to * (size_t)from + (size_t)(from - to) + r % (size_t)to;
 }
 
-static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width)
+static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to,
+                 int from, int width)
 {
     size_t size = k->role_size[y->role] * (size_t)width, rows = (size_t)segments * (size_t)to;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < rows; r++)
-        memcpy((char *)y->data + r * size, (const char *)x->data + tail_row(r, to, from) * size, size);
+        memcpy((char *)y->data + r * size, (const char *)x->data + tail_row(r, to, from) * size,
+               size);
 }
 
-static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from, int width)
+static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                         int segments, int to, int from, int width)
 {
     size_t rows = (size_t)segments * (size_t)to;
     (void)k;
@@ -49,10 +55,11 @@ static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buff
     }
 }
 
-static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
-                 int before, int behind, int width)
+static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before,
+                 const struct buffer *x_behind, int segments, int before, int behind, int width)
 {
-    size_t size = k->role_size[y->role] * (size_t)width, first = (size_t)before * size, second = (size_t)behind * size;
+    size_t size = k->role_size[y->role] * (size_t)width, first = (size_t)before * size,
+           second = (size_t)behind * size;
     for (size_t s = 0; s < (size_t)segments; s++) {
         char *to = (char *)y->data + s * (first + second);
         if (before)

@@ -4,7 +4,8 @@
 
 #include "kernels/shared.h"
 
-/* Fill every entry of a table from kernels_allocate. A faster set in ordinary memory starts from the first and overrides. */
+/* Fill every entry of a table from kernels_allocate. A faster set in ordinary memory starts from
+ * the first and overrides. */
 void reference_fill_f32(struct kernels *k);
 void reference_fill_f64(struct kernels *k);
 
@@ -53,7 +54,8 @@ void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, lin
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */
 void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
-void fill_attention(struct kernels *k); /* attention_create, attention_free, attention, attention_reverse, attention_mass */
+void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
+                                           attention_reverse, attention_mass */
 void fill_head(struct kernels *k); /* head, head_rows */
 #endif
 

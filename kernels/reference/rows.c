@@ -1,17 +1,20 @@
-/* Reference set: operations on one row or element at a time: embedding, rotation, clipping, norms of rows. */
+/* Reference set: operations on one row or element at a time: embedding, rotation, clipping, norms
+ * of rows. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens,
+                  const struct weight *table, const struct weight *position_table,
+                  int position_count, double scale, struct rows rows, int width)
 {
     const int32_t *token = tokens->data; /* [R] */
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
     for (size_t r = 0; r < total; r++) {
         real *out = (real *)x->data + r * w; /* [width] */
         if (token[r] < 0 || (size_t)token[r] >= table->rows) {
-            kernels_keep_error(k, "embedding: token id %d (expected 0 to %zu)", (int)token[r], table->rows - 1);
+            kernels_keep_error(k, "embedding: token id %d (expected 0 to %zu)", (int)token[r],
+                               table->rows - 1);
             for (size_t c = 0; c < w; c++)
                 out[c] = 0;
             continue;
@@ -29,8 +32,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
 
 /* For each pair (u, v) of the rotated dimensions and the angle f of the row's position: (u, v) ->
  * (u cos f - v sin f, v cos f + u sin f); the transpose rotates the other way. */
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
-                   int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
+                   int heads, int width, int direction)
 {
     const struct attention_shape *s = &a->shape;
     int pairs = s->rotary_size / 2, total = rows.segments * rows.count;
@@ -39,9 +42,11 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
         size_t position = (size_t)(s->positions - rows.count + r % rows.count);
-        const double *cosine = s->cosine + position * (size_t)pairs, *sine = s->sine + position * (size_t)pairs; /* [pairs] */
+        const double *cosine = s->cosine + position * (size_t)pairs,
+                     *sine = s->sine + position * (size_t)pairs; /* [pairs] */
         for (int h = 0; h < heads; h++) {
-            real *head = (real *)x->data + (size_t)r * (size_t)width + (size_t)h * (size_t)s->head_size; /* [head_size] */
+            real *head = (real *)x->data + (size_t)r * (size_t)width +
+                         (size_t)h * (size_t)s->head_size; /* [head_size] */
             for (int p = 0; p < pairs; p++) {
                 double u = head[p * step], v = head[p * step + apart], turn = direction * sine[p];
                 head[p * step] = (real)(u * cosine[p] - v * turn);
@@ -51,7 +56,8 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     }
 }
 
-static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
+static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a,
+                          struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
     (void)k;
@@ -78,7 +84,8 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
     }
 }
 
-static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width)
+static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit,
+                         struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *values = x->data, most = (real)limit;
@@ -90,7 +97,8 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
             gradient[i] = 0;
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x,
+                      double factor, struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
     (void)k;

@@ -16,7 +16,8 @@ static void weight_free(struct kernels *k, struct weight *w)
     free(w);
 }
 
-static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count)
+static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts,
+                           int part_count)
 {
     size_t rows, columns;
     (void)k;
@@ -26,7 +27,8 @@ static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct 
     return rows * columns * sizeof(real);
 }
 
-static int weight_fill(struct weight *w, const struct weight_part *parts, int part_count, struct error *e)
+static int weight_fill(struct weight *w, const struct weight_part *parts, int part_count,
+                       struct error *e)
 {
     if (weight_parts_size(&w->rows, &w->columns, parts, part_count, e))
         return -1;
@@ -53,8 +55,8 @@ static int weight_fill(struct weight *w, const struct weight_part *parts, int pa
     return 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
-                                  struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use,
+                                  const struct weight_part *parts, int part_count, struct error *e)
 {
     struct weight *w;
     if (kernels_take_error(k, e))

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* From about 64 x 64 x 64 on oneDNN divides a product among threads; this is well above, and takes some milliseconds. */
+/* From about 64 x 64 x 64 on oneDNN divides a product among threads; this is well above, and takes
+ * some milliseconds. */
 enum { ROWS = 128, IN = 64, OUT = 256 };
 
 /* Whole numbers from -3 to 3: exact in every type, and their sums, below 9 x OUT, in float. */
@@ -21,11 +22,12 @@ struct product {
 };
 
 /* x w^T by the set into p->got, or in reverse y w. */
-static int run(struct kernels *k, struct product *p, int reverse, const struct weight *w, struct buffer *from, struct buffer *to,
-               struct error *e)
+static int run(struct kernels *k, struct product *p, int reverse, const struct weight *w,
+               struct buffer *from, struct buffer *to, struct error *e)
 {
     const int *in = reverse ? p->y : p->x;
-    size_t in_count = reverse ? ROWS * OUT : ROWS * IN, out_count = reverse ? ROWS * IN : ROWS * OUT;
+    size_t in_count = reverse ? ROWS * OUT : ROWS * IN,
+           out_count = reverse ? ROWS * IN : ROWS * OUT;
 
     for (size_t i = 0; i < in_count; i++)
         p->got[i] = in[i];
@@ -59,8 +61,13 @@ static size_t count_wrong(const struct product *p, int reverse)
 
 static int check(struct kernels *k, struct product *p, struct error *e)
 {
-    struct weight_part part = {
-        .data = p->stored, .type = ELEMENT_F32, .groups = 1, .rows = OUT, .columns = IN, .row_stride = IN, .column_stride = 1};
+    struct weight_part part = {.data = p->stored,
+                               .type = ELEMENT_F32,
+                               .groups = 1,
+                               .rows = OUT,
+                               .columns = IN,
+                               .row_stride = IN,
+                               .column_stride = 1};
     struct weight *w = k->weight_load(k, WEIGHT_MATRIX, &part, 1, e);
     int rc = w ? 0 : -1;
 
@@ -72,7 +79,8 @@ static int check(struct kernels *k, struct product *p, struct error *e)
         rc = to ? run(k, p, reverse, w, from, to, e) : -1;
         if (rc == 0 && (wrong = count_wrong(p, reverse)) != 0)
             rc = fail(e,
-                      "%s: %zu of %zu results of a matrix product are wrong (expected those of plain loops; "
+                      "%s: %zu of %zu results of a matrix product are wrong (expected those of "
+                      "plain loops; "
                       "REACH_KERNELS=reference runs without this library)",
                       k->name, wrong, of);
         k->destroy(k, from);

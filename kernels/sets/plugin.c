@@ -32,14 +32,16 @@ static int find(char *path, size_t size)
     const char *named = getenv("REACH_CUDA");
     if (named && *named)
         return (size_t)snprintf(path, size, "%s", named) < size;
-    return beside_program(path, size, "reach-cuda.so") || beside_program(path, size, "../lib/reach/reach-cuda.so");
+    return beside_program(path, size, "reach-cuda.so") ||
+           beside_program(path, size, "../lib/reach/reach-cuda.so");
 }
 
 static int fits(const struct plugin *p)
 {
-    return p && p->version == PLUGIN_VERSION && p->bytes == sizeof *p && p->kernels_bytes == sizeof(struct kernels) &&
-           p->shape_bytes == sizeof(struct attention_shape) && p->part_bytes == sizeof(struct weight_part) &&
-           p->error_bytes == sizeof(struct error);
+    return p && p->version == PLUGIN_VERSION && p->bytes == sizeof *p &&
+           p->kernels_bytes == sizeof(struct kernels) &&
+           p->shape_bytes == sizeof(struct attention_shape) &&
+           p->part_bytes == sizeof(struct weight_part) && p->error_bytes == sizeof(struct error);
 }
 
 /* Loads the first loadable file that matches the pattern; 1 if there was one. */
@@ -58,19 +60,21 @@ static int load_from(const char *pattern)
 /* The same in the folders of pip's nvidia packages in the environment `root` (NULL or "": none). */
 static int load_from_pip(const char *root, const char *name)
 {
-    static const char *const python[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages"};
+    static const char *const python[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages",
+                                         "lib/python3/dist-packages"};
     static const char *const folders[] = {"cu*", "cublas"};
     for (int i = 0; root && *root && i < 6; i++) {
         char pattern[4400];
-        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/nvidia/%s/lib/%s", root, python[i / 2], folders[i % 2], name) <
-                sizeof pattern &&
+        if ((size_t)snprintf(pattern, sizeof pattern, "%s/%s/nvidia/%s/lib/%s", root, python[i / 2],
+                             folders[i % 2], name) < sizeof pattern &&
             load_from(pattern))
             return 1;
     }
     return 0;
 }
 
-/* The environment of the python3 that a shell would start: where `bin/python3` of PATH is. 0 if there is none. */
+/* The environment of the python3 that a shell would start: where `bin/python3` of PATH is. 0 if
+ * there is none. */
 static int python_of_path(char *root, size_t size)
 {
     const char *path = getenv("PATH");
@@ -106,7 +110,8 @@ static int load_cublas(const char *why, char *looked, size_t size)
                            "/usr/local",
                            "/usr"};
     const char *between = "";
-    size_t used = (size_t)snprintf(looked, size, "/usr/local/cuda*/lib64 and the nvidia packages of ");
+    size_t used = (size_t)snprintf(looked, size,
+                                   "/usr/local/cuda*/lib64 and the nvidia packages of ");
     if (load_from(toolkit))
         return 1;
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
@@ -132,11 +137,13 @@ static void *load(const char *path, struct error *e)
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library && *looked)
         fail(e,
-             "%.150s: cannot be loaded: %.100s (expected cuBLAS of CUDA 13 beside it, in CUDA's toolkit or by `pip install "
+             "%.150s: cannot be loaded: %.100s (expected cuBLAS of CUDA 13 beside it, in CUDA's "
+             "toolkit or by `pip install "
              "nvidia-cublas`; looked beside the plug-in, in the system's folders, in %.300s)",
              path, why, looked);
     else if (!library)
-        fail(e, "%s: cannot be loaded: %s (expected CUDA 13 with cuBLAS to be installed)", path, why);
+        fail(e, "%s: cannot be loaded: %s (expected CUDA 13 with cuBLAS to be installed)", path,
+             why);
     return library;
 }
 
@@ -152,7 +159,8 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     if (!find(path, sizeof path)) {
         if (absent)
             *absent = 1;
-        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make cuda` builds it where CUDA's "
+        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make "
+                "cuda` builds it where CUDA's "
                 "nvcc is; REACH_CUDA names another file)");
         return NULL;
     }
@@ -162,8 +170,8 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     *(void **)&entry = dlsym(library, PLUGIN_SYMBOL);
     p = entry ? entry() : NULL;
     if (!fits(p)) {
-        fail(e, "%s: %s (expected the plug-in of this program's own build; `make` makes both)", path,
-             entry ? "belongs to another version of reach" : "is not a plug-in of reach");
+        fail(e, "%s: %s (expected the plug-in of this program's own build; `make` makes both)",
+             path, entry ? "belongs to another version of reach" : "is not a plug-in of reach");
         dlclose(library);
         return NULL;
     }
@@ -187,7 +195,8 @@ void plugin_versions(char *text, size_t size)
 
 void plugin_driver_version(char *text, size_t size)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed: it is not made for that */
+    void *driver = dlopen("libcuda.so.1",
+                          RTLD_NOW | RTLD_LOCAL); /* never closed: it is not made for that */
     int (*ask)(int *) = NULL, version = 0;
     if (driver)
         *(void **)&ask = dlsym(driver, "cuDriverGetVersion");

@@ -66,11 +66,14 @@ static struct kernels *cuda_open_bf16(struct error *e)
 }
 
 const struct kernel_set_entry kernel_sets[] = {
-    {"reference", "f32", "plain loops, sums in double, results in float", always, reference_open_f32},
+    {"reference", "f32", "plain loops, sums in double, results in float", always,
+     reference_open_f32},
     {"reference", "f64", "plain loops in double", always, reference_open_f64},
-    {"reference", "bf16", "as f32, operands of products with weights rounded to bf16", always, reference_open_bf16},
+    {"reference", "bf16", "as f32, operands of products with weights rounded to bf16", always,
+     reference_open_bf16},
     {"cpu", "f32", "oneDNN matrix products, vectorised attention", cpu_usable, cpu_open},
-    {"cpu", "bf16", "the same, operands of products with weights rounded to bf16", cpu_usable, cpu_open_bf16},
+    {"cpu", "bf16", "the same, operands of products with weights rounded to bf16", cpu_usable,
+     cpu_open_bf16},
     {"cuda", "f32", "cuBLASLt matrix products, own kernels, on a GPU", cuda_usable, cuda_open_f32},
     {"cuda", "tf32", "the same, products with 10-bit mantissas", cuda_usable, cuda_open_tf32},
     {"cuda", "bf16", "the same, activations in bf16", cuda_usable, cuda_open_bf16},
@@ -90,12 +93,14 @@ static void list_sets(char *text, size_t size)
 }
 
 /* The best usable set of the dtype, among `only` (NULL: all) and not in `except` (NULL: none). */
-static const struct kernel_set_entry *best_set(const char *dtype, const char *only, const char *except)
+static const struct kernel_set_entry *best_set(const char *dtype, const char *only,
+                                               const char *except)
 {
     const struct kernel_set_entry *found = NULL;
     for (int i = 0; i < kernel_set_count; i++) {
         const struct kernel_set_entry *s = &kernel_sets[i];
-        if (!strcmp(s->dtype, dtype) && (!only || !strcmp(s->name, only)) && !(except && !strcmp(s->name, except)) && s->usable())
+        if (!strcmp(s->dtype, dtype) && (!only || !strcmp(s->name, only)) &&
+            !(except && !strcmp(s->name, except)) && s->usable())
             found = s;
     }
     return found;
@@ -117,7 +122,10 @@ static struct kernels *open_best(const char *dtype, const char *except, struct e
         return found->open(e);
     list_sets(sets, sizeof sets);
     if (forced)
-        fail(e, "REACH_KERNELS=%s: no such kernel set for %s that this machine can run (there are: %s)", forced, dtype, sets);
+        fail(
+            e,
+            "REACH_KERNELS=%s: no such kernel set for %s that this machine can run (there are: %s)",
+            forced, dtype, sets);
     else
         fail(e, "no kernel set for %s (there are: %s)", dtype, sets);
     return NULL;
@@ -143,11 +151,13 @@ int kernels_available(const char *device, const char *dtype, struct error *e)
 {
     struct error why = {""};
     if (is_cuda(device) && !strcmp(dtype, "f64"))
-        return fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, bf16 on a GPU)");
+        return fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, "
+                       "bf16 on a GPU)");
     if (is_cuda(device))
         return plugin_devices(&why) ? 0 : fail(e, "--device %s: %s", device, why.text);
     if (!strcmp(device, "cpu") && needs_gpu(dtype))
-        return fail(e, "--dtype %s is for GPUs (expected f32, f64 or bf16 with --device cpu)", dtype);
+        return fail(e, "--dtype %s is for GPUs (expected f32, f64 or bf16 with --device cpu)",
+                    dtype);
     if (needs_gpu(dtype) && !plugin_devices(&why))
         return fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
     return 0;
@@ -161,7 +171,8 @@ static int is_gpu_unusable(struct error *why)
     return p ? p->devices(why) < 0 : !absent;
 }
 
-struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e)
+struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note,
+                                struct error *e)
 {
     struct error why = {""};
     note->text[0] = 0;

@@ -11,7 +11,8 @@
 
 enum { PADDING = 1 }; /* id of <pad> in every fairseq dictionary; positions start after it */
 
-/* rpe_type n, with k the head's slope of ALiBi; the first two by the key's position, the others by distance. */
+/* rpe_type n, with k the head's slope of ALiBi; the first two by the key's position, the others by
+ * distance. */
 static const char *const rpe_types[] = {
     "-k*t",
     "-ln(1+(k*t)^2)",
@@ -29,9 +30,10 @@ static const char *const rpe_types[] = {
 };
 enum { RPE_TYPES = sizeof rpe_types / sizeof rpe_types[0], RPE_TYPES_BY_KEY = 2 };
 
-/* Gives parameter `name` of f the values of a tensor [heads, 1, 1], clamped as the forward pass does. */
-static int stored_parameter(struct decoder *d, struct formula *f, const char *name, const char *tensor, double low, double high,
-                            struct error *e)
+/* Gives parameter `name` of f the values of a tensor [heads, 1, 1], clamped as the forward pass
+ * does. */
+static int stored_parameter(struct decoder *d, struct formula *f, const char *name,
+                            const char *tensor, double low, double high, struct error *e)
 {
     double *values = calloc((size_t)d->heads, sizeof *values);
     if (!values)
@@ -45,15 +47,18 @@ static int stored_parameter(struct decoder *d, struct formula *f, const char *na
 }
 
 /* KERPLE's kernels; this code does not have their weighting of the scores. */
-static const struct formula *kerple(struct decoder *d, const char *preset, double p_most, struct error *e)
+static const struct formula *kerple(struct decoder *d, const char *preset, double p_most,
+                                    struct error *e)
 {
     struct formula *f = family_formula(d, preset, e);
-    if (!f || stored_parameter(d, f, "p", "bias_p", 0.01, p_most, e) || stored_parameter(d, f, "a", "bias_a", 0.01, INFINITY, e))
+    if (!f || stored_parameter(d, f, "p", "bias_p", 0.01, p_most, e) ||
+        stored_parameter(d, f, "a", "bias_a", 0.01, INFINITY, e))
         return NULL;
     return f;
 }
 
-/* Sandwich with the stored slopes and frequencies, in the order of the code: k (sum of cos(t f_m) - (head_size + 1e-4)). */
+/* Sandwich with the stored slopes and frequencies, in the order of the code: k (sum of cos(t f_m) -
+ * (head_size + 1e-4)). */
 static const struct formula *sandwich(struct decoder *d, struct error *e)
 {
     size_t count = (size_t)d->head_size, at = 0, room = 64 + 40 * count;
@@ -90,7 +95,8 @@ static int read_bias(struct decoder *d, const struct encodings *g, struct error 
     if (!(g->rpe_type || g->kerple_log || g->kerple_power || g->sandwich || g->alibi))
         return 0;
     if (g->rpe_type) {
-        const struct formula *f = family_slope_formula(d, rpe_types[g->rpe_type - 1], 8, ELEMENT_F64, e);
+        const struct formula *f = family_slope_formula(d, rpe_types[g->rpe_type - 1], 8,
+                                                       ELEMENT_F64, e);
         if (g->rpe_type <= RPE_TYPES_BY_KEY)
             key_bias = f;
         else
@@ -113,7 +119,8 @@ static int read_bias(struct decoder *d, const struct encodings *g, struct error 
     if (!bias && !key_bias)
         return -1;
     for (int l = 0; l < d->layers; l++)
-        d->blocks[l].score.bias = bias, d->blocks[l].score.key_bias = key_bias, d->blocks[l].score.key_bias_scale = 1;
+        d->blocks[l].score.bias = bias, d->blocks[l].score.key_bias = key_bias,
+        d->blocks[l].score.key_bias_scale = 1;
     return 0;
 }
 
@@ -138,9 +145,11 @@ static int read_encodings(struct encodings *g, struct decoder *d, struct error *
     }
     if (config_bool_or(c, "use_alibi", 0, &g->alibi, e) || family_only(d, "use_toep", 0, 0, e))
         return -1;
-    return count + g->alibi > 1
-               ? fail(e, "%s: more than one of rpe_type, kerple_log, kerple_power, sandwich and use_alibi is set", config_path(c))
-               : 0;
+    return count + g->alibi > 1 ? fail(e,
+                                       "%s: more than one of rpe_type, kerple_log, kerple_power, "
+                                       "sandwich and use_alibi is set",
+                                       config_path(c))
+                                : 0;
 }
 
 static int read_positions(struct decoder *d, struct error *e)
@@ -157,30 +166,37 @@ static int read_positions(struct decoder *d, struct error *e)
     if (learned) {
         size_t rows = family_rows(d, "decoder.embed_positions.weight"), width = (size_t)d->hidden;
         if (rows <= PADDING + 1)
-            return fail(e, "%s: decoder.embed_positions.weight has %zu rows (expected a matrix with more than %d)", d->path, rows,
-                        PADDING + 1);
+            return fail(e,
+                        "%s: decoder.embed_positions.weight has %zu rows (expected a matrix with "
+                        "more than %d)",
+                        d->path, rows, PADDING + 1);
         d->position = POSITION_LEARNED, d->position_limit = (int)rows - PADDING - 1;
-        snprintf(d->position_text, sizeof d->position_text, "learned, %d positions", d->position_limit);
+        snprintf(d->position_text, sizeof d->position_text, "learned, %d positions",
+                 d->position_limit);
         if (family_matrix(&d->position_rows, d, rows, width, e, "decoder.embed_positions.weight"))
             return -1;
         d->position_rows = view_rows(d->position_rows, PADDING + 1, rows - PADDING - 1);
         return 0;
     }
     if (d->hidden % 2 || d->hidden < 4)
-        return fail(e, "%s: decoder_embed_dim %d with sinusoidal positions (expected an even number, at least 4)", config_path(c),
-                    d->hidden);
+        return fail(e,
+                    "%s: decoder_embed_dim %d with sinusoidal positions (expected an even number, "
+                    "at least 4)",
+                    config_path(c), d->hidden);
     snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
     return family_sinusoidal(d, 10000, d->hidden / 2 - 1, 1, PADDING + 1, e);
 }
 
 /* The norm named by a key: LayerNorm, or "simplermsnorm", x / (rms + 1e-8) without parameters. */
-static int read_norm(struct norm_view *out, struct decoder *d, const char *key, const char *stem, struct error *e)
+static int read_norm(struct norm_view *out, struct decoder *d, const char *key, const char *stem,
+                     struct error *e)
 {
     static const char *const kinds[] = {"layernorm", "simplermsnorm", NULL};
     int kind;
     if (config_choice_or(d->config, key, kinds, 0, &kind, e))
         return -1;
-    return kind ? family_norm_named(out, d, NORM_RMS_OUTSIDE, 1e-8, (size_t)d->hidden, NULL, NULL, e, "%s", stem)
+    return kind ? family_norm_named(out, d, NORM_RMS_OUTSIDE, 1e-8, (size_t)d->hidden, NULL, NULL,
+                                    e, "%s", stem)
                 : family_norm(out, d, NORM_LAYER, 1e-5, 1, e, "%s", stem);
 }
 
@@ -204,12 +220,14 @@ static int wants_final_norm(int *wanted, struct decoder *d, struct error *e)
 static int refuse_options(struct decoder *d, struct error *e)
 {
     static const char *const absent[] = {"adaptive_softmax_cutoff", "decoder_layers_to_keep"};
-    static const char *const off[] = {"adaptive_input", "character_embeddings", "tie_adaptive_weights", "cross_self_attention"};
+    static const char *const off[] = {"adaptive_input", "character_embeddings",
+                                      "tie_adaptive_weights", "cross_self_attention"};
     static const char *const zero[] = {"base_layers", "quant_noise_pq"};
     double value;
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         if (config_has(d->config, absent[i]))
-            return fail(e, "%s: %s is not supported (expected none)", config_path(d->config), absent[i]);
+            return fail(e, "%s: %s is not supported (expected none)", config_path(d->config),
+                        absent[i]);
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++)
         if (family_only(d, off[i], 0, 0, e))
             return -1;
@@ -217,7 +235,8 @@ static int refuse_options(struct decoder *d, struct error *e)
         if (config_real_or(d->config, zero[i], -1e9, 1e9, 0, &value, e))
             return -1;
         if (value != 0)
-            return fail(e, "%s: %s %g is not supported (expected 0)", config_path(d->config), zero[i], value);
+            return fail(e, "%s: %s %g is not supported (expected 0)", config_path(d->config),
+                        zero[i], value);
     }
     return family_only(d, "decoder_normalize_before", 1, 1, e);
 }
@@ -225,8 +244,8 @@ static int refuse_options(struct decoder *d, struct error *e)
 static int read_activation(enum activation *out, struct decoder *d, struct error *e)
 {
     static const char *const names[] = {"relu", "gelu", "gelu_accurate", "gelu_fast", "silu", NULL};
-    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_GELU_TANH,
-                                            ACTIVATION_SILU};
+    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_GELU_TANH,
+                                            ACTIVATION_GELU_TANH, ACTIVATION_SILU};
     int kind;
     if (config_choice_or(d->config, "activation_fn", names, 0, &kind, e))
         return -1;
@@ -237,42 +256,58 @@ static int read_activation(enum activation *out, struct decoder *d, struct error
 static int read_fairseq(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.hidden = "decoder_embed_dim", .layers = "decoder_layers", .heads = "decoder_attention_heads"};
+    const struct size_keys keys = {.hidden = "decoder_embed_dim",
+                                   .layers = "decoder_layers",
+                                   .heads = "decoder_attention_heads"};
     struct encodings encodings;
     long inner, in, out;
     int unscaled, normed, final;
     enum activation activation;
-    if (family_sizes(d, &keys, e) || config_int(c, "decoder_ffn_embed_dim", 1, 1 << 24, &inner, e) ||
+    if (family_sizes(d, &keys, e) ||
+        config_int(c, "decoder_ffn_embed_dim", 1, 1 << 24, &inner, e) ||
         config_int_or(c, "decoder_input_dim", 1, 1 << 20, d->hidden, &in, e) ||
         config_int_or(c, "decoder_output_dim", 1, 1 << 20, d->hidden, &out, e) ||
-        config_bool_or(c, "no_scale_embedding", 0, &unscaled, e) || config_bool_or(c, "layernorm_embedding", 0, &normed, e) ||
-        config_bool_or(c, "share_decoder_input_output_embed", 0, &d->tied, e) || refuse_options(d, e) ||
-        read_activation(&activation, d, e) || wants_final_norm(&final, d, e) || read_encodings(&encodings, d, e) ||
+        config_bool_or(c, "no_scale_embedding", 0, &unscaled, e) ||
+        config_bool_or(c, "layernorm_embedding", 0, &normed, e) ||
+        config_bool_or(c, "share_decoder_input_output_embed", 0, &d->tied, e) ||
+        refuse_options(d, e) || read_activation(&activation, d, e) ||
+        wants_final_norm(&final, d, e) || read_encodings(&encodings, d, e) ||
         read_positions(d, e) || read_bias(d, &encodings, e))
         return -1;
     if (in != out)
-        return fail(e, "%s: decoder_input_dim %ld is not decoder_output_dim %ld, which is not supported", config_path(c), in,
-                    out);
+        return fail(
+            e, "%s: decoder_input_dim %ld is not decoder_output_dim %ld, which is not supported",
+            config_path(c), in, out);
     if (!*d->position_text)
         snprintf(d->position_text, sizeof d->position_text, "none");
     const int shared = d->tied;
-    d->mlp = (int)inner, d->embedding_width = (int)in, d->vocabulary = (int)family_rows(d, "decoder.embed_tokens.weight");
+    d->mlp = (int)inner, d->embedding_width = (int)in,
+    d->vocabulary = (int)family_rows(d, "decoder.embed_tokens.weight");
     d->embedding_scale = unscaled ? 1 : sqrt(d->hidden);
 
     size_t width = (size_t)d->hidden, embedding = (size_t)in;
-    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, embedding, e, "decoder.embed_tokens.weight") ||
-        (in != d->hidden && (family_linear(&d->project_in, d, width, embedding, 0, e, "decoder.project_in_dim") ||
-                             family_linear(&d->project_out, d, embedding, width, 0, e, "decoder.project_out_dim"))) ||
-        (normed && read_norm(&d->embedding_norm, d, "embdding_layernorm", "decoder.layernorm_embedding", e)))
+    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, embedding, e,
+                      "decoder.embed_tokens.weight") ||
+        (in != d->hidden &&
+         (family_linear(&d->project_in, d, width, embedding, 0, e, "decoder.project_in_dim") ||
+          family_linear(&d->project_out, d, embedding, width, 0, e, "decoder.project_out_dim"))) ||
+        (normed &&
+         read_norm(&d->embedding_norm, d, "embdding_layernorm", "decoder.layernorm_embedding", e)))
         return -1;
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];
-        if (family_norm(&b->attention_norm, d, NORM_LAYER, 1e-5, 1, e, "decoder.layers.%d.self_attn_layer_norm", l) ||
-            family_linear(&b->query, d, width, width, 1, e, "decoder.layers.%d.self_attn.q_proj", l) ||
-            family_linear(&b->key, d, width, width, 1, e, "decoder.layers.%d.self_attn.k_proj", l) ||
-            family_linear(&b->value, d, width, width, 1, e, "decoder.layers.%d.self_attn.v_proj", l) ||
-            family_linear(&b->output, d, width, width, 1, e, "decoder.layers.%d.self_attn.out_proj", l) ||
-            family_norm(&b->mlp_norm, d, NORM_LAYER, 1e-5, 1, e, "decoder.layers.%d.final_layer_norm", l) ||
+        if (family_norm(&b->attention_norm, d, NORM_LAYER, 1e-5, 1, e,
+                        "decoder.layers.%d.self_attn_layer_norm", l) ||
+            family_linear(&b->query, d, width, width, 1, e, "decoder.layers.%d.self_attn.q_proj",
+                          l) ||
+            family_linear(&b->key, d, width, width, 1, e, "decoder.layers.%d.self_attn.k_proj",
+                          l) ||
+            family_linear(&b->value, d, width, width, 1, e, "decoder.layers.%d.self_attn.v_proj",
+                          l) ||
+            family_linear(&b->output, d, width, width, 1, e, "decoder.layers.%d.self_attn.out_proj",
+                          l) ||
+            family_norm(&b->mlp_norm, d, NORM_LAYER, 1e-5, 1, e,
+                        "decoder.layers.%d.final_layer_norm", l) ||
             family_linear(&b->up, d, (size_t)inner, width, 1, e, "decoder.layers.%d.fc1", l) ||
             family_linear(&b->down, d, width, (size_t)inner, 1, e, "decoder.layers.%d.fc2", l))
             return -1;
@@ -284,7 +319,8 @@ static int read_fairseq(struct decoder *d, struct error *e)
         return -1;
     if (shared && !d->tied) /* the code would load one over the other */
         return fail(e,
-                    "%s: decoder.output_projection.weight differs from the embedding, and share_decoder_input_output_embed is "
+                    "%s: decoder.output_projection.weight differs from the embedding, and "
+                    "share_decoder_input_output_embed is "
                     "true (expected the same numbers)",
                     d->path);
     return 0;
@@ -293,7 +329,9 @@ static int read_fairseq(struct decoder *d, struct error *e)
 const struct family family_fairseq = {.name = "fairseq",
                                       .model_types = {"fairseq_transformer_lm"},
                                       .read = read_fairseq,
-                                      .ignored_suffixes = {".version", ".cache_matrix", ".causal_mask",
-                                                           ".embed_positions._float_tensor", ".embed_positions.weights"},
+                                      .ignored_suffixes = {".version", ".cache_matrix",
+                                                           ".causal_mask",
+                                                           ".embed_positions._float_tensor",
+                                                           ".embed_positions.weights"},
                                       .positions = "KERPLE, ALiBi, Sandwich, learned, sinusoidal",
                                       .about = "checkpoints of fairseq"};

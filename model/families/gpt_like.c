@@ -8,12 +8,15 @@
 
 /* names used by GPT-2's publishers, and later ones */
 #define GPT2_FRAME \
-    .prefix = "transformer.", .embedding = "wte", .layers = "h", .final_norm = "ln_f", .head = "lm_head", .attention_norm = "ln_1"
-#define GPT2_SIZES .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .inner = "n_inner", .inner_times = 4
+    .prefix = "transformer.", .embedding = "wte", .layers = "h", .final_norm = "ln_f", \
+    .head = "lm_head", .attention_norm = "ln_1"
+#define GPT2_SIZES \
+    .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .inner = "n_inner", .inner_times = 4
 /* names of models from fairseq */
 #define FAIRSEQ_NAMES \
-    .embedding = "embed_tokens", .layers = "layers", .final_norm = "layer_norm", .attention_norm = "self_attn_layer_norm", \
-    SPLIT, .output = "self_attn.out_proj", .mlp_norm = "final_layer_norm", .up = "fc1", .down = "fc2"
+    .embedding = "embed_tokens", .layers = "layers", .final_norm = "layer_norm", \
+    .attention_norm = "self_attn_layer_norm", SPLIT, .output = "self_attn.out_proj", \
+    .mlp_norm = "final_layer_norm", .up = "fc1", .down = "fc2"
 #define LAYER_NORM(epsilon) .norm = NORM_LAYER, .norm_bias = 1, EPSILON(epsilon, 1e-5)
 
 static int finish_gpt2(struct decoder *d, struct error *e)
@@ -33,8 +36,9 @@ static int name_layer(struct decoder *d, int l, const json_t *kind, long window,
     const char *text = json_string_value(kind);
     int local = text && strcmp(text, "local") == 0;
     if (!local && !(text && strcmp(text, "global") == 0))
-        return fail(e, "%s: attention of layer %d: '%s' is not supported (supported: global, local)", config_path(d->config),
-                    l + 1, text ? text : "not a string");
+        return fail(e,
+                    "%s: attention of layer %d: '%s' is not supported (supported: global, local)",
+                    config_path(d->config), l + 1, text ? text : "not a string");
     if (l < d->layers)
         d->blocks[l].score.window = local ? (int)window : 0;
     return 0;
@@ -103,7 +107,8 @@ static int finish_openai_gpt(struct decoder *d, struct error *e)
 static int finish_ctrl(struct decoder *d, struct error *e)
 {
     long limit;
-    if (config_int_or(d->config, family_either(d, "max_position_embeddings", "n_positions"), 1, 1 << 30, 256, &limit, e))
+    if (config_int_or(d->config, family_either(d, "max_position_embeddings", "n_positions"), 1,
+                      1 << 30, 256, &limit, e))
         return -1;
     d->position_limit = (int)limit;
     for (int l = 0; l < d->layers; l++)
@@ -116,44 +121,49 @@ static int finish_gpt_neox_japanese(struct decoder *d, struct error *e)
 {
     const char *prefix = family_prefix(d, "gpt_neox_japanese.", "embed_in.weight");
     int last = d->layers - 1;
-    return family_vector(&d->blocks[last].output.bias, d, (size_t)d->hidden, e, "%slayers.%d.attention.dense_bias", prefix, last);
+    return family_vector(&d->blocks[last].output.bias, d, (size_t)d->hidden, e,
+                         "%slayers.%d.attention.dense_bias", prefix, last);
 }
 
 static const struct layout gpt2 = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
                                    BIASES(YES, YES, YES),
-                                   .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn", .output = "attn.c_proj",
-                                             .mlp_norm = "ln_2", .up = "mlp.c_fc", .down = "mlp.c_proj"},
+                                   .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn",
+                                             .output = "attn.c_proj", .mlp_norm = "ln_2",
+                                             .up = "mlp.c_fc", .down = "mlp.c_proj"},
                                    .learned = "max_position_embeddings",
                                    .older_learned = "n_positions",
                                    .transposed = 1,
                                    .tied = 1,
                                    .finish = finish_gpt2};
-static const struct layout gpt_neox = {LAYER_NORM("layer_norm_eps"),
-                                       ACTIVATION("hidden_act", "gelu"),
-                                       BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), YES),
-                                       .names = {.prefix = "gpt_neox.",
-                                                 .embedding = "embed_in",
-                                                 .layers = "layers",
-                                                 .final_norm = "final_layer_norm",
-                                                 .attention_norm = "input_layernorm",
-                                                 .fused = "attention.query_key_value",
-                                                 .output = "attention.dense",
-                                                 .mlp_norm = "post_attention_layernorm",
-                                                 .up = "mlp.dense_h_to_4h",
-                                                 .down = "mlp.dense_4h_to_h",
-                                                 .head = "lm_head",
-                                                 .older_head = "embed_out"}, /* the library renames the head on save */
-                                       .rope = {.theta = "rotary_emb_base", .fraction = "rotary_pct", .fraction_default = 0.25},
-                                       .fused = FUSED_HEADS,
-                                       .parallel = KEY_OR_YES("use_parallel_residual")};
+static const struct layout gpt_neox = {
+    LAYER_NORM("layer_norm_eps"),
+    ACTIVATION("hidden_act", "gelu"),
+    BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), YES),
+    .names = {.prefix = "gpt_neox.",
+              .embedding = "embed_in",
+              .layers = "layers",
+              .final_norm = "final_layer_norm",
+              .attention_norm = "input_layernorm",
+              .fused = "attention.query_key_value",
+              .output = "attention.dense",
+              .mlp_norm = "post_attention_layernorm",
+              .up = "mlp.dense_h_to_4h",
+              .down = "mlp.dense_4h_to_h",
+              .head = "lm_head",
+              .older_head = "embed_out"}, /* the library renames the head on save */
+    .rope = {.theta = "rotary_emb_base", .fraction = "rotary_pct", .fraction_default = 0.25},
+    .fused = FUSED_HEADS,
+    .parallel = KEY_OR_YES("use_parallel_residual")};
 static const struct layout gptj = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
                                    BIASES(NO, NO, YES),
-                                   .names = {GPT2_FRAME, .query = "attn.q_proj", .key = "attn.k_proj", .value = "attn.v_proj",
-                                             .output = "attn.out_proj", .up = "mlp.fc_in", .down = "mlp.fc_out"},
+                                   .names = {GPT2_FRAME, .query = "attn.q_proj",
+                                             .key = "attn.k_proj", .value = "attn.v_proj",
+                                             .output = "attn.out_proj", .up = "mlp.fc_in",
+                                             .down = "mlp.fc_out"},
                                    .rotary_dim = 64,
                                    .parallel = YES,
                                    .one_norm = 1,
@@ -182,32 +192,35 @@ static const struct layout phi = {.grouped = 1,
 static const struct layout starcoder2 = {LAYER_NORM("norm_epsilon"),
                                          .grouped = 1,
                                          .sized = 1,
-                                         .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.c_fc",
-                                                   .down = "mlp.c_proj"},
+                                         .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                                   .up = "mlp.c_fc", .down = "mlp.c_proj"},
                                          ACTIVATION("hidden_act", "gelu_pytorch_tanh"),
-                                         BIASES(KEY_OR_YES("use_bias"), KEY_OR_YES("use_bias"), KEY_OR_YES("use_bias")),
+                                         BIASES(KEY_OR_YES("use_bias"), KEY_OR_YES("use_bias"),
+                                                KEY_OR_YES("use_bias")),
                                          .rope = {ROTARY_WHOLE},
                                          .windows = WINDOWS_ALL,
                                          .tied = 1};
-static const struct layout gpt_neo = {.layers = "num_layers",
-                                      .heads = "num_heads",
-                                      .inner_times = 4,
-                                      LAYER_NORM("layer_norm_epsilon"),
-                                      ACTIVATION("activation_function", "gelu_new"),
-                                      BIASES(NO, YES, YES),
-                                      .names = {GPT2_FRAME, .positions = "wpe", .query = "attn.attention.q_proj",
-                                                .key = "attn.attention.k_proj", .value = "attn.attention.v_proj",
-                                                .output = "attn.attention.out_proj", .mlp_norm = "ln_2", .up = "mlp.c_fc",
-                                                .down = "mlp.c_proj"},
-                                      .learned = "max_position_embeddings",
-                                      .tied = 1,
-                                      .finish = finish_gpt_neo};
+static const struct layout gpt_neo = {
+    .layers = "num_layers",
+    .heads = "num_heads",
+    .inner_times = 4,
+    LAYER_NORM("layer_norm_epsilon"),
+    ACTIVATION("activation_function", "gelu_new"),
+    BIASES(NO, YES, YES),
+    .names = {GPT2_FRAME, .positions = "wpe", .query = "attn.attention.q_proj",
+              .key = "attn.attention.k_proj", .value = "attn.attention.v_proj",
+              .output = "attn.attention.out_proj", .mlp_norm = "ln_2", .up = "mlp.c_fc",
+              .down = "mlp.c_proj"},
+    .learned = "max_position_embeddings",
+    .tied = 1,
+    .finish = finish_gpt_neo};
 static const struct layout gpt_bigcode = {GPT2_SIZES,
                                           LAYER_NORM("layer_norm_epsilon"),
                                           ACTIVATION("activation_function", "gelu_pytorch_tanh"),
                                           BIASES(YES, YES, YES),
-                                          .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn",
-                                                    .output = "attn.c_proj", .mlp_norm = "ln_2", .up = "mlp.c_fc",
+                                          .names = {GPT2_FRAME, .positions = "wpe",
+                                                    .fused = "attn.c_attn", .output = "attn.c_proj",
+                                                    .mlp_norm = "ln_2", .up = "mlp.c_fc",
                                                     .down = "mlp.c_proj"},
                                           .fused = FUSED_HEADS,
                                           .multi_query = KEY_OR_YES("multi_query"),
@@ -219,8 +232,9 @@ static const struct layout codegen = {GPT2_SIZES,
                                       LAYER_NORM("layer_norm_epsilon"),
                                       ACTIVATION("activation_function", "gelu_new"),
                                       BIASES(NO, NO, YES),
-                                      .names = {GPT2_FRAME, .fused = "attn.qkv_proj", .output = "attn.out_proj",
-                                                .up = "mlp.fc_in", .down = "mlp.fc_out"},
+                                      .names = {GPT2_FRAME, .fused = "attn.qkv_proj",
+                                                .output = "attn.out_proj", .up = "mlp.fc_in",
+                                                .down = "mlp.fc_out"},
                                       .fused = FUSED_QUARTERS,
                                       .rotary_dim = 64,
                                       .parallel = YES,
@@ -241,10 +255,11 @@ static const struct layout nemotron = {LAYER_NORM("norm_eps"),
                                        .norm_offset = 1,
                                        .grouped = 1,
                                        .sized = 1,
-                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj",
-                                                 .down = "mlp.down_proj"},
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                                 .up = "mlp.up_proj", .down = "mlp.down_proj"},
                                        ACTIVATION("hidden_act", "relu2"),
-                                       BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                       BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                              KEY("mlp_bias")),
                                        .rope = {ROTARY_PART(0.5)}};
 static const struct layout xglm = {.hidden = "d_model",
                                    .layers = "num_layers",
@@ -259,15 +274,17 @@ static const struct layout xglm = {.hidden = "d_model",
                                    .first_row = 2,
                                    .tied = 1,
                                    .finish = finish_xglm};
-static const struct layout biogpt = {
-    LAYER_NORM(NULL),
-    ACTIVATION("hidden_act", "gelu"),
-    BIASES(YES, YES, YES),
-    .names = {.prefix = "biogpt.", .head = "output_projection", .positions = "embed_positions", FAIRSEQ_NAMES},
-    .scale_embedding = KEY_OR_YES("scale_embedding"),
-    .learned = "max_position_embeddings",
-    .first_row = 2,
-    .tied = 1};
+static const struct layout biogpt = {LAYER_NORM(NULL),
+                                     ACTIVATION("hidden_act", "gelu"),
+                                     BIASES(YES, YES, YES),
+                                     .names = {.prefix = "biogpt.",
+                                               .head = "output_projection",
+                                               .positions = "embed_positions",
+                                               FAIRSEQ_NAMES},
+                                     .scale_embedding = KEY_OR_YES("scale_embedding"),
+                                     .learned = "max_position_embeddings",
+                                     .first_row = 2,
+                                     .tied = 1};
 
 static const struct layout openai_gpt = {.hidden = "n_embd",
                                          .layers = "n_layer",
@@ -363,18 +380,22 @@ static const struct layout gpt_neox_japanese = {LAYER_NORM("layer_norm_eps"),
 static const struct layout jais2 = {LAYER_NORM("layer_norm_eps"),
                                     .grouped = 1,
                                     .sized = 1,
-                                    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj",
-                                              .down = "mlp.down_proj"},
+                                    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                              .up = "mlp.up_proj", .down = "mlp.down_proj"},
                                     ACTIVATION("hidden_act", "relu2"),
-                                    BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), KEY_OR_YES("mlp_bias")),
+                                    BIASES(KEY_OR_YES("attention_bias"),
+                                           KEY_OR_YES("attention_bias"), KEY_OR_YES("mlp_bias")),
                                     .rope = {ROTARY_WHOLE}};
 
-#define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
+#define ROW(row, ...) \
+    .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
-#define SUMMARIES "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"
+#define SUMMARIES \
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", \
+        "summary_use_proj"
 static const char *const none[] = {NULL}, *const heads[] = {"num_key_value_heads", NULL};
-static const char *const of_gpt2[] = {"n_ctx",   "output_past", "predict_special_tokens", "reorder_and_upcast_attn",
-                                      SUMMARIES, NULL};
+static const char *const of_gpt2[] = {
+    "n_ctx", "output_past", "predict_special_tokens", "reorder_and_upcast_attn", SUMMARIES, NULL};
 /* its class reads the rotary settings under other names and ignores these */
 static const char *const of_gpt_neox[] = {"partial_rotary_factor", "rope_theta", NULL};
 /* rotary positions have no limit, and there are no other positions */
@@ -392,9 +413,11 @@ static const char *const of_starcoder2[] = {"activation_function",
                                             "scale_attn_weights",
                                             NULL};
 static const char *const sized_heads[] = {"num_key_value_heads", "head_dim", NULL};
-static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim",
+                                         NULL};
 static const char *const of_gpt_neo[] = {"embed_dropout", "resid_dropout", SUMMARIES, NULL};
-static const char *const gpt_neo_null[] = {"attention_layers", "attention_types", "intermediate_size", NULL};
+static const char *const gpt_neo_null[] = {"attention_layers", "attention_types",
+                                           "intermediate_size", NULL};
 static const char *const of_gpt_bigcode[] = {"attention_softmax_in_fp32",
                                              "inference_runner",
                                              "max_batch_size",
@@ -406,12 +429,14 @@ static const char *const of_gpt_bigcode[] = {"attention_softmax_in_fp32",
                                              "validate_runner_input",
                                              SUMMARIES,
                                              NULL};
-static const char *const of_xglm[] = {"activation_dropout", "dropout", "init_std", "layerdrop", "max_position_embeddings", NULL};
+static const char *const of_xglm[] = {"activation_dropout",      "dropout", "init_std", "layerdrop",
+                                      "max_position_embeddings", NULL};
 static const char *const of_biogpt[] = {"activation_dropout",  "attention_probs_dropout_prob",
                                         "hidden_dropout_prob", "layer_norm_eps",
                                         "layerdrop",           NULL};
 
-static const char *const of_openai_gpt[] = {"n_ctx", "n_special", "predict_special_tokens", SUMMARIES, NULL};
+static const char *const of_openai_gpt[] = {"n_ctx", "n_special", "predict_special_tokens",
+                                            SUMMARIES, NULL};
 static const char *const of_ctrl[] = {"n_ctx", "from_tf", "torchscript", SUMMARIES, NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
@@ -423,11 +448,13 @@ const struct family families_gpt_like[] = {
      .ignored_suffixes = {MASKS},
      .transposed = transposed_gpt2,
      .harmless = of_gpt2},
-    {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"), .harmless = of_gpt_neox},
+    {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"),
+     .harmless = of_gpt_neox},
     {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
     {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
     {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2, .nullable = part_heads},
-    {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo, .nullable = gpt_neo_null},
+    {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo,
+     .nullable = gpt_neo_null},
     {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
     {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
     {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
@@ -442,6 +469,7 @@ const struct family families_gpt_like[] = {
      .harmless = of_openai_gpt},
     {ROW(ctrl), .harmless = of_ctrl},
     {ROW(persimmon, ".rotary_emb.inv_freq"), .harmless = none},
-    {ROW(gpt_neox_japanese, ".rotary_emb.inv_freq", ".attention.bias", ".attention.masked_bias"), .harmless = of_gpt_neox},
+    {ROW(gpt_neox_japanese, ".rotary_emb.inv_freq", ".attention.bias", ".attention.masked_bias"),
+     .harmless = of_gpt_neox},
     {ROW(jais2, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
     {.name = NULL}};

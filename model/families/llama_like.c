@@ -16,7 +16,8 @@ static int finish_gemma2(struct decoder *d, struct error *e)
                              head_cap_absent = config_absent(c, "final_logit_softcapping") ? 30 : 0;
     if (config_real_or(c, "query_pre_attn_scalar", 1e-6, 1e9, 256, &scalar, e) ||
         config_real_or(c, "attn_logit_softcapping", 0, 1e9, cap_absent, &soft_cap, e) ||
-        config_real_or(c, "final_logit_softcapping", 0, 1e9, head_cap_absent, &d->head_soft_cap, e) ||
+        config_real_or(c, "final_logit_softcapping", 0, 1e9, head_cap_absent, &d->head_soft_cap,
+                       e) ||
         family_only(d, "use_bidirectional_attention", 0, 0, e))
         return -1;
     for (int l = 0; l < d->layers; l++)
@@ -43,7 +44,8 @@ static int finish_gemma3(struct decoder *d, struct error *e)
         family_only(d, "use_bidirectional_attention", 0, 0, e))
         return -1;
     if (config_get(c, "attn_logit_softcapping"))
-        return fail(e, "%s: attn_logit_softcapping is not supported in a %s model (expected null)", config_path(c), d->family);
+        return fail(e, "%s: attn_logit_softcapping is not supported in a %s model (expected null)",
+                    config_path(c), d->family);
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].score.scale = 1 / sqrt(scalar);
     return 0;
@@ -63,21 +65,26 @@ int finish_olmo(struct decoder *d, struct error *e)
 static int finish_cohere(struct decoder *d, struct error *e)
 {
     double scale;
-    return config_real_or(d->config, "logit_scale", -1e6, 1e6, 0.0625, &scale, e) || family_scale_logits(d, scale, e) ? -1 : 0;
+    return config_real_or(d->config, "logit_scale", -1e6, 1e6, 0.0625, &scale, e) ||
+                   family_scale_logits(d, scale, e)
+               ? -1
+               : 0;
 }
 
 /* Queries grow with the logarithm of their position beyond the original length. */
 static int finish_ministral3(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const char *root = json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
+    const char *root = json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling"
+                                                                       : "rope_parameters";
     char key[64];
     double growth, period;
     snprintf(key, sizeof key, "%s.llama_4_scaling_beta", root);
     if (!config_get(c, key))
         return fail(e, "%s: %s is missing (expected a number)", config_path(c), key);
     if (config_real_or(c, key, -1e6, 1e6, 0, &growth, e) ||
-        (snprintf(key, sizeof key, "%s.original_max_position_embeddings", root), config_real_or(c, key, 1, 1e9, 0, &period, e)) ||
+        (snprintf(key, sizeof key, "%s.original_max_position_embeddings", root),
+         config_real_or(c, key, 1, 1e9, 0, &period, e)) ||
         config_real_or(c, "original_max_position_embeddings", 1, 1e9, period, &period, e))
         return -1;
     if (period == 0)
@@ -127,9 +134,13 @@ static int finish_minicpm(struct decoder *d, struct error *e)
     struct config *c = d->config;
     double embedding, depth, width;
     if (config_real_or(c, "scale_emb", 1e-6, 1e6, 1, &embedding, e) ||
-        config_real_or(c, "scale_depth", 1e-6, 1e6, 1, &depth, e) || config_real_or(c, "dim_model_base", 1e-6, 1e6, 1, &width, e))
+        config_real_or(c, "scale_depth", 1e-6, 1e6, 1, &depth, e) ||
+        config_real_or(c, "dim_model_base", 1e-6, 1e6, 1, &width, e))
         return -1;
-    return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
+    return multiply(d,
+                    (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers),
+                                         d->hidden / width},
+                    e);
 }
 
 /* Like granite's, but with a factor on logits instead of a divisor. */
@@ -139,7 +150,8 @@ static int finish_hyperclovax(struct decoder *d, struct error *e)
     struct multipliers by;
     double logits;
     if (config_real_or(c, "embedding_multiplier", -1e6, 1e6, 1, &by.embedding, e) ||
-        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1 / sqrt(d->head_size), &by.attention, e) ||
+        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1 / sqrt(d->head_size), &by.attention,
+                       e) ||
         config_real_or(c, "residual_multiplier", 1e-6, 1e6, 1, &by.residual, e) ||
         config_real_or(c, "logits_scaling", 1e-6, 1e6, 1, &logits, e))
         return -1;
@@ -152,21 +164,24 @@ static int finish_nanochat(struct decoder *d, struct error *e)
 {
     double absent = config_absent(d->config, "final_logit_softcapping") ? 15 : 0;
     d->embedding_norm = d->final_norm;
-    return config_real_or(d->config, "final_logit_softcapping", 0, 1e9, absent, &d->head_soft_cap, e);
+    return config_real_or(d->config, "final_logit_softcapping", 0, 1e9, absent, &d->head_soft_cap,
+                          e);
 }
 
 /* Two options that its code does not support. */
 static int finish_iquestcoder(struct decoder *d, struct error *e)
 {
     if (config_get(d->config, "clip_qkv"))
-        return fail(e, "%s: clip_qkv is not supported in an iquestcoder model (expected null)", config_path(d->config));
+        return fail(e, "%s: clip_qkv is not supported in an iquestcoder model (expected null)",
+                    config_path(d->config));
     return family_only(d, "use_sliding_window", 0, 0, e);
 }
 
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
                                     ACTIVATION("hidden_act", "silu"),
-                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                           KEY("mlp_bias")),
                                     .windows = WINDOWS_FULL,
                                     .rope = {ROTARY_WHOLE}};
 static const struct layout mistral = {LLAMA(1e-6),
@@ -217,12 +232,12 @@ static const struct layout gemma = {LLAMA(1e-6),
                                     .scale_rounded = 1,
                                     .tied = 1,
                                     .finish = finish_gemma};
-static const struct layout phi3 = {LLAMA(1e-5),
-                                   .names = {LLAMA_FRAME, NORM_BEFORE_MLP, OUTPUT, .fused = "self_attn.qkv_proj",
-                                             .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
-                                   ACTIVATION("hidden_act", "silu"),
-                                   .rope = {ROTARY_PART(1), .only_longrope = 1, .original_default = 4096},
-                                   .windows = WINDOWS_ALL};
+static const struct layout phi3 = {
+    LLAMA(1e-5),
+    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, OUTPUT, .fused = "self_attn.qkv_proj",
+              .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
+    ACTIVATION("hidden_act", "silu"),
+    .rope = {ROTARY_PART(1), .only_longrope = 1, .original_default = 4096}, .windows = WINDOWS_ALL};
 /* norms without parameters */
 static const struct layout olmo = {.norm = NORM_LAYER,
                                    .norm_bare = 1,
@@ -234,10 +249,13 @@ static const struct layout olmo = {.norm = NORM_LAYER,
                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                    .rope = {ROTARY_WHOLE},
                                    .finish = finish_olmo};
-static const struct layout arcee = {
-    LLAMA(1e-5), .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj", .down = "mlp.down_proj"},
-    ACTIVATION("hidden_act", "relu2"), BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
-    .rope = {ROTARY_WHOLE}};
+static const struct layout arcee = {LLAMA(1e-5),
+                                    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                              .up = "mlp.up_proj", .down = "mlp.down_proj"},
+                                    ACTIVATION("hidden_act", "relu2"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                           KEY("mlp_bias")),
+                                    .rope = {ROTARY_WHOLE}};
 static const struct layout ministral = {LLAMA(1e-6),
                                         .names = {LLAMA_NAMES},
                                         ACTIVATION("hidden_act", "silu"),
@@ -248,25 +266,28 @@ static const struct layout seed_oss = {LLAMA(1e-6),
                                        .names = {LLAMA_NAMES},
                                        .head_size_absent = 128,
                                        ACTIVATION("hidden_act", "silu"),
-                                       BIASES(KEY_OR_YES("attention_bias"), KEY("attention_out_bias"), KEY("mlp_bias")),
+                                       BIASES(KEY_OR_YES("attention_bias"),
+                                              KEY("attention_out_bias"), KEY("mlp_bias")),
                                        .rope = {ROTARY_WHOLE}};
 static const struct layout internlm3 = {LLAMA(1e-5),
                                         .names = {LLAMA_NAMES},
                                         .head_size_absent = 128,
                                         ACTIVATION("hidden_act", "silu"),
                                         BIASES(KEY_OR_OLDER("attention_bias", "qkv_bias"),
-                                               KEY_OR_OLDER("attention_bias", "qkv_bias"), KEY_OR_OLDER("mlp_bias", "bias")),
+                                               KEY_OR_OLDER("attention_bias", "qkv_bias"),
+                                               KEY_OR_OLDER("mlp_bias", "bias")),
                                         .rope = {ROTARY_WHOLE}};
 static const struct layout glm = {LLAMA(1.5625e-7),
-                                  .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .gate_up = "mlp.gate_up_proj",
-                                            .down = "mlp.down_proj"},
+                                  .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                            .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
                                   .head_size_absent = 128,
                                   ACTIVATION("hidden_act", "silu"),
                                   BIASES(KEY_OR_YES("attention_bias"), NO, NO),
                                   .rope = {ROTARY_PART(0.5), .pairing = PAIRING_INTERLEAVED}};
 static const struct layout glm4 = {LLAMA(1.5625e-7),
-                                   .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .gate_up = "mlp.gate_up_proj",
-                                             .down = "mlp.down_proj", .attention_post_norm = "post_self_attn_layernorm",
+                                   .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                             .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj",
+                                             .attention_post_norm = "post_self_attn_layernorm",
                                              .mlp_post_norm = "post_mlp_layernorm"},
                                    .head_size_absent = 128,
                                    ACTIVATION("hidden_act", "silu"),
@@ -277,18 +298,21 @@ static const struct layout ernie4_5 = {LLAMA(1e-5),
                                        .head_size_absent = 128,
                                        ACTIVATION("hidden_act", "silu"),
                                        BIASES(KEY("use_bias"), KEY("use_bias"), KEY("use_bias")),
-                                       .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 500000},
+                                       .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED,
+                                                .theta_default = 500000},
                                        .tied = 1};
 static const struct layout helium = {LLAMA(1e-8),
                                      .names = {LLAMA_NAMES},
                                      .head_size_absent = 128,
                                      ACTIVATION("hidden_act", "silu"),
                                      BIASES(KEY("attention_bias"), NO, KEY("mlp_bias")),
-                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 100000}};
+                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED,
+                                              .theta_default = 100000}};
 static const struct layout granite = {LLAMA(1e-6),
                                       .names = {LLAMA_NAMES},
                                       ACTIVATION("hidden_act", "silu"),
-                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                             KEY("mlp_bias")),
                                       .rope = {ROTARY_WHOLE},
                                       .finish = finish_granite};
 static const struct layout gemma3_text = {
@@ -299,20 +323,24 @@ static const struct layout gemma3_text = {
     .head_size_absent = 256,
     ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 1e6, .local_theta = "rope_local_base_freq", .local_theta_default = 1e4},
+    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 1e6,
+             .local_theta = "rope_local_base_freq", .local_theta_default = 1e4},
     .turned = TURNED_BY_KIND,
     BUT_EVERY(6, 4096),
     .pattern = "sliding_window_pattern",
     .scale_embedding = YES,
     .scale_rounded = 1,
     .tied = 1,
-    .defaults = "{\"vocab_size\": 262208, \"hidden_size\": 2304, \"intermediate_size\": 9216, \"num_hidden_layers\": 26, "
-                "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"max_position_embeddings\": 131072}",
+    .defaults = "{\"vocab_size\": 262208, \"hidden_size\": 2304, \"intermediate_size\": 9216, "
+                "\"num_hidden_layers\": 26, "
+                "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, "
+                "\"max_position_embeddings\": 131072}",
     .finish = finish_gemma3};
 static const struct layout smollm3 = {LLAMA(1e-6),
                                       .names = {LLAMA_NAMES},
                                       ACTIVATION("hidden_act", "silu"),
-                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                             KEY("mlp_bias")),
                                       .rope = {ROTARY_WHOLE, .theta_default = 2e6},
                                       .turned = TURNED_LISTED,
                                       .windows = WINDOWS_UNTURNED,
@@ -326,7 +354,8 @@ static const struct layout cohere = {.norm = NORM_LAYER,
                                      .head_norms_of = HEADS_EACH,
                                      ACTIVATION("hidden_act", "silu"),
                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 5e5},
+                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED,
+                                              .theta_default = 5e5},
                                      .parallel = YES,
                                      .one_norm = 1,
                                      .tied = 1,
@@ -346,23 +375,27 @@ static const struct layout cohere2 = {.norm = NORM_LAYER,
                                       .tied = 1,
                                       .finish = finish_cohere};
 static const struct layout olmo2 = {LLAMA(1e-5),
-                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT,
+                                              GATED, QK_NORMS},
                                     .head_norms = YES,
                                     .head_norms_of = HEADS_WHOLE,
                                     ACTIVATION("hidden_act", "silu"),
                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                     .rope = {ROTARY_WHOLE}};
 static const struct layout olmo3 = {LLAMA(1e-5),
-                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT,
+                                              GATED, QK_NORMS},
                                     .head_norms = YES,
                                     .head_norms_of = HEADS_WHOLE,
                                     ACTIVATION("hidden_act", "silu"),
                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 5e5, .local_theta_default = 5e5},
+                                    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 5e5,
+                                             .local_theta_default = 5e5},
                                     .turned = TURNED_BY_KIND,
                                     BUT_EVERY(4, 4096)};
 static const struct layout exaone4 = {LLAMA(1e-5),
-                                      .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                      .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT,
+                                                GATED, QK_NORMS},
                                       .head_norms = YES,
                                       ACTIVATION("hidden_act", "silu"),
                                       .rope = {ROTARY_WHOLE},
@@ -370,12 +403,14 @@ static const struct layout exaone4 = {LLAMA(1e-5),
                                       BUT_EVERY(4, 4096),
                                       .pattern = "sliding_window_pattern"};
 static const struct layout hunyuan_v1_dense = {LLAMA(1e-5),
-                                               .names = {LLAMA_NAMES, .query_norm = "self_attn.query_layernorm",
+                                               .names = {LLAMA_NAMES,
+                                                         .query_norm = "self_attn.query_layernorm",
                                                          .key_norm = "self_attn.key_layernorm"},
                                                .head_norms = YES,
                                                .head_norms_last = 1,
                                                ACTIVATION("hidden_act", "silu"),
-                                               BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                               BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                      NO),
                                                .rope = {ROTARY_WHOLE, .alpha = 1}};
 static const struct layout ministral3 = {LLAMA(1e-5),
                                          .names = {LLAMA_NAMES},
@@ -387,7 +422,8 @@ static const struct layout ministral3 = {LLAMA(1e-5),
 static const struct layout granite_swa = {LLAMA(1e-5),
                                           .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
                                           ACTIVATION("hidden_act", "silu"),
-                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                 KEY("mlp_bias")),
                                           .rope = {ROTARY_WHOLE, .bases = "layer_rope_theta"},
                                           BUT_EVERY(4, 128),
                                           .pattern_first = 1,
@@ -413,13 +449,16 @@ static const struct layout iquestcoder = {LLAMA(1e-5),
                                           .names = {LLAMA_NAMES},
                                           .head_size_absent = 128,
                                           ACTIVATION("hidden_act", "silu"),
-                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                 KEY("mlp_bias")),
                                           .windows = WINDOWS_FULL,
                                           .rope = {ROTARY_WHOLE},
                                           .defaults = "{\"num_key_value_heads\": 8}",
                                           .finish = finish_iquestcoder};
 static const struct layout vaultgemma = {LLAMA(1e-6),
-                                         .names = {LLAMA_FRAME, .mlp_norm = "pre_feedforward_layernorm", SPLIT, OUTPUT, GATED},
+                                         .names = {LLAMA_FRAME,
+                                                   .mlp_norm = "pre_feedforward_layernorm", SPLIT,
+                                                   OUTPUT, GATED},
                                          .norm_offset = 1,
                                          .head_size_absent = 256,
                                          ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
@@ -431,18 +470,18 @@ static const struct layout vaultgemma = {LLAMA(1e-6),
                                          .scale_rounded = 1,
                                          .tied = 1,
                                          .finish = finish_gemma2};
-static const struct layout hyperclovax = {LLAMA(1e-6),
-                                          .names = {LLAMA_NAMES, .attention_post_norm = "post_norm1",
-                                                    .mlp_post_norm = "post_norm2"},
-                                          .post_norms = "use_post_norm",
-                                          ACTIVATION("hidden_act", "silu"),
-                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
-                                          .rope = {ROTARY_WHOLE},
-                                          .finish = finish_hyperclovax};
+static const struct layout hyperclovax = {
+    LLAMA(1e-6),
+    .names = {LLAMA_NAMES, .attention_post_norm = "post_norm1", .mlp_post_norm = "post_norm2"},
+    .post_norms = "use_post_norm",
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+    .rope = {ROTARY_WHOLE},
+    .finish = finish_hyperclovax};
 static const struct layout nanochat = {LLAMA(1e-6),
                                        .norm_bare = 1,
-                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, QK_NORMS, .up = "mlp.fc1",
-                                                 .down = "mlp.fc2"},
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT,
+                                                 QK_NORMS, .up = "mlp.fc1", .down = "mlp.fc2"},
                                        .head_norms = YES,
                                        .head_norms_last = 1,
                                        ACTIVATION("hidden_act", "relu2"),
@@ -493,13 +532,15 @@ static const struct layout exaone = {LLAMA(1e-5),
                                      .other_names = &llama_names,
                                      .aliases = of_older_exaone,
                                      ACTIVATION("hidden_act", "silu"),
-                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                     BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                            KEY("mlp_bias")),
                                      .windows = WINDOWS_FULL,
                                      .rope = {ROTARY_WHOLE, .theta_default = 5e5},
                                      .tied = 1};
 static const struct layout baichuan = {.norm = NORM_RMS,
                                        EPSILON("rms_norm_eps", 1e-6),
-                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, .fused = "self_attn.W_pack", OUTPUT, GATED},
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP,
+                                                 .fused = "self_attn.W_pack", OUTPUT, GATED},
                                        ACTIVATION("hidden_act", "silu"),
                                        .rope = {ROTARY_WHOLE}};
 
@@ -510,14 +551,14 @@ struct hint {
 };
 
 /* The answer of the hints that are present; -1 if there are none, or they contradict each other. */
-static int follow(const struct hint **taken, const struct hint *hints, int count, const char *question, struct decoder *d,
-                  struct error *e)
+static int follow(const struct hint **taken, const struct hint *hints, int count,
+                  const char *question, struct decoder *d, struct error *e)
 {
     *taken = NULL;
     for (int i = 0; i < count; i++) {
         if (hints[i].given && *taken && (*taken)->answer != hints[i].answer)
-            return fail(e, "%s: %s, and %s, which do not go together in published models (%s)", config_path(d->config),
-                        (*taken)->text, hints[i].text, question);
+            return fail(e, "%s: %s, and %s, which do not go together in published models (%s)",
+                        config_path(d->config), (*taken)->text, hints[i].text, question);
         *taken = hints[i].given && !*taken ? &hints[i] : *taken;
     }
     return *taken ? 0 : fail(e, "%s: nothing says %s", config_path(d->config), question);
@@ -531,114 +572,131 @@ static int read_baichuan(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     struct layout layout = baichuan;
-    const char *class = json_string_value(json_array_get(json_object_get(config_root(c), "architectures"), 0));
+    const char *class = json_string_value(
+        json_array_get(json_object_get(config_root(c), "architectures"), 0));
     long hidden = (long)json_integer_value(config_get(c, "hidden_size")),
          vocabulary = (long)json_integer_value(config_get(c, "vocab_size"));
-    int declared = config_has(c, "max_position_embeddings"), alone = config_has(c, "model_max_length") && !declared,
+    int declared = config_has(c, "max_position_embeddings"),
+        alone = config_has(c, "model_max_length") && !declared,
         first = class && strcmp(class, "BaiChuanForCausalLM") == 0;
     const struct hint positions[] = {{hidden == 4096, 0, "hidden_size is 4096"},
                                      {hidden == 5120, 1, "hidden_size is 5120"},
                                      {declared, 0, "max_position_embeddings is given"},
-                                     {alone, 1, "model_max_length is given without max_position_embeddings"},
+                                     {alone, 1,
+                                      "model_max_length is given without max_position_embeddings"},
                                      {first, 0, "the class is BaiChuanForCausalLM"}};
     const struct hint generation[] = {{vocabulary == 64000, 0, "vocab_size is 64000"},
                                       {vocabulary == 125696, 1, "vocab_size is 125696"},
                                       {config_has(c, "z_loss_weight"), 1, "z_loss_weight is given"},
                                       {first, 0, "the class is BaiChuanForCausalLM"}};
     const struct hint *why[2];
-    if (follow(
-            &why[0], positions, sizeof positions / sizeof *positions,
-            "whether it has rotary positions, as models of hidden_size 4096 or with max_position_embeddings, or ALiBi, as those "
-            "of 5120 or with model_max_length alone",
-            d, e) ||
-        follow(
-            &why[1], generation, sizeof generation / sizeof *generation,
-            "whether the rows of its head are normalised, as with vocab_size 125696 or z_loss_weight, or not, as with 64000 or "
-            "the class BaiChuanForCausalLM",
-            d, e))
+    if (follow(&why[0], positions, sizeof positions / sizeof *positions,
+               "whether it has rotary positions, as models of hidden_size 4096 or with "
+               "max_position_embeddings, or ALiBi, as those "
+               "of 5120 or with model_max_length alone",
+               d, e) ||
+        follow(&why[1], generation, sizeof generation / sizeof *generation,
+               "whether the rows of its head are normalised, as with vocab_size 125696 or "
+               "z_loss_weight, or not, as with 64000 or "
+               "the class BaiChuanForCausalLM",
+               d, e))
         return -1;
     static const char *const rotary[] = {"rope_theta", "rope_scaling", "rope_parameters"};
     layout.alibi = why[0]->answer, layout.head_normalised = why[1]->answer;
     for (size_t i = 0; layout.alibi && i < sizeof rotary / sizeof *rotary; i++)
         if (config_get(c, rotary[i]))
-            return fail(e, "%s: %s is not supported in a baichuan model with ALiBi (expected null)", config_path(c), rotary[i]);
+            return fail(e, "%s: %s is not supported in a baichuan model with ALiBi (expected null)",
+                        config_path(c), rotary[i]);
     if (layout.alibi)
         layout.rope = (struct rope_keys){0};
     if (layout.head_normalised && family_only(d, "tie_word_embeddings", 0, 0, e))
         return -1;
-    family_note(d, "read with %s, since %s, and with the head's rows %s, since %s", layout.alibi ? "ALiBi" : "rotary positions",
-                why[0]->text, layout.head_normalised ? "normalised" : "as they are stored", why[1]->text);
+    family_note(d, "read with %s, since %s, and with the head's rows %s, since %s",
+                layout.alibi ? "ALiBi" : "rotary positions", why[0]->text,
+                layout.head_normalised ? "normalised" : "as they are stored", why[1]->text);
     return layout_read(d, &layout, e);
 }
 
-static const char *const training[] = {"pretraining_tp", NULL}; /* only for matrix products in parts */
+static const char *const training[] = {"pretraining_tp",
+                                       NULL}; /* only for matrix products in parts */
 /* of Gemma 1 and 2: each reads its activation from one of two names, and ignores the other */
 static const char *const other_name[] = {"hidden_activation", NULL};
 static const char *const other_activation[] = {"cache_implementation", "hidden_act", NULL};
-static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim",
+                                    NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* null means a whole head, absence half */
-static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
-static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class ignores it */
-static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const of_gemma3[] = {"_sliding_window_pattern", "cache_implementation", "hidden_act", NULL};
+static const char *const kv_heads[] = {"num_key_value_heads",
+                                       NULL}; /* null means a whole head, absence half */
+static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention",
+                                         NULL};
+static const char *const of_phi3[] = {"attention_bias",
+                                      NULL}; /* in published files; its class ignores it */
+static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor",
+                                        "head_dim", NULL};
+static const char *const of_gemma3[] = {"_sliding_window_pattern", "cache_implementation",
+                                        "hidden_act", NULL};
 static const char *const of_size[] = {"partial_rotary_factor", NULL};
-static const char *const listed[] = {"no_rope_layers", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const pattern[] = {"sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const listed[] = {"no_rope_layers", "num_key_value_heads",
+                                     "partial_rotary_factor", "head_dim", NULL};
+static const char *const pattern[] = {"sliding_window_pattern", "num_key_value_heads",
+                                      "partial_rotary_factor", "head_dim", NULL};
+static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads",
+                                    "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
 static const char *const none[] = {NULL};
 static const char *const of_iquestcoder[] = {
-    "clip_qkv", "use_sliding_window", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const of_hyperclovax[] = {"attention_multiplier", "num_key_value_heads", "partial_rotary_factor", "head_dim",
-                                             NULL};
+    "clip_qkv", "use_sliding_window", "num_key_value_heads", "partial_rotary_factor", "head_dim",
+    NULL};
+static const char *const of_hyperclovax[] = {"attention_multiplier", "num_key_value_heads",
+                                             "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
 static const char *const of_exaone[] = {"embed_dropout", "resid_dropout", NULL};
 static const char *const of_baichuan[] = {"model_max_length", "z_loss_weight", NULL};
-static const char *const inner_or_heads[] = {"intermediate_size", "num_key_value_heads", "partial_rotary_factor", "head_dim",
-                                             NULL};
+static const char *const inner_or_heads[] = {"intermediate_size", "num_key_value_heads",
+                                             "partial_rotary_factor", "head_dim", NULL};
 
-const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
-                                             {ROW(mistral), .harmless = training, .nullable = heads},
-                                             {ROW(qwen2), .harmless = training, .nullable = heads},
-                                             {ROW(qwen3), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(gemma2), .harmless = other_activation, .nullable = either_way},
-                                             {ROW(gemma), .harmless = other_name, .nullable = either_way},
-                                             {ROW(phi3), .harmless = of_phi3, .nullable = heads},
-                                             {ROW(olmo), .harmless = training, .nullable = olmo_null},
-                                             {ROW(arcee), .harmless = training, .nullable = heads},
-                                             {ROW(ministral), .harmless = training, .nullable = heads},
-                                             {ROW(seed_oss), .harmless = of_seed_oss, .nullable = heads},
-                                             {ROW(internlm3), .harmless = training, .nullable = heads},
-                                             {ROW(glm), .harmless = training, .nullable = kv_heads},
-                                             {ROW(glm4), .harmless = training, .nullable = kv_heads},
-                                             {ROW(ernie4_5), .harmless = training, .nullable = heads},
-                                             {ROW(helium), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(granite), .harmless = training, .nullable = heads},
-                                             {ROW(gemma3_text), .harmless = of_gemma3, .nullable = of_size},
-                                             {ROW(smollm3), .harmless = training, .nullable = listed},
-                                             {ROW(cohere), .harmless = training, .nullable = heads},
-                                             {ROW(cohere2), .harmless = training, .nullable = kv_heads},
-                                             {ROW(olmo2), .harmless = training, .nullable = heads},
-                                             {ROW(olmo3), .harmless = training, .nullable = heads},
-                                             {ROW(exaone4), .harmless = training, .nullable = pattern},
-                                             {ROW(hunyuan_v1_dense), .harmless = of_hunyuan, .nullable = heads},
-                                             {ROW(ministral3), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(granite_swa), .harmless = training, .nullable = bases},
-                                             {ROW(cwm), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(minicpm), .harmless = training, .nullable = heads},
-                                             {ROW(iquestcoder), .harmless = none, .nullable = of_iquestcoder},
-                                             {ROW(vaultgemma), .harmless = other_activation, .nullable = either_way},
-                                             {ROW(hyperclovax), .harmless = training, .nullable = of_hyperclovax},
-                                             {ROW(nanochat), .harmless = training, .nullable = heads},
-                                             {ROW(internlm2), .harmless = training, .nullable = heads},
-                                             {ROW(exaone), .harmless = of_exaone, .nullable = inner_or_heads},
-                                             {.name = "baichuan",
-                                              .model_types = {"baichuan"},
-                                              .read = read_baichuan,
-                                              .ignored_suffixes = {".rotary_emb.inv_freq"},
-                                              .harmless = of_baichuan,
-                                              .nullable = heads,
-                                              .positions = "rotary, or ALiBi",
-                                              .about = "fused q, k, v"},
-                                             {.name = NULL}};
+const struct family families_llama_like[] = {
+    {ROW(llama), .harmless = training, .nullable = heads},
+    {ROW(mistral), .harmless = training, .nullable = heads},
+    {ROW(qwen2), .harmless = training, .nullable = heads},
+    {ROW(qwen3), .harmless = training, .nullable = heads_of_size},
+    {ROW(gemma2), .harmless = other_activation, .nullable = either_way},
+    {ROW(gemma), .harmless = other_name, .nullable = either_way},
+    {ROW(phi3), .harmless = of_phi3, .nullable = heads},
+    {ROW(olmo), .harmless = training, .nullable = olmo_null},
+    {ROW(arcee), .harmless = training, .nullable = heads},
+    {ROW(ministral), .harmless = training, .nullable = heads},
+    {ROW(seed_oss), .harmless = of_seed_oss, .nullable = heads},
+    {ROW(internlm3), .harmless = training, .nullable = heads},
+    {ROW(glm), .harmless = training, .nullable = kv_heads},
+    {ROW(glm4), .harmless = training, .nullable = kv_heads},
+    {ROW(ernie4_5), .harmless = training, .nullable = heads},
+    {ROW(helium), .harmless = training, .nullable = heads_of_size},
+    {ROW(granite), .harmless = training, .nullable = heads},
+    {ROW(gemma3_text), .harmless = of_gemma3, .nullable = of_size},
+    {ROW(smollm3), .harmless = training, .nullable = listed},
+    {ROW(cohere), .harmless = training, .nullable = heads},
+    {ROW(cohere2), .harmless = training, .nullable = kv_heads},
+    {ROW(olmo2), .harmless = training, .nullable = heads},
+    {ROW(olmo3), .harmless = training, .nullable = heads},
+    {ROW(exaone4), .harmless = training, .nullable = pattern},
+    {ROW(hunyuan_v1_dense), .harmless = of_hunyuan, .nullable = heads},
+    {ROW(ministral3), .harmless = training, .nullable = heads_of_size},
+    {ROW(granite_swa), .harmless = training, .nullable = bases},
+    {ROW(cwm), .harmless = training, .nullable = heads_of_size},
+    {ROW(minicpm), .harmless = training, .nullable = heads},
+    {ROW(iquestcoder), .harmless = none, .nullable = of_iquestcoder},
+    {ROW(vaultgemma), .harmless = other_activation, .nullable = either_way},
+    {ROW(hyperclovax), .harmless = training, .nullable = of_hyperclovax},
+    {ROW(nanochat), .harmless = training, .nullable = heads},
+    {ROW(internlm2), .harmless = training, .nullable = heads},
+    {ROW(exaone), .harmless = of_exaone, .nullable = inner_or_heads},
+    {.name = "baichuan",
+     .model_types = {"baichuan"},
+     .read = read_baichuan,
+     .ignored_suffixes = {".rotary_emb.inv_freq"},
+     .harmless = of_baichuan,
+     .nullable = heads,
+     .positions = "rotary, or ALiBi",
+     .about = "fused q, k, v"},
+    {.name = NULL}};

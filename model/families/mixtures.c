@@ -9,13 +9,14 @@
 static int finish_glm4_moe(struct decoder *d, struct error *e)
 {
     long count;
-    if (config_int_or(d->config, family_either(d, "num_nextn_predict_layers", "num_mtp_layers"), 0, 64, 1, &count, e))
+    if (config_int_or(d->config, family_either(d, "num_nextn_predict_layers", "num_mtp_layers"), 0,
+                      64, 1, &count, e))
         return -1;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         struct tensor *t = tensors_at(d->tensors, i);
         int layer, length = 0;
-        if (sscanf(t->name, "model.layers.%d.%n", &layer, &length) == 1 && length && layer >= d->layers &&
-            layer < d->layers + count && !t->merged)
+        if (sscanf(t->name, "model.layers.%d.%n", &layer, &length) == 1 && length &&
+            layer >= d->layers && layer < d->layers + count && !t->merged)
             t->used = 1;
     }
     return 0;
@@ -28,7 +29,9 @@ static int finish_qwen2_moe(struct decoder *d, struct error *e)
     if (config_bool_or(d->config, "use_sliding_window", 0, &on, e))
         return -1;
     return on && !config_get(d->config, "layer_types")
-               ? fail(e, "%s: use_sliding_window true without layer_types is not supported (expected layer_types beside it)",
+               ? fail(e,
+                      "%s: use_sliding_window true without layer_types is not supported (expected "
+                      "layer_types beside it)",
                       config_path(d->config))
                : 0;
 }
@@ -45,8 +48,8 @@ static int finish_gpt_oss(struct decoder *d, struct error *e)
         if (config_real_or(d->config, fixed[i].key, -1e9, 1e9, fixed[i].only, &value, e))
             return -1;
         if (value != fixed[i].only)
-            return fail(e, "%s: %s %g is not supported (expected %g)", config_path(d->config), fixed[i].key, value,
-                        fixed[i].only);
+            return fail(e, "%s: %s %g is not supported (expected %g)", config_path(d->config),
+                        fixed[i].key, value, fixed[i].only);
     }
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].activation = ACTIVATION_CLAMPED;
@@ -59,7 +62,8 @@ static int finish_next_tokens(struct decoder *d, struct error *e)
     (void)e;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         struct tensor *t = tensors_at(d->tensors, i);
-        if ((strncmp(t->name, "mtp.", 4) == 0 || strncmp(t->name, "model.mtp_", 10) == 0) && !t->merged)
+        if ((strncmp(t->name, "mtp.", 4) == 0 || strncmp(t->name, "model.mtp_", 10) == 0) &&
+            !t->merged)
             t->used = 1;
     }
     return 0;
@@ -69,7 +73,8 @@ static int finish_next_tokens(struct decoder *d, struct error *e)
 static int finish_ernie4_5_moe(struct decoder *d, struct error *e)
 {
     double least;
-    return config_real_or(d->config, "moe_norm_min", 0, 1e-6, 1e-12, &least, e) || family_only(d, "use_bias", 0, 0, e)
+    return config_real_or(d->config, "moe_norm_min", 0, 1e-6, 1e-12, &least, e) ||
+                   family_only(d, "use_bias", 0, 0, e)
                ? -1
                : finish_next_tokens(d, e);
 }
@@ -79,16 +84,18 @@ static int finish_flint(struct decoder *d, struct error *e)
 {
     return config_get(d->config, "layer_types")
                ? 0
-               : fail(e, "%s: layer_types is missing (expected the attention of each of %d layers)", config_path(d->config),
-                      d->layers);
+               : fail(e, "%s: layer_types is missing (expected the attention of each of %d layers)",
+                      config_path(d->config), d->layers);
 }
 
 /* Its code makes angles for a part of a head, and rotates whole heads. */
 static int finish_solar_open(struct decoder *d, struct error *e)
 {
-    return d->rotary[0].other_fraction
-               ? fail(e, "%s: partial_rotary_factor is not supported in a solar_open model (expected 1)", config_path(d->config))
-               : 0;
+    return d->rotary[0].other_fraction ? fail(e,
+                                              "%s: partial_rotary_factor is not supported in a "
+                                              "solar_open model (expected 1)",
+                                              config_path(d->config))
+                                       : 0;
 }
 
 /* Its experts have a fixed gating, and the shared one that of hidden_act. */
@@ -96,9 +103,10 @@ static int finish_aria_text(struct decoder *d, struct error *e)
 {
     for (int l = 0; l < d->layers; l++)
         if (d->blocks[l].activation != ACTIVATION_SILU)
-            return fail(
-                e, "%s: hidden_act other than silu is not supported in an aria_text model, whose experts have silu in any case",
-                config_path(d->config));
+            return fail(e,
+                        "%s: hidden_act other than silu is not supported in an aria_text model, "
+                        "whose experts have silu in any case",
+                        config_path(d->config));
     return 0;
 }
 
@@ -108,20 +116,25 @@ static int finish_aria_text(struct decoder *d, struct error *e)
 static int finish_dbrx(struct decoder *d, struct error *e)
 {
     static const char weights[] = "ffn_config.moe_normalize_expert_weights";
-    static const char *const bases[] = {"attn_config.rope_theta", "rope_theta", "rope_parameters.rope_theta"};
+    static const char *const bases[] = {"attn_config.rope_theta", "rope_theta",
+                                        "rope_parameters.rope_theta"};
     struct config *c = d->config;
     double clip, norm, base, used = d->rotary[0].base;
-    if (config_real_or(c, "attn_config.clip_qkv", 1e-30, 1e30, 0, &clip, e) || config_real_or(c, weights, 0, 1e9, 0, &norm, e) ||
-        family_only(d, "ffn_config.uniform_expert_assignment", 0, 0, e) || family_only(d, "tie_word_embeddings", 0, 0, e))
+    if (config_real_or(c, "attn_config.clip_qkv", 1e-30, 1e30, 0, &clip, e) ||
+        config_real_or(c, weights, 0, 1e9, 0, &norm, e) ||
+        family_only(d, "ffn_config.uniform_expert_assignment", 0, 0, e) ||
+        family_only(d, "tie_word_embeddings", 0, 0, e))
         return -1;
     if (config_has(c, weights) && norm != 1)
-        return fail(e, "%s: %s %g is not supported (expected 1 or null)", config_path(c), weights, norm);
+        return fail(e, "%s: %s %g is not supported (expected 1 or null)", config_path(c), weights,
+                    norm);
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         if (config_real_or(c, bases[i], 1e-6, 1e12, used, &base, e))
             return -1;
         if (base != used)
-            return fail(e, "%s: %s %g differs from the base %g that is given elsewhere or by default", config_path(c), bases[i],
-                        base, used);
+            return fail(e,
+                        "%s: %s %g differs from the base %g that is given elsewhere or by default",
+                        config_path(c), bases[i], base, used);
     }
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].clip = clip, d->blocks[l].experts.routing.normalised = norm == 1;
@@ -129,25 +142,32 @@ static int finish_dbrx(struct decoder *d, struct error *e)
 }
 
 #define MIXTRAL_EXPERTS \
-    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", .parent = "block_sparse_moe.experts", \
-    .gate = "w1", .up = "w3", .down = "w2", .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
-static const struct expert_layout mixtral_experts = {MIXTRAL_EXPERTS, .older_count = "num_experts", .other_router = "mlp.gate"};
-#define QWEN_EXPERTS_OF(chooser) \
-    .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj", \
+    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", \
+    .parent = "block_sparse_moe.experts", .gate = "w1", .up = "w3", .down = "w2", \
     .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
+static const struct expert_layout mixtral_experts = {MIXTRAL_EXPERTS, .older_count = "num_experts",
+                                                     .other_router = "mlp.gate"};
+#define QWEN_EXPERTS_OF(chooser) \
+    .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", \
+    .down = "down_proj", .gate_up = {"mlp.experts.gate_up_proj"}, \
+    .stacked_down = {"mlp.experts.down_proj"}
 #define QWEN_EXPERTS QWEN_EXPERTS_OF("mlp.gate")
 #define SOME_LAYERS .dense = "mlp_only_layers", .step = "decoder_sparse_step"
 #define BY_GROUPS .scoring = SCORING_SIGMOID, .by_groups = 1, .factor = "routed_scaling_factor"
 static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,
                                                        .count = "num_experts",
                                                        .width = "moe_intermediate_size",
-                                                       .shared_width = "shared_expert_intermediate_size",
+                                                       .shared_width =
+                                                           "shared_expert_intermediate_size",
                                                        .shared = "mlp.shared_expert",
                                                        .shared_gated = 1,
                                                        SOME_LAYERS};
-static const struct expert_layout qwen3_moe_experts = {QWEN_EXPERTS, .count = "num_local_experts", .older_count = "num_experts",
-                                                       .width = "moe_intermediate_size", SOME_LAYERS};
-static const struct expert_layout olmoe_experts = {QWEN_EXPERTS, .count = "num_experts", .older_count = "num_local_experts"};
+static const struct expert_layout qwen3_moe_experts = {QWEN_EXPERTS, .count = "num_local_experts",
+                                                       .older_count = "num_experts",
+                                                       .width = "moe_intermediate_size",
+                                                       SOME_LAYERS};
+static const struct expert_layout olmoe_experts = {QWEN_EXPERTS, .count = "num_experts",
+                                                   .older_count = "num_local_experts"};
 static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .count = "n_routed_experts",
                                                       .older_count = "num_local_experts",
@@ -157,7 +177,8 @@ static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .dense_absent = 1,
                                                       BY_GROUPS,
                                                       .factor_absent = 1,
-                                                      .correction = "mlp.gate.e_score_correction_bias",
+                                                      .correction =
+                                                          "mlp.gate.e_score_correction_bias",
                                                       .shared_absent = 1,
                                                       .normalised = 1,
                                                       .shared = "mlp.shared_experts"};
@@ -185,11 +206,12 @@ static const struct expert_layout hunyuan_v1_moe_experts = {QWEN_EXPERTS_OF("mlp
     .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.router.layer", \
     .other_router = "block_sparse_moe.router", \
     .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"}, \
-    .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"}
+    .stacked_down = {"block_sparse_moe.output_linear.weight", \
+                     "block_sparse_moe.experts.down_proj"}
 static const struct expert_layout granitemoe_experts = {GRANITE_EXPERTS};
-static const struct expert_layout granitemoeshared_experts = {GRANITE_EXPERTS, .shared_width = "shared_intermediate_size",
-                                                              .shared_gate_up = "shared_mlp.input_linear",
-                                                              .shared_down = "shared_mlp.output_linear"};
+static const struct expert_layout granitemoeshared_experts = {
+    GRANITE_EXPERTS, .shared_width = "shared_intermediate_size",
+    .shared_gate_up = "shared_mlp.input_linear", .shared_down = "shared_mlp.output_linear"};
 static const struct expert_layout dots1_experts = {QWEN_EXPERTS,
                                                    .count = "n_routed_experts",
                                                    .older_count = "num_local_experts",
@@ -206,7 +228,8 @@ static const struct expert_layout solar_open_experts = {QWEN_EXPERTS,
                                                         .width = "moe_intermediate_size",
                                                         BY_GROUPS,
                                                         .factor_absent = 1,
-                                                        .correction = "mlp.gate.e_score_correction_bias",
+                                                        .correction =
+                                                            "mlp.gate.e_score_correction_bias",
                                                         .normalised = 1,
                                                         .shared_count = "n_shared_experts",
                                                         .shared_absent = 1,
@@ -220,7 +243,8 @@ static const struct expert_layout exaone_moe_experts = {QWEN_EXPERTS,
                                                         BY_GROUPS,
                                                         .factor_absent = 2.5,
                                                         .correction = "mlp.e_score_correction_bias",
-                                                        .other_correction = "mlp.gate.e_score_correction_bias",
+                                                        .other_correction =
+                                                            "mlp.gate.e_score_correction_bias",
                                                         .normalised = 1,
                                                         .shared_count = "num_shared_experts",
                                                         .shared_absent = 1,
@@ -236,18 +260,20 @@ static const struct expert_layout hy_v3_experts = {QWEN_EXPERTS_OF("mlp.router.g
                                                    .factor = "router_scaling_factor",
                                                    .factor_absent = 2.826,
                                                    .correction = "mlp.expert_bias",
-                                                   .other_correction = "mlp.e_score_correction_bias",
+                                                   .other_correction =
+                                                       "mlp.e_score_correction_bias",
                                                    .normalised = -1,
                                                    .shared_count = "num_shared_experts",
                                                    .shared_absent = 1,
                                                    .shared = "mlp.shared_mlp",
                                                    .other_shared = "mlp.shared_experts"};
-static const struct expert_layout minimax_m2_experts = {MIXTRAL_EXPERTS,
-                                                        .older_count = "num_experts",
-                                                        .scoring = SCORING_SIGMOID,
-                                                        .correction = "block_sparse_moe.e_score_correction_bias",
-                                                        .other_correction = "mlp.e_score_correction_bias",
-                                                        .other_router = "mlp.gate"};
+static const struct expert_layout minimax_m2_experts = {
+    MIXTRAL_EXPERTS,
+    .older_count = "num_experts",
+    .scoring = SCORING_SIGMOID,
+    .correction = "block_sparse_moe.e_score_correction_bias",
+    .other_correction = "mlp.e_score_correction_bias",
+    .other_router = "mlp.gate"};
 static const struct expert_layout flint_experts = {QWEN_EXPERTS,
                                                    .count = "num_experts",
                                                    .width = "moe_intermediate_size",
@@ -255,28 +281,33 @@ static const struct expert_layout flint_experts = {QWEN_EXPERTS,
                                                    SOME_LAYERS,
                                                    .scoring = SCORING_SIGMOID,
                                                    .normalised = 1,
-                                                   .shared_width = "shared_expert_intermediate_size",
+                                                   .shared_width =
+                                                       "shared_expert_intermediate_size",
                                                    .shared_absent = 1024,
                                                    .shared = "mlp.shared_expert"};
-static const struct expert_layout mellum_experts = {
-    QWEN_EXPERTS,   .count = "num_local_experts", .older_count = "num_experts", .width = "moe_intermediate_size", .listed = 1,
-    .normalised = 1};
-static const struct expert_layout ernie4_5_moe_experts = {QWEN_EXPERTS,
-                                                          .count = "moe_num_experts",
-                                                          .older_count = "num_experts",
-                                                          .chosen = "moe_k",
-                                                          .older_chosen = "num_experts_per_tok",
-                                                          .width = "moe_intermediate_size",
-                                                          .first_dense = "moe_layer_start_index",
-                                                          .dense_absent = 1,
-                                                          .step = "moe_layer_interval",
-                                                          .last = "moe_layer_end_index",
-                                                          .correction = "mlp.moe_statics.e_score_correction_bias",
-                                                          .other_correction = "mlp.gate.moe_statics.e_score_correction_bias",
-                                                          .normalised = -1,
-                                                          .shared_count = "moe_num_shared_experts",
-                                                          .shared_absent = 2,
-                                                          .shared = "mlp.shared_experts"};
+static const struct expert_layout mellum_experts = {QWEN_EXPERTS,
+                                                    .count = "num_local_experts",
+                                                    .older_count = "num_experts",
+                                                    .width = "moe_intermediate_size",
+                                                    .listed = 1,
+                                                    .normalised = 1};
+static const struct expert_layout ernie4_5_moe_experts = {
+    QWEN_EXPERTS,
+    .count = "moe_num_experts",
+    .older_count = "num_experts",
+    .chosen = "moe_k",
+    .older_chosen = "num_experts_per_tok",
+    .width = "moe_intermediate_size",
+    .first_dense = "moe_layer_start_index",
+    .dense_absent = 1,
+    .step = "moe_layer_interval",
+    .last = "moe_layer_end_index",
+    .correction = "mlp.moe_statics.e_score_correction_bias",
+    .other_correction = "mlp.gate.moe_statics.e_score_correction_bias",
+    .normalised = -1,
+    .shared_count = "moe_num_shared_experts",
+    .shared_absent = 2,
+    .shared = "mlp.shared_experts"};
 static const struct expert_layout dbrx_experts = {.count = "ffn_config.moe_num_experts",
                                                   .chosen = "ffn_config.moe_top_k",
                                                   .width = "ffn_config.ffn_hidden_size",
@@ -292,8 +323,10 @@ static const struct expert_layout aria_text_experts = {.count = "moe_num_experts
                                                        .normalised = -1,
                                                        .turned = 1,
                                                        .router = "mlp.router",
-                                                       .gate_up = {"mlp.experts.fc1.weight", "mlp.experts.gate_up_proj"},
-                                                       .stacked_down = {"mlp.experts.fc2.weight", "mlp.experts.down_proj"},
+                                                       .gate_up = {"mlp.experts.fc1.weight",
+                                                                   "mlp.experts.gate_up_proj"},
+                                                       .stacked_down = {"mlp.experts.fc2.weight",
+                                                                        "mlp.experts.down_proj"},
                                                        .shared_count = "moe_num_shared_experts",
                                                        .shared_absent = 2,
                                                        .shared = "mlp.shared_experts"};
@@ -357,8 +390,10 @@ static const struct layout gpt_oss = {LLAMA(1e-5),
                                       .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
                                       .head_size_absent = 64,
                                       ACTIVATION("hidden_act", "silu"),
-                                      BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), NO),
-                                      .rope = {ROTARY_WHOLE, .required = 1, .theta_default = 150000},
+                                      BIASES(KEY_OR_YES("attention_bias"),
+                                             KEY_OR_YES("attention_bias"), NO),
+                                      .rope = {ROTARY_WHOLE, .required = 1,
+                                               .theta_default = 150000},
                                       .windows = WINDOWS_ALTERNATE,
                                       .window_absent = 128,
                                       .experts = &gpt_oss_experts,
@@ -372,32 +407,37 @@ static const struct layout granitemoe = {LLAMA(1e-6),
                                          .finish = finish_granite};
 
 static const struct layout hunyuan_v1_moe = {LLAMA(1e-5),
-                                             .names = {LLAMA_NAMES, .query_norm = "self_attn.query_layernorm",
+                                             .names = {LLAMA_NAMES,
+                                                       .query_norm = "self_attn.query_layernorm",
                                                        .key_norm = "self_attn.key_layernorm"},
                                              .head_norms = YES,
                                              .head_norms_last = 1,
                                              ACTIVATION("hidden_act", "silu"),
-                                             BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                             BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                    NO),
                                              .rope = {ROTARY_WHOLE, .alpha = 1},
                                              .experts = &hunyuan_v1_moe_experts};
 static const struct layout granitemoeshared = {LLAMA(1e-6),
                                                .names = {LLAMA_NAMES},
                                                ACTIVATION("hidden_act", "silu"),
-                                               BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                               BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                      NO),
                                                .rope = {ROTARY_WHOLE},
                                                .experts = &granitemoeshared_experts,
                                                .finish = finish_granite};
 static const struct layout granitemoe_swa = {LLAMA(1e-6),
                                              .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
                                              ACTIVATION("hidden_act", "silu"),
-                                             BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                             BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                                    NO),
                                              .rope = {ROTARY_WHOLE, .bases = "layer_rope_theta"},
                                              BUT_EVERY(4, 128),
                                              .pattern_first = 1,
                                              .experts = &granitemoeshared_experts,
                                              .finish = finish_granite};
 static const struct layout flex_olmo = {LLAMA(1e-6),
-                                        .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                        .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT,
+                                                  GATED, QK_NORMS},
                                         .head_norms = YES,
                                         .head_norms_of = HEADS_WHOLE,
                                         ACTIVATION("hidden_act", "silu"),
@@ -441,7 +481,8 @@ static const struct layout hy_v3 = {LLAMA(1e-5),
                                     .head_norms = YES,
                                     .head_size_absent = 128,
                                     ACTIVATION("hidden_act", "silu"),
-                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                           KEY("mlp_bias")),
                                     .rope = {ROTARY_WHOLE, .theta_default = 11158840},
                                     .experts = &hy_v3_experts,
                                     .defaults = "{\"num_key_value_heads\": 8}",
@@ -452,11 +493,13 @@ static const struct layout minimax_m2 = {LLAMA(1e-6),
                                          .head_norms_of = HEADS_WHOLE,
                                          .head_size_absent = 128,
                                          ACTIVATION("hidden_act", "silu"),
-                                         .rope = {ROTARY_PART(1), .rotated = "rotary_dim", .theta_default = 5000000},
+                                         .rope = {ROTARY_PART(1), .rotated = "rotary_dim",
+                                                  .theta_default = 5000000},
                                          .experts = &minimax_m2_experts,
                                          .defaults = "{\"num_key_value_heads\": 8}"};
 static const struct layout flint = {LLAMA(1e-6),
-                                    .names = {LLAMA_NAMES, QK_NORMS, .sinks = "self_attn.softmax_offset",
+                                    .names = {LLAMA_NAMES, QK_NORMS,
+                                              .sinks = "self_attn.softmax_offset",
                                               .other_sinks = "self_attn.sinks"},
                                     .head_norms = YES,
                                     .head_size_absent = 128,
@@ -469,28 +512,30 @@ static const struct layout flint = {LLAMA(1e-6),
                                     .experts = &flint_experts,
                                     .defaults = "{\"num_key_value_heads\": 4}",
                                     .finish = finish_flint};
-static const struct layout mellum = {LLAMA(1e-6),
-                                     .names = {LLAMA_NAMES, QK_NORMS},
-                                     .head_norms = YES,
-                                     .head_size_absent = 128,
-                                     ACTIVATION("hidden_act", "silu"),
-                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                     .rope = {.theta = "rope_parameters.full_attention.rope_theta",
-                                              .fraction = "rope_parameters.full_attention.partial_rotary_factor",
-                                              .fraction_default = 1,
-                                              .by_kind = 1,
-                                              .theta_default = 500000,
-                                              .local_theta_default = 10000},
-                                     .turned = TURNED_BY_KIND,
-                                     .windows = WINDOWS_NAMED,
-                                     .window_absent = 1024,
-                                     .experts = &mellum_experts,
-                                     .defaults = "{\"num_key_value_heads\": 4}",
-                                     .finish = finish_next_tokens};
+static const struct layout mellum = {
+    LLAMA(1e-6),
+    .names = {LLAMA_NAMES, QK_NORMS},
+    .head_norms = YES,
+    .head_size_absent = 128,
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+    .rope = {.theta = "rope_parameters.full_attention.rope_theta",
+             .fraction = "rope_parameters.full_attention.partial_rotary_factor",
+             .fraction_default = 1,
+             .by_kind = 1,
+             .theta_default = 500000,
+             .local_theta_default = 10000},
+    .turned = TURNED_BY_KIND,
+    .windows = WINDOWS_NAMED,
+    .window_absent = 1024,
+    .experts = &mellum_experts,
+    .defaults = "{\"num_key_value_heads\": 4}",
+    .finish = finish_next_tokens};
 static const struct layout ernie4_5_moe = {LLAMA(1e-5),
                                            .names = {LLAMA_NAMES},
                                            ACTIVATION("hidden_act", "silu"),
-                                           .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 500000},
+                                           .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED,
+                                                    .theta_default = 500000},
                                            .tied = 1,
                                            .experts = &ernie4_5_moe_experts,
                                            .defaults = "{\"num_key_value_heads\": 4}",
@@ -498,7 +543,8 @@ static const struct layout ernie4_5_moe = {LLAMA(1e-5),
 static const struct layout aria_text = {LLAMA(1e-6),
                                         .names = {LLAMA_NAMES},
                                         ACTIVATION("hidden_act", "silu"),
-                                        BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                        BIASES(KEY("attention_bias"), KEY("attention_bias"),
+                                               KEY("mlp_bias")),
                                         .rope = {ROTARY_WHOLE},
                                         .experts = &aria_text_experts,
                                         .defaults = "{\"moe_num_experts\": 8, \"moe_topk\": 2}",
@@ -523,20 +569,28 @@ static const struct layout dbrx = {
               .fused = "norm_attn_norm.attn.Wqkv",
               .output = "norm_attn_norm.attn.out_proj"},
     ACTIVATION("ffn_config.ffn_act_fn.name", "silu"),
-    .rope = {.theta = "attn_config.rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1},
+    .rope = {.theta = "attn_config.rope_theta",
+             .fraction = "partial_rotary_factor",
+             .fraction_default = 1,
+             .whole_heads = 1},
     .experts = &dbrx_experts,
-    .defaults = "{\"attn_config\": {\"kv_n_heads\": 1}, \"ffn_config\": {\"moe_num_experts\": 4, \"moe_top_k\": 1, "
+    .defaults = "{\"attn_config\": {\"kv_n_heads\": 1}, \"ffn_config\": {\"moe_num_experts\": 4, "
+                "\"moe_top_k\": 1, "
                 "\"ffn_hidden_size\": 3584, \"moe_normalize_expert_weights\": 1}}",
     .finish = finish_dbrx};
 
-static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
-static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
+static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef",
+                                         "router_jitter_noise", NULL};
+static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length",
+                                         "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const of_phimoe[] = {"input_jitter_noise", "original_max_position_embeddings",
+                                        "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits",
+                                           "router_aux_loss_coef", NULL};
+static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads",
+                                          "partial_rotary_factor", NULL};
+static const char *const of_hunyuan[] = {"eod_token_id", "output_router_logits", "pretraining_tp",
                                          "router_aux_loss_coef", NULL};
-static const char *const of_phimoe[] = {"input_jitter_noise", "original_max_position_embeddings", "output_router_logits",
-                                        "router_aux_loss_coef", NULL};
-static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits", "router_aux_loss_coef", NULL};
-static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const of_hunyuan[] = {"eod_token_id", "output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
 static const char *const of_dots1[] = {"n_routed_experts",
                                        "n_shared_experts",
                                        "num_experts_per_tok",
@@ -544,8 +598,10 @@ static const char *const of_dots1[] = {"n_routed_experts",
                                        "partial_rotary_factor",
                                        "head_dim",
                                        NULL};
-static const char *const listed_of_size[] = {"mlp_layer_types", "num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const of_aria_text[] = {"output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
+static const char *const listed_of_size[] = {"mlp_layer_types", "num_key_value_heads",
+                                             "partial_rotary_factor", NULL};
+static const char *const of_aria_text[] = {"output_router_logits", "pretraining_tp",
+                                           "router_aux_loss_coef", NULL};
 /* A part of the configuration has the library's general form, with keys for any model. */
 static const char *const of_dbrx[] = {"attn_config.add_cross_attention",
                                       "attn_config.bos_token_id",
@@ -576,40 +632,51 @@ static const char *const dbrx_null[] = {"attn_config",
                                         "partial_rotary_factor",
                                         "head_dim",
                                         NULL};
-static const char *const of_solar_open[] = {"intermediate_size", "output_router_logits", "router_aux_loss_coef", NULL};
-static const char *const of_hy_v3[] = {"enable_moe_fp32_combine", "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const of_solar_open[] = {"intermediate_size", "output_router_logits",
+                                            "router_aux_loss_coef", NULL};
+static const char *const of_hy_v3[] = {"enable_moe_fp32_combine", "output_router_logits",
+                                       "router_aux_loss_coef", NULL};
 static const char *const of_mellum[] = {"mtp_layer_types",      "mtp_mlp_layer_types",
                                         "num_mtp_layers",       "num_nextn_predict_layers",
                                         "output_router_logits", "router_aux_loss_coef",
                                         "rope_theta",           NULL};
-static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const listed[] = {
-    "mlp_layer_types", "sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
-static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads",
+                                    "partial_rotary_factor", "head_dim", NULL};
+static const char *const listed[] = {"mlp_layer_types",
+                                     "sliding_window_pattern",
+                                     "num_key_value_heads",
+                                     "partial_rotary_factor",
+                                     "head_dim",
+                                     NULL};
+static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim",
+                                    NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* null means a whole head, absence half */
-static const char *const clip[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const kv_heads[] = {"num_key_value_heads",
+                                       NULL}; /* null means a whole head, absence half */
+static const char *const clip[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor",
+                                   "head_dim", NULL};
 
-const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers, .nullable = heads},
-                                           {ROW(qwen2_moe), .harmless = of_routers, .nullable = some_layers},
-                                           {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
-                                           {ROW(olmoe), .harmless = of_routers, .nullable = clip},
-                                           {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
-                                           {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
-                                           {ROW(phimoe), .harmless = of_phimoe, .nullable = heads},
-                                           {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
-                                           {ROW(hunyuan_v1_moe), .harmless = of_hunyuan, .nullable = heads},
-                                           {ROW(granitemoeshared), .harmless = of_routers, .nullable = heads},
-                                           {ROW(granitemoe_swa), .harmless = of_routers, .nullable = bases},
-                                           {ROW(flex_olmo), .harmless = of_routers, .nullable = heads},
-                                           {ROW(dots1), .harmless = of_routers, .nullable = of_dots1},
-                                           {ROW(solar_open), .harmless = of_solar_open, .nullable = kv_heads},
-                                           {ROW(exaone_moe), .harmless = of_routers, .nullable = listed},
-                                           {ROW(hy_v3), .harmless = of_hy_v3, .nullable = listed_of_size},
-                                           {ROW(minimax_m2), .harmless = of_routers, .nullable = kv_heads},
-                                           {ROW(flint), .harmless = of_routers, .nullable = some_layers},
-                                           {ROW(mellum), .harmless = of_mellum, .nullable = listed_of_size},
-                                           {ROW(ernie4_5_moe), .harmless = of_routers, .nullable = heads},
-                                           {ROW(aria_text), .harmless = of_aria_text, .nullable = heads},
-                                           {ROW(dbrx), .harmless = of_dbrx, .nullable = dbrx_null},
-                                           {.name = NULL}};
+const struct family families_mixtures[] = {
+    {ROW(mixtral), .harmless = of_routers, .nullable = heads},
+    {ROW(qwen2_moe), .harmless = of_routers, .nullable = some_layers},
+    {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
+    {ROW(olmoe), .harmless = of_routers, .nullable = clip},
+    {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
+    {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
+    {ROW(phimoe), .harmless = of_phimoe, .nullable = heads},
+    {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
+    {ROW(hunyuan_v1_moe), .harmless = of_hunyuan, .nullable = heads},
+    {ROW(granitemoeshared), .harmless = of_routers, .nullable = heads},
+    {ROW(granitemoe_swa), .harmless = of_routers, .nullable = bases},
+    {ROW(flex_olmo), .harmless = of_routers, .nullable = heads},
+    {ROW(dots1), .harmless = of_routers, .nullable = of_dots1},
+    {ROW(solar_open), .harmless = of_solar_open, .nullable = kv_heads},
+    {ROW(exaone_moe), .harmless = of_routers, .nullable = listed},
+    {ROW(hy_v3), .harmless = of_hy_v3, .nullable = listed_of_size},
+    {ROW(minimax_m2), .harmless = of_routers, .nullable = kv_heads},
+    {ROW(flint), .harmless = of_routers, .nullable = some_layers},
+    {ROW(mellum), .harmless = of_mellum, .nullable = listed_of_size},
+    {ROW(ernie4_5_moe), .harmless = of_routers, .nullable = heads},
+    {ROW(aria_text), .harmless = of_aria_text, .nullable = heads},
+    {ROW(dbrx), .harmless = of_dbrx, .nullable = dbrx_null},
+    {.name = NULL}};

@@ -8,14 +8,20 @@
 #define FOUR_NORMS \
     .attention_post_norm = "post_attention_layernorm", .mlp_norm = "pre_feedforward_layernorm", \
     .mlp_post_norm = "post_feedforward_layernorm"
-#define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
+#define NORMS_BEHIND \
+    .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_" \
+                                                                        "layernorm"
 #define FRAME_WITHOUT_NORM \
-    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", \
+    .head = "lm_head"
 /* Windows in all layers except every n-th, of that size by default. */
-#define BUT_EVERY(number, size) .windows = WINDOWS_BUT_EVERY, .window_absent = size, .pattern_absent = number
+#define BUT_EVERY(number, size) \
+    .windows = WINDOWS_BUT_EVERY, .window_absent = size, .pattern_absent = number
 #define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
 
-#define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
+#define ROW(row) \
+    .name = #row, .model_types = {#row}, .layout = &row, \
+    .ignored_suffixes = {".rotary_emb.inv_freq"}
 
 /* Of olmo: queries, keys and values may be clamped before rotation, after their norms if any. */
 int finish_olmo(struct decoder *d, struct error *e) MUST_USE;

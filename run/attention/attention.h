@@ -22,14 +22,17 @@ int attention_resume(struct result_model *m, const struct journal_attention *kep
 int attention_reduce(const struct result *r, struct result_model *m, struct error *e) MUST_USE;
 
 /* theory.c: the TRFs of all rows, from the biases of the model, or from the text in a shard. */
-int attention_theory(const struct result *r, struct result_model *m, const struct decoder *d, struct error *e) MUST_USE;
-int attention_theory_read(const struct result *r, struct result_model *m, const char *text, struct error *e) MUST_USE;
+int attention_theory(const struct result *r, struct result_model *m, const struct decoder *d,
+                     struct error *e) MUST_USE;
+int attention_theory_read(const struct result *r, struct result_model *m, const char *text,
+                          struct error *e) MUST_USE;
 /* The rank correlation of attention ERF and TRF. */
 int attention_correlate(const struct result *r, struct result_model *m, struct error *e) MUST_USE;
 
 /* The row of a head; indices from 0. */
-static inline struct attention_row *attention_row(const struct result *r, const struct result_model *m, size_t layer, size_t head,
-                                                  size_t threshold)
+static inline struct attention_row *attention_row(const struct result *r,
+                                                  const struct result_model *m, size_t layer,
+                                                  size_t head, size_t threshold)
 {
     return &m->attention.rows[(layer * m->attention.heads + head) * r->threshold_count + threshold];
 }

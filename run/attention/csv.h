@@ -9,6 +9,7 @@
 extern const struct csv_layout attention_csv;
 
 /* Writes PATH from a struct result, without the rename. */
-int attention_write(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int attention_write(const void *result, const char *path, struct atomic_file *out,
+                    struct error *e) MUST_USE;
 
 #endif

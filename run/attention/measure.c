@@ -62,7 +62,11 @@ static int save(const struct measured *m, struct error *e)
     const struct journal_record record = {
         .kind = JOURNAL_ATTENTION,
         .model = (uint32_t)m->model,
-        .attention = {.measured = a->measured, .used = a->used, .words = attention_words(a), .high = a->high, .low = a->low},
+        .attention = {.measured = a->measured,
+                      .used = a->used,
+                      .words = attention_words(a),
+                      .high = a->high,
+                      .low = a->low},
     };
 
     return journal_append(m->journal, &record, e);
@@ -72,7 +76,8 @@ static int save(const struct measured *m, struct error *e)
 static int measure_all(const struct measured *m, struct engine *g, double *mass, struct error *e)
 {
     struct result_attention *a = &m->out->attention;
-    size_t most = (size_t)engine_plan(g)->batch, length = m->positions + 1, count = attention_words(a);
+    size_t most = (size_t)engine_plan(g)->batch, length = m->positions + 1,
+           count = attention_words(a);
     double saved = progress_seconds(m->progress);
 
     while (a->measured < m->segments->count) {
@@ -84,7 +89,8 @@ static int measure_all(const struct measured *m, struct engine *g, double *mass,
         for (size_t i = 0; i < now; i++)
             attention_add(a, mass + i * count);
         progress_step_of(m->progress, now, m->cost, m->argument->name);
-        if (interrupt_wanted() || progress_seconds(m->progress) - saved > saved_every || left == now) {
+        if (interrupt_wanted() || progress_seconds(m->progress) - saved > saved_every ||
+            left == now) {
             if (save(m, e) != 0)
                 return -1;
             saved = progress_seconds(m->progress);
@@ -123,7 +129,8 @@ static int measure(const struct measured *m, struct error *e)
 
 static int reduce(const struct measured *m, struct error *e)
 {
-    return attention_reduce(m->result, m->out, e) != 0 || attention_theory(m->result, m->out, m->decoder, e) != 0 ||
+    return attention_reduce(m->result, m->out, e) != 0 ||
+                   attention_theory(m->result, m->out, m->decoder, e) != 0 ||
                    attention_correlate(m->result, m->out, e) != 0
                ? -1
                : 0;

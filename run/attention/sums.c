@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUM_BITS = 96 }; /* bits after the point: doubles from 2^-43 up are exact, and 2^32 segments fit */
+enum {
+    SUM_BITS = 96
+}; /* bits after the point: doubles from 2^-43 up are exact, and 2^32 segments fit */
 
 size_t attention_words(const struct result_attention *a)
 {
@@ -65,19 +67,23 @@ int attention_reduce(const struct result *r, struct result_model *m, struct erro
     size_t count = attention_words(a), heads = a->layers * a->heads;
 
     if (a->used == 0)
-        return fail(e, "%s: the attention of none of %zu segments is finite (expected finite numbers)", m->path, m->segments);
+        return fail(e,
+                    "%s: the attention of none of %zu segments is finite (expected finite numbers)",
+                    m->path, m->segments);
     a->mass = calloc(count, sizeof *a->mass);
     a->rows = calloc(heads, r->threshold_count * sizeof *a->rows);
     if (!a->mass || !a->rows)
         return fail_memory(e, (double)count * sizeof *a->mass, "the attention of all heads");
     for (size_t i = 0; i < count; i++)
-        a->mass[i] = ldexp((double)((unsigned __int128)a->high[i] << 64 | a->low[i]), -SUM_BITS) / (double)a->used;
+        a->mass[i] = ldexp((double)((unsigned __int128)a->high[i] << 64 | a->low[i]), -SUM_BITS) /
+                     (double)a->used;
     for (size_t h = 0; h < heads; h++)
         for (size_t q = 0; q < r->threshold_count; q++) {
             char epsilon[32];
 
-            attention_row(r, m, 0, h, q)->erf = attention_erf(a->mass + h * a->positions, a->positions,
-                                                              strtod(result_epsilon(epsilon, r->thresholds[q]), NULL));
+            attention_row(r, m, 0, h, q)->erf =
+                attention_erf(a->mass + h * a->positions, a->positions,
+                              strtod(result_epsilon(epsilon, r->thresholds[q]), NULL));
         }
     return 0;
 }

@@ -25,19 +25,26 @@ static void count_text(char out[64], const struct series_count *c)
         out[0] = 0;
     else if (c->hi && strlen(c->hi) < 40)
         snprintf(out, 64, "%s", c->hi);
-    else if (isfinite(c->log10_hi)) /* rounded up by one more unit of the last digit, since pow rounds too */
-        snprintf(out, 64, "%.6fe%.0f", (ceil(1e6 * pow(10, c->log10_hi - floor(c->log10_hi))) + 1) / 1e6, floor(c->log10_hi));
+    else if (isfinite(c->log10_hi)) /* rounded up by one more unit of the last digit, since pow
+                                       rounds too */
+        snprintf(out, 64, "%.6fe%.0f",
+                 (ceil(1e6 * pow(10, c->log10_hi - floor(c->log10_hi))) + 1) / 1e6,
+                 floor(c->log10_hi));
     else
         out[0] = 0;
 }
 
 /* The fields of one head's bias at all thresholds. */
-static int fill_head(const struct result *r, const struct result_model *m, const struct bias_set *a, const struct formula *f,
-                     size_t layer, size_t head, struct formula_error *problem)
+static int fill_head(const struct result *r, const struct result_model *m, const struct bias_set *a,
+                     const struct formula *f, size_t layer, size_t head,
+                     struct formula_error *problem)
 {
     size_t positions = m->attention.positions;
-    struct formula_point at = {
-        .t = 0, .h = (double)head + 1, .heads = a->heads, .head_size = a->head_size, .length = (double)positions + 1};
+    struct formula_point at = {.t = 0,
+                               .h = (double)head + 1,
+                               .heads = a->heads,
+                               .head_size = a->head_size,
+                               .length = (double)positions + 1};
     struct series *s = series_open(f, &at, problem);
     int rc = s ? 0 : -1;
 
@@ -65,8 +72,8 @@ static int fill_head(const struct result *r, const struct result_model *m, const
 }
 
 /* One layer; heads and layers that share a bias share the work. */
-static int fill_layer(const struct result *r, const struct result_model *m, const struct bias_set *a, size_t layer,
-                      struct error *e)
+static int fill_layer(const struct result *r, const struct result_model *m,
+                      const struct bias_set *a, size_t layer, struct error *e)
 {
     const struct layer_bias *b = &a->biases[a->bias_of_layer[layer]];
     struct formula_error problem = {0, "out of memory"};
@@ -75,16 +82,19 @@ static int fill_layer(const struct result *r, const struct result_model *m, cons
     while (a->bias_of_layer[same] != a->bias_of_layer[layer])
         same++;
     for (size_t h = 0; h < m->attention.heads; h++) {
-        size_t from_layer = same < layer ? same : layer, from_head = same < layer || bias_rows(a, b) > 1 ? h : 0;
+        size_t from_layer = same < layer ? same : layer,
+               from_head = same < layer || bias_rows(a, b) > 1 ? h : 0;
 
         if (b->formula && from_layer == layer && from_head == h) {
             if (fill_head(r, m, a, b->formula, layer, h, &problem) != 0)
-                return fail(e, "%s, layer %zu, head %zu: %s", m->path, layer + 1, h + 1, problem.message);
+                return fail(e, "%s, layer %zu, head %zu: %s", m->path, layer + 1, h + 1,
+                            problem.message);
             continue;
         }
         for (size_t q = 0; q < r->threshold_count; q++)
             if (b->formula)
-                copy_theory(attention_row(r, m, layer, h, q), attention_row(r, m, from_layer, from_head, q));
+                copy_theory(attention_row(r, m, layer, h, q),
+                            attention_row(r, m, from_layer, from_head, q));
             else
                 attention_row(r, m, layer, h, q)->verdict = "not applicable";
     }
@@ -104,7 +114,8 @@ static int write_text(const struct result *r, struct result_model *m, struct err
         int same = l > 0;
 
         for (size_t k = 0; k < rows && same; k++) {
-            const struct attention_row *row = attention_row(r, m, l, 0, k), *before = attention_row(r, m, l - 1, 0, k);
+            const struct attention_row *row = attention_row(r, m, l, 0, k),
+                                       *before = attention_row(r, m, l - 1, 0, k);
 
             same = strcmp(row->trf, before->trf) == 0 && row->trf_length == before->trf_length &&
                    strcmp(row->verdict, before->verdict) == 0;
@@ -127,7 +138,8 @@ static int write_text(const struct result *r, struct result_model *m, struct err
     return 0;
 }
 
-int attention_theory(const struct result *r, struct result_model *m, const struct decoder *d, struct error *e)
+int attention_theory(const struct result *r, struct result_model *m, const struct decoder *d,
+                     struct error *e)
 {
     struct bias_set a = {0};
     int rc = biases_of_decoder(&a, d, e);
@@ -159,7 +171,8 @@ static const char *read_row(struct attention_row *row, const char *text)
     return NULL;
 }
 
-int attention_theory_read(const struct result *r, struct result_model *m, const char *text, struct error *e)
+int attention_theory_read(const struct result *r, struct result_model *m, const char *text,
+                          struct error *e)
 {
     size_t rows = m->attention.heads * r->threshold_count;
 
@@ -172,7 +185,8 @@ int attention_theory_read(const struct result *r, struct result_model *m, const 
 
             if (same)
                 copy_theory(row, attention_row(r, m, l - 1, 0, k));
-            else if (!(text = read_row(row, text)) || *text++ != ((k + 1) % r->threshold_count ? ';' : '\n'))
+            else if (!(text = read_row(row, text)) ||
+                     *text++ != ((k + 1) % r->threshold_count ? ';' : '\n'))
                 return fail(e, "%s: attention_trf is damaged", m->name);
         }
     }
@@ -186,7 +200,8 @@ int attention_correlate(const struct result *r, struct result_model *m, struct e
     int rc = x ? 0 : -1;
 
     for (size_t i = 0; i < all && rc == 0; i++) {
-        const struct attention_row *row = attention_row(r, m, 0, i, r->main_row); /* heads of all layers are consecutive */
+        const struct attention_row *row =
+            attention_row(r, m, 0, i, r->main_row); /* heads of all layers are consecutive */
 
         if (row->trf_length)
             x[count] = (double)row->erf, y[count++] = (double)row->trf_length;

@@ -21,9 +21,13 @@ static int evaluate(struct bias_run *r, struct error *e)
 
             if (!a->set.biases[b].formula)
                 continue;
-            *v = (struct bias_values){.argument = a, .bias = b, .rows = bias_rows(&a->set, &a->set.biases[b])};
-            if (__builtin_mul_overflow((size_t)v->rows * sizeof *v->table, length, &bytes) || !(v->table = malloc(bytes)))
-                return fail_memory(e, (double)v->rows * (double)length * sizeof *v->table, "a table of the bias");
+            *v = (struct bias_values){.argument = a,
+                                      .bias = b,
+                                      .rows = bias_rows(&a->set, &a->set.biases[b])};
+            if (__builtin_mul_overflow((size_t)v->rows * sizeof *v->table, length, &bytes) ||
+                !(v->table = malloc(bytes)))
+                return fail_memory(e, (double)v->rows * (double)length * sizeof *v->table,
+                                   "a table of the bias");
             r->value_count++;
             if (bias_table(v->table, &a->set, &a->set.biases[b], length, a->label, e) != 0)
                 return -1;
@@ -35,7 +39,8 @@ enum run_status bias_run(struct bias_run *r, struct error *e)
 {
     const struct bias_options *o = r->options;
     struct results results = {.lock = -1};
-    enum run_status status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, r->progress, e);
+    enum run_status status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas,
+                                                    r->progress, e);
     int rc = 0;
 
     if (status != RUN_DONE)

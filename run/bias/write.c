@@ -25,26 +25,30 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
         const struct formula_argument *a = v->argument;
 
         for (int layer = 0; layer < (a->set.layers ? a->set.layers : 1); layer++)
-            for (int row = 0; row < v->rows && (!a->set.layers || a->set.bias_of_layer[layer] == v->bias); row++)
+            for (int row = 0;
+                 row < v->rows && (!a->set.layers || a->set.bias_of_layer[layer] == v->bias); row++)
                 for (size_t t = 0; t < length; t++) {
                     char head[16] = "all";
 
                     if (v->rows > 1)
                         snprintf(head, sizeof head, "%d", row + 1);
-                    csv_row(csv, &(struct bias_row){a->label, head, (long long)t, v->table[(size_t)row * length + t],
+                    csv_row(csv, &(struct bias_row){a->label, head, (long long)t,
+                                                    v->table[(size_t)row * length + t],
                                                     a->set.layers ? layer + 1 : 0});
                 }
     }
     return csv_stage(csv, out, e);
 }
 
-static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int row, size_t length, struct error *e)
+static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int row, size_t length,
+                     struct error *e)
 {
     char layers[64], *label = NULL;
 
     bias_layers_text(layers, sizeof layers, &v->argument->set, v->bias);
     if ((v->rows > 1
-             ? asprintf(&label, "%s%s%s, head %d of %d", v->argument->label, layers[0] ? ", " : "", layers, row + 1, v->rows)
+             ? asprintf(&label, "%s%s%s, head %d of %d", v->argument->label, layers[0] ? ", " : "",
+                        layers, row + 1, v->rows)
              : asprintf(&label, "%s%s%s", v->argument->label, layers[0] ? ", " : "", layers)) < 0)
         return fail(e, "out of memory for the figure");
     *out = (struct matrix_bias){label, v->table + (size_t)row * length};
@@ -57,23 +61,27 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     const struct figure_style style = {.formats = o->formats};
     struct matrix_bias drawn[CURVES_MAX] = {{0}};
     size_t length = (size_t)o->length;
-    int heads = r->value_count == 1 ? (r->values[0].rows < HEADS_SHOWN ? r->values[0].rows : HEADS_SHOWN) : 1, count = 0, rc = 0,
-        drawn_rc = 0;
+    int heads = r->value_count == 1
+                    ? (r->values[0].rows < HEADS_SHOWN ? r->values[0].rows : HEADS_SHOWN)
+                    : 1,
+        count = 0, rc = 0, drawn_rc = 0;
 
     for (int i = 0; i < r->value_count && count < CURVES_MAX && rc == 0; i++)
         for (int k = 0; k < heads && rc == 0; k++) {
             int last = r->values[i].rows - 1;
 
-            rc = add_drawn(&drawn[count], &r->values[i], heads == 1 ? last : k * last / (heads - 1), length, e);
+            rc = add_drawn(&drawn[count], &r->values[i], heads == 1 ? last : k * last / (heads - 1),
+                           length, e);
             count += rc == 0;
         }
     if (rc == 0 && count > 0) {
         int panels = heads > 1 ? 1 : count < PANELS_MAX ? count : PANELS_MAX;
 
-        drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, &style, e);
+        drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, &style,
+                               e);
         rc = drawn_rc < 0 ? -1
-                          : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0), (size_t)panels, length,
-                                          comments, &style, e);
+                          : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0),
+                                          (size_t)panels, length, comments, &style, e);
         rc = rc >= 0 && drawn_rc > rc ? drawn_rc : rc;
     }
     for (int i = 0; i < count; i++)
@@ -81,8 +89,9 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     return rc;
 }
 
-const struct results_layout bias_layout = {(const struct results_file[]){{"bias.csv", NULL, write_csv}, {NULL, NULL, NULL}},
-                                           (const char *const[]){"bias", "matrix", NULL}};
+const struct results_layout bias_layout = {
+    (const struct results_file[]){{"bias.csv", NULL, write_csv}, {NULL, NULL, NULL}},
+    (const char *const[]){"bias", "matrix", NULL}};
 
 int bias_write(const struct bias_run *r, struct error *e)
 {

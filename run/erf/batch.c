@@ -18,14 +18,17 @@ int batch_next(const struct erf_model *m, const struct result_field *f, size_t *
 
     while (*first < m->segments.count && f->status[*first])
         ++*first;
-    while (*first + (size_t)count < m->segments.count && !f->status[*first + (size_t)count] && count < most)
+    while (*first + (size_t)count < m->segments.count && !f->status[*first + (size_t)count] &&
+           count < most)
         count++;
     return count;
 }
 
-int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t length, size_t most, struct error *e)
+int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t length,
+               size_t most, struct error *e)
 {
-    size_t layers = m->layer_count > 1 ? (size_t)m->decoder->layers : 1, each = layers * (length - 1);
+    size_t layers = m->layer_count > 1 ? (size_t)m->decoder->layers : 1,
+           each = layers * (length - 1);
 
     *b = (struct batch){.length = length,
                         .layers = layers,
@@ -36,7 +39,8 @@ int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model 
                         .near_ties = calloc(most, sizeof *b->near_ties),
                         .record = calloc(r->sizes.values, sizeof *b->record),
                         .scratch = calloc(length, sizeof *b->scratch)};
-    return b->ids && b->norm && b->logprob && b->completeness && b->near_ties && b->record && b->scratch
+    return b->ids && b->norm && b->logprob && b->completeness && b->near_ties && b->record &&
+                   b->scratch
                ? 0
                : fail_memory(e, (double)(most * each) * sizeof *b->norm, "a batch");
 }
@@ -52,17 +56,20 @@ void batch_close(struct batch *b)
     free(b->scratch);
 }
 
-void batch_cut(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t first, int count)
+void batch_cut(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t first,
+               int count)
 {
     for (size_t i = 0; i < (size_t)count; i++)
-        memcpy(b->ids + i * b->length, m->segments.ids + (first + i) * (r->positions + 1), b->length * sizeof *b->ids);
+        memcpy(b->ids + i * b->length, m->segments.ids + (first + i) * (r->positions + 1),
+               b->length * sizeof *b->ids);
 }
 
-int batch_measure(struct batch *b, const struct erf_run *r, const struct erf_model *m, struct engine *g, size_t first, int count,
-                  struct error *e)
+int batch_measure(struct batch *b, const struct erf_run *r, const struct erf_model *m,
+                  struct engine *g, size_t first, int count, struct error *e)
 {
     if (r->options->attribution != ATTRIBUTION_GRAD)
-        return engine_attribute(g, b->norm, b->logprob, b->completeness, b->ids, m->first + first, count, e);
+        return engine_attribute(g, b->norm, b->logprob, b->completeness, b->ids, m->first + first,
+                                count, e);
     if (engine_measure(g, b->norm, b->logprob, b->ids, count, e) != 0)
         return -1;
     for (int i = 0; i < count; i++)
@@ -71,7 +78,8 @@ int batch_measure(struct batch *b, const struct erf_run *r, const struct erf_mod
 }
 
 /* Copies the engine's values of segment i of the batch to their places and to the record. */
-static void take_measured(struct batch *b, const struct erf_model *m, struct result_field *fields, size_t segment, size_t i)
+static void take_measured(struct batch *b, const struct erf_model *m, struct result_field *fields,
+                          size_t segment, size_t i)
 {
     size_t n = b->length - 1;
     uint8_t status = status_of(b->scratch, b->norm + i * b->layers * n, n); /* of the embeddings */
@@ -79,7 +87,8 @@ static void take_measured(struct batch *b, const struct erf_model *m, struct res
     for (size_t k = 0; k < m->layer_count; k++) {
         struct result_field *f = &fields[k];
 
-        memcpy(f->norm + segment * n, b->norm + (i * b->layers + f->layer) * n, n * sizeof *f->norm);
+        memcpy(f->norm + segment * n, b->norm + (i * b->layers + f->layer) * n,
+               n * sizeof *f->norm);
         memcpy(b->record + k * n, f->norm + segment * n, n * sizeof *f->norm);
         f->logprob[segment] = b->logprob[i];
         f->near_ties += b->near_ties[i];
@@ -95,7 +104,8 @@ static void take_measured(struct batch *b, const struct erf_model *m, struct res
         b->record[m->layer_count * n + (fields->completeness ? 2 : 0)] = (double)b->near_ties[i];
 }
 
-int batch_keep(struct erf_run *r, size_t index, size_t target, struct batch *b, size_t first, int count, struct error *e)
+int batch_keep(struct erf_run *r, size_t index, size_t target, struct batch *b, size_t first,
+               int count, struct error *e)
 {
     struct erf_model *m = &r->models[index];
     struct result_field *fields = erf_fields(m, target);

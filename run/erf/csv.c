@@ -18,22 +18,26 @@ static const struct csv_column curve_columns[] = {
     CSV_COLUMN(curve_row, model, "", "name of the model"),
     CSV_COLUMN(curve_row, position, "tokens", "of the input m, from 1"),
     CSV_COLUMN(curve_row, distance, "tokens", "from the last input, L-1-position"),
-    CSV_COLUMN(curve_row, s, "", "share of the position in the sum of the norms, mean over segments"),
+    CSV_COLUMN(curve_row, s, "",
+               "share of the position in the sum of the norms, mean over segments"),
     CSV_COLUMN(curve_row, c, "", "sum of the shares from this position on"),
     CSV_COLUMN(curve_row, c_lo, "", "lower end of the 95 % bootstrap interval of c over segments"),
     CSV_COLUMN(curve_row, c_hi, "", "its upper end"),
-    CSV_COLUMN(curve_row, target, "tokens", "position of the target, from 1: segments are cut to this many tokens"),
-    CSV_COLUMN(curve_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
-    CSV_COLUMN(curve_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
+    CSV_COLUMN(curve_row, target, "tokens",
+               "position of the target, from 1: segments are cut to this many tokens"),
+    CSV_COLUMN(curve_row, layer, "",
+               "gradient with respect to the input of this block, from 0; 0: the embeddings"),
+    CSV_COLUMN(curve_row, attribution, "",
+               "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
 };
 
 const struct csv_layout curve_csv = {
     .file = "curve.csv",
     .origin = "`reach erf` and `reach merge`",
     .row = "a model, target, layer and position",
-    .units =
-        "position, distance, target in tokens (position 1 is the first; distance = L-1-position); s, c, c_lo, c_hi shares of "
-        "1; c_lo, c_hi: 95 % bootstrap interval over segments",
+    .units = "position, distance, target in tokens (position 1 is the first; distance = "
+             "L-1-position); s, c, c_lo, c_hi shares of "
+             "1; c_lo, c_hi: 95 % bootstrap interval over segments",
     .columns = curve_columns,
     .count = sizeof curve_columns / sizeof *curve_columns,
 };
@@ -54,30 +58,40 @@ struct summary_row {
 static const struct csv_column summary_columns[] = {
     CSV_COLUMN(summary_row, model, "", "name of the model"),
     CSV_COLUMN(summary_row, segments, "", "segments that were measured"),
-    CSV_COLUMN(summary_row, excluded, "", "segments left out because their norms are not finite, or sum to zero"),
+    CSV_COLUMN(summary_row, excluded, "",
+               "segments left out because their norms are not finite, or sum to zero"),
     CSV_COLUMN(summary_row, length, "tokens", "of a segment, the target included"),
     CSV_COLUMN(summary_row, threshold, "", "the field holds more than this share of the norms"),
-    CSV_COLUMN(summary_row, erf, "tokens",
-               "the field: the smallest number of most recent tokens with a share above the threshold"),
-    CSV_COLUMN(summary_row, erf_lo, "tokens", "lower end of its 95 % bootstrap interval over segments"),
+    CSV_COLUMN(
+        summary_row, erf, "tokens",
+        "the field: the smallest number of most recent tokens with a share above the threshold"),
+    CSV_COLUMN(summary_row, erf_lo, "tokens",
+               "lower end of its 95 % bootstrap interval over segments"),
     CSV_COLUMN(summary_row, erf_hi, "tokens", "its upper end"),
-    CSV_COLUMN(summary_row, saturated, "", "1: all L-1 tokens are needed, the field is at least that; else 0"),
+    CSV_COLUMN(summary_row, saturated, "",
+               "1: all L-1 tokens are needed, the field is at least that; else 0"),
     CSV_COLUMN(summary_row, erf_q10, "tokens", "10 % quantile of the fields of single segments"),
     CSV_COLUMN(summary_row, erf_median, "tokens", "their median"),
     CSV_COLUMN(summary_row, erf_q90, "tokens", "their 90 % quantile"),
     CSV_COLUMN(summary_row, sink_share, "", "share of the first tokens; --sink sets how many"),
-    CSV_COLUMN(summary_row, erf_without_sink, "tokens", "the field without those tokens; 0: nothing else has a share"),
-    CSV_COLUMN(summary_row, mean_logprob, "nats", "mean log p of the target over the segments that are used"),
+    CSV_COLUMN(summary_row, erf_without_sink, "tokens",
+               "the field without those tokens; 0: nothing else has a share"),
+    CSV_COLUMN(summary_row, mean_logprob, "nats",
+               "mean log p of the target over the segments that are used"),
     CSV_COLUMN(summary_row, ppl, "", "exp(-mean_logprob)"),
     CSV_COLUMN(summary_row, target, "tokens", "position of the target, from 1; the same as length"),
-    CSV_COLUMN(summary_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
-    CSV_COLUMN(summary_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
-    CSV_OPTIONAL(
-        summary_row, growth, "",
-        "exponent x of ERF ~ n^x in the inputs n: the slope of ln ERF over ln n, n of a quarter, a half and all of the tokens of "
-        "a segment (`--growth`); in rows of whole segments at the embeddings, empty if these lengths were not measured"),
+    CSV_COLUMN(summary_row, layer, "",
+               "gradient with respect to the input of this block, from 0; 0: the embeddings"),
+    CSV_COLUMN(summary_row, attribution, "",
+               "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
+    CSV_OPTIONAL(summary_row, growth, "",
+                 "exponent x of ERF ~ n^x in the inputs n: the slope of ln ERF over ln n, n of a "
+                 "quarter, a half and all of the tokens of "
+                 "a segment (`--growth`); in rows of whole segments at the embeddings, empty if "
+                 "these lengths were not measured"),
     CSV_OPTIONAL(summary_row, growth_lo, "",
-                 "lower end of its 95 % bootstrap interval over segments; empty if the lengths are not paired"),
+                 "lower end of its 95 % bootstrap interval over segments; empty if the lengths are "
+                 "not paired"),
     CSV_OPTIONAL(summary_row, growth_hi, "", "its upper end"),
 };
 
@@ -85,13 +99,16 @@ const struct csv_layout summary_csv = {
     .file = "summary.csv",
     .origin = "`reach erf` and `reach merge`",
     .row = "a model, target, layer and threshold",
-    .units = "length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
-             "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at least that",
+    .units = "length, erf (and its interval, quantiles, without sink), target in tokens; "
+             "threshold, sink_share shares of 1; "
+             "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at "
+             "least that",
     .columns = summary_columns,
     .count = sizeof summary_columns / sizeof *summary_columns,
 };
 
-static int curve_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
+static int curve_rows(struct csv *csv, const struct result *r, const struct result_model *m,
+                      const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary;
     size_t n = f->positions;
@@ -111,7 +128,8 @@ static int curve_rows(struct csv *csv, const struct result *r, const struct resu
 }
 
 /* -1: out of memory. */
-static int summary_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
+static int summary_rows(struct csv *csv, const struct result *r, const struct result_model *m,
+                        const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary, *lengths[GROWTH_LENGTHS];
     int grows = f == result_main(m) && result_growth(lengths, m);
@@ -162,7 +180,8 @@ static char *note_of(const struct result *r)
     for (size_t i = 0; f && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 
-        any |= text_describe(f, any ? "; " : "", &(struct text_notes){m->name, &m->bounds, &m->documents});
+        any |= text_describe(f, any ? "; " : "",
+                             &(struct text_notes){m->name, &m->bounds, &m->documents});
     }
     failed = !f || ferror(f);
     if ((f && fclose(f) != 0) || failed) {
@@ -174,8 +193,8 @@ static char *note_of(const struct result *r)
 
 /* The rows of all fields under a layout. */
 static int write_fields(const struct result *r, const char *path, const struct csv_layout *layout,
-                        int (*rows)(struct csv *, const struct result *, const struct result_model *,
-                                    const struct result_field *),
+                        int (*rows)(struct csv *, const struct result *,
+                                    const struct result_model *, const struct result_field *),
                         struct atomic_file *out, struct error *e)
 {
     char *note = note_of(r);
@@ -190,7 +209,8 @@ static int write_fields(const struct result *r, const char *path, const struct c
         for (size_t k = 0; k < r->models[i].field_count; k++)
             if (rows(csv, r, &r->models[i], &r->models[i].fields[k]) != 0) {
                 csv_abandon(csv);
-                return fail_memory(e, (double)r->bootstrap * sizeof(double), "the growth of fields");
+                return fail_memory(e, (double)r->bootstrap * sizeof(double),
+                                   "the growth of fields");
             }
     return csv_stage(csv, out, e);
 }
@@ -200,7 +220,8 @@ int erf_write_curve(const void *result, const char *path, struct atomic_file *ou
     return write_fields(result, path, &curve_csv, curve_rows, out, e);
 }
 
-int erf_write_summary(const void *result, const char *path, struct atomic_file *out, struct error *e)
+int erf_write_summary(const void *result, const char *path, struct atomic_file *out,
+                      struct error *e)
 {
     return write_fields(result, path, &summary_csv, summary_rows, out, e);
 }

@@ -9,7 +9,9 @@
 extern const struct csv_layout curve_csv, summary_csv;
 
 /* Write PATH from a struct result, without the rename. */
-int erf_write_curve(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-int erf_write_summary(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int erf_write_curve(const void *result, const char *path, struct atomic_file *out,
+                    struct error *e) MUST_USE;
+int erf_write_summary(const void *result, const char *path, struct atomic_file *out,
+                      struct error *e) MUST_USE;
 
 #endif

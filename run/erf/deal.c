@@ -60,19 +60,22 @@ static int keep_measured(struct deal *d, const struct ranks_message *m, struct e
     size_t at = 0, count, each;
     int rc;
 
-    if (take(&c, sizeof c, m, &at) != 0 || !d->open || c.model != d->index || c.target != d->target || c.count < 1 ||
-        c.first >= d->first || c.count > d->first - c.first)
+    if (take(&c, sizeof c, m, &at) != 0 || !d->open || c.model != d->index ||
+        c.target != d->target || c.count < 1 || c.first >= d->first || c.count > d->first - c.first)
         return fail(e, "rank %d sent what it was not asked for", m->from);
     count = (size_t)c.count;
-    if (batch_open(&b, r, &r->models[d->index], erf_fields(&r->models[d->index], d->target)->target, count, e) != 0) {
+    if (batch_open(&b, r, &r->models[d->index], erf_fields(&r->models[d->index], d->target)->target,
+                   count, e) != 0) {
         batch_close(&b);
         return -1;
     }
     each = b.layers * (b.length - 1);
-    if (take(b.norm, count * each * sizeof *b.norm, m, &at) != 0 || take(b.logprob, count * sizeof *b.logprob, m, &at) != 0 ||
+    if (take(b.norm, count * each * sizeof *b.norm, m, &at) != 0 ||
+        take(b.logprob, count * sizeof *b.logprob, m, &at) != 0 ||
         take(b.completeness, count * sizeof *b.completeness, m, &at) != 0 ||
         take(b.near_ties, count * sizeof *b.near_ties, m, &at) != 0 || at != m->bytes)
-        rc = fail(e, "rank %d sent %zu bytes for %zu segments (expected another size)", m->from, m->bytes, count);
+        rc = fail(e, "rank %d sent %zu bytes for %zu segments (expected another size)", m->from,
+                  m->bytes, count);
     else
         rc = batch_keep(r, d->index, d->target, &b, (size_t)c.first, (int)count, e);
     batch_close(&b);
@@ -86,7 +89,9 @@ static int take_message(struct deal *d, const struct ranks_message *m, struct er
     switch (m->kind) {
     case DEAL_READY: rc = deal_compare(d->settings, m, e); break;
     case DEAL_MEASURED: rc = keep_measured(d, m, e); break;
-    case DEAL_FAILED: rc = fail(e, "rank %d: %.*s", m->from, (int)m->bytes, m->data ? (const char *)m->data : ""); break;
+    case DEAL_FAILED:
+        rc = fail(e, "rank %d: %.*s", m->from, (int)m->bytes, m->data ? (const char *)m->data : "");
+        break;
     default: rc = fail(e, "rank %d sent a message of kind %u", m->from, m->kind);
     }
     d->states[m->from] = RANK_WAITING;
@@ -148,7 +153,8 @@ static void *speak(void *argument)
                 d->failure = e;
             d->failed = 1;
         }
-        over = d->abandoned || d->failed || (d->over && count_in(d, RANK_ENDED) == ranks_here()->count - 1);
+        over = d->abandoned || d->failed ||
+               (d->over && count_in(d, RANK_ENDED) == ranks_here()->count - 1);
         if (found || over)
             pthread_cond_broadcast(&d->change);
         pthread_mutex_unlock(&d->lock);
@@ -169,7 +175,8 @@ int deal_open(struct erf_run *r, struct error *e)
     if (ranks == 1)
         return 0;
     d = calloc(1, sizeof *d);
-    if (!d || !(d->states = calloc((size_t)ranks, sizeof *d->states)) || !(d->settings = erf_settings_text(r))) {
+    if (!d || !(d->states = calloc((size_t)ranks, sizeof *d->states)) ||
+        !(d->settings = erf_settings_text(r))) {
         if (d)
             free(d->states);
         free(d);
@@ -252,7 +259,8 @@ int deal_end(struct erf_run *r, struct error *e)
     return rc;
 }
 
-int deal_take(struct erf_run *r, const struct erf_model *m, const struct result_field *f, size_t *first, size_t *from, int most)
+int deal_take(struct erf_run *r, const struct erf_model *m, const struct result_field *f,
+              size_t *first, size_t *from, int most)
 {
     int count;
 

@@ -22,7 +22,8 @@ void deal_begin(struct erf_run *r, size_t index, size_t target, int most);
 int deal_end(struct erf_run *r, struct error *e) MUST_USE;
 /* The next chunk for this rank, as in batch_next; *first is the end of this rank's last chunk, and
  * moves to the end of this one. 0: nothing is left, or another rank failed. */
-int deal_take(struct erf_run *r, const struct erf_model *m, const struct result_field *f, size_t *first, size_t *from, int most);
+int deal_take(struct erf_run *r, const struct erf_model *m, const struct result_field *f,
+              size_t *first, size_t *from, int most);
 
 /* While the lock is held, nothing from another rank is stored. */
 void deal_lock(struct erf_run *r);

@@ -32,8 +32,10 @@ int deal_compare(const char *settings, const struct ranks_message *m, struct err
         return fail_memory(e, (double)m->bytes, "settings");
     if (strcmp(text, settings) != 0) {
         differing_lines(here, there, sizeof here, settings, text);
-        rc = fail(e, "rank %d has \"%s\" where rank 0 has \"%s\" (expected the same files, options and kind of machine)", m->from,
-                  there, here);
+        rc = fail(e,
+                  "rank %d has \"%s\" where rank 0 has \"%s\" (expected the same files, options "
+                  "and kind of machine)",
+                  m->from, there, here);
     }
     free(text);
     return rc;

@@ -10,7 +10,8 @@ enum deal_kind {
     DEAL_READY = 1, /* to rank 0: erf_settings_text of a rank waiting for work */
     DEAL_FAILED, /* to rank 0: why a rank cannot continue */
     DEAL_CHUNK, /* from rank 0: struct deal_chunk to measure */
-    DEAL_MEASURED, /* to rank 0: struct deal_chunk, then its norms, log p, completeness, near ties */
+    DEAL_MEASURED, /* to rank 0: struct deal_chunk, then its norms, log p, completeness, near ties
+                    */
     DEAL_END /* from rank 0: no more work */
 };
 

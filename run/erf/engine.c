@@ -5,7 +5,8 @@
 #include "run/kernels.h"
 #include "run/ranks.h"
 
-static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m, size_t length)
+static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m,
+                                        size_t length)
 {
     struct engine_request request = {.kind = REQUEST_GRADIENT,
                                      .positions = (int)(length - 1),
@@ -20,14 +21,16 @@ static struct engine_request request_of(const struct erf_run *r, const struct er
     return request;
 }
 
-struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e)
+struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length,
+                               struct error *e)
 {
     struct engine_request request = request_of(r, m, length);
 
     return engine_create(r->kernels, m->decoder, &request, e);
 }
 
-struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, const struct erf_model *m, struct error *e)
+struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r,
+                               const struct erf_model *m, struct error *e)
 {
     struct engine_request request = request_of(r, m, r->positions + 1);
 

@@ -31,7 +31,8 @@ static int identify_run(struct erf_run *r, struct error *e)
     const struct erf_options *o = r->options;
     struct result *out = &r->result;
     const char *kernels = r->kernels->name;
-    int device = (int)strcspn(kernels, " ("), is_reference = device == 9 && strncmp(kernels, "reference", 9) == 0;
+    int device = (int)strcspn(kernels, " ("),
+        is_reference = device == 9 && strncmp(kernels, "reference", 9) == 0;
 
     out->length = r->positions + 1;
     out->offset = o->cut.offset;
@@ -48,12 +49,16 @@ static int identify_run(struct erf_run *r, struct error *e)
     out->by_layer = o->layer != LAYER_NONE;
     out->attribution_steps = o->attribution == ATTRIBUTION_INTEGRATED ? INTEGRATED_STEPS : 0;
     out->attribution_samples = o->attribution == ATTRIBUTION_SMOOTH ? SMOOTH_SAMPLES : 0;
-    return set(&out->version, e, REACH_VERSION) != 0 || set(&out->command, e, "%s", r->command) != 0 ||
-                   set(&out->dtype, e, "%s", r->kernels->dtype) != 0 || set(&out->kernels, e, "%s", kernels) != 0 ||
+    return set(&out->version, e, REACH_VERSION) != 0 ||
+                   set(&out->command, e, "%s", r->command) != 0 ||
+                   set(&out->dtype, e, "%s", r->kernels->dtype) != 0 ||
+                   set(&out->kernels, e, "%s", kernels) != 0 ||
                    set(&out->device, e, "%.*s", device, is_reference ? "cpu" : kernels) != 0 ||
                    set(&out->attribution, e, "%s", attribution_names[o->attribution]) != 0 ||
-                   (out->attribution_steps && set(&out->attribution_baseline, e, "rows of zeros") != 0) ||
-                   (o->encoding.bias_dtype && set(&out->bias_dtype, e, "%s", o->encoding.bias_dtype) != 0) ||
+                   (out->attribution_steps &&
+                    set(&out->attribution_baseline, e, "rows of zeros") != 0) ||
+                   (o->encoding.bias_dtype &&
+                    set(&out->bias_dtype, e, "%s", o->encoding.bias_dtype) != 0) ||
                    (o->machine.keep_bf16 && set(&out->keep, e, "bf16") != 0)
                ? -1
                : 0;
@@ -62,10 +67,12 @@ static int identify_run(struct erf_run *r, struct error *e)
 static int identify_field(const struct erf_run *r, struct result_field *f, struct error *e)
 {
     if (f->layer)
-        return set(&f->quantity, e, "log p of token %zu, gradient with respect to the input of block %zu, counted from 0",
-                   f->target, f->layer);
-    return set(&f->quantity, e, "log p of token %zu, %s with respect to the token embedding rows", f->target,
-               quantities[r->options->attribution]);
+        return set(
+            &f->quantity, e,
+            "log p of token %zu, gradient with respect to the input of block %zu, counted from 0",
+            f->target, f->layer);
+    return set(&f->quantity, e, "log p of token %zu, %s with respect to the token embedding rows",
+               f->target, quantities[r->options->attribution]);
 }
 
 static int identify_model(const struct erf_run *r, const struct erf_model *m, struct error *e)
@@ -88,12 +95,14 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
     out->documents = m->segments.documents;
     out->first = m->first;
     out->run_segments = m->run_segments;
-    if (set(&out->path, e, "%s", m->argument->path) != 0 || set(&out->digest, e, "%s", m->digest) != 0 ||
-        set(&out->family, e, "%s", d->family) != 0 || set(&out->position_encoding, e, "%s", d->position_text) != 0 ||
+    if (set(&out->path, e, "%s", m->argument->path) != 0 ||
+        set(&out->digest, e, "%s", m->digest) != 0 || set(&out->family, e, "%s", d->family) != 0 ||
+        set(&out->position_encoding, e, "%s", d->position_text) != 0 ||
         set(&out->tokens_digest, e, "%s", m->tokens_digest) != 0 ||
         (d->adapter && set(&out->adapter, e, "%s", m->argument->adapter_path) != 0) ||
         (*d->not_understood && set(&out->not_understood, e, "%s", d->not_understood) != 0) ||
-        (*tensors_assumed(d->tensors) && set(&out->assumed, e, "%s", tensors_assumed(d->tensors)) != 0))
+        (*tensors_assumed(d->tensors) &&
+         set(&out->assumed, e, "%s", tensors_assumed(d->tensors)) != 0))
         return -1;
     for (size_t k = 0; k < out->field_count; k++)
         if (identify_field(r, &out->fields[k], e) != 0)

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Reports which layer spoils every segment. Always -1. */
-static int explain_unusable(const struct erf_model *m, size_t target, struct engine *g, struct error *e)
+static int explain_unusable(const struct erf_model *m, size_t target, struct engine *g,
+                            struct error *e)
 {
     int layer, layers = m->decoder->layers;
     const char *path = m->argument->path;
@@ -20,23 +21,30 @@ static int explain_unusable(const struct erf_model *m, size_t target, struct eng
     if (engine_first_nonfinite(g, m->segments.ids, &layer, e) != 0)
         return -1;
     if (layer > layers && isnan(norm[0]))
-        return fail(e, "%s: none of %zu segments is usable: their gradients span more than the numbers of this --dtype hold%s",
+        return fail(e,
+                    "%s: none of %zu segments is usable: their gradients span more than the "
+                    "numbers of this --dtype hold%s",
                     path, m->segments.count, m->out->wide ? "" : " (expected f64)");
     if (layer > layers)
         return fail(e,
-                    "%s: none of %zu segments is usable: no gradient reaches the input embeddings (expected norms with a "
+                    "%s: none of %zu segments is usable: no gradient reaches the input embeddings "
+                    "(expected norms with a "
                     "positive, finite sum)",
                     path, m->segments.count);
     if (layer == layers)
         return fail(e,
-                    "%s: none of %zu segments is usable: the output of the head is not finite, all layers before it are "
+                    "%s: none of %zu segments is usable: the output of the head is not finite, all "
+                    "layers before it are "
                     "(expected finite numbers)",
                     path, m->segments.count);
     if (layer < 0)
-        return fail(e, "%s: none of %zu segments is usable: the output of the embedding is not finite (expected finite numbers)",
+        return fail(e,
+                    "%s: none of %zu segments is usable: the output of the embedding is not finite "
+                    "(expected finite numbers)",
                     path, m->segments.count);
     return fail(e,
-                "%s: none of %zu segments is usable: the output of layer %d of %d is the first that is not finite (expected "
+                "%s: none of %zu segments is usable: the output of layer %d of %d is the first "
+                "that is not finite (expected "
                 "finite numbers)",
                 path, m->segments.count, layer + 1, layers);
 }
@@ -58,11 +66,13 @@ struct span {
 /* Measures what is missing of one target of model `index`; if the engine allows it, begins the next
  * batch before ending this one. After an interruption batches already begun are still stored. 0; -1
  * on failure or interruption. */
-static int measure_target(struct erf_run *r, size_t index, size_t target, struct engine *g, struct error *e)
+static int measure_target(struct erf_run *r, size_t index, size_t target, struct engine *g,
+                          struct error *e)
 {
     struct erf_model *m = &r->models[index];
     const struct result_field *f = erf_fields(m, target);
-    int plain = r->options->attribution == ATTRIBUTION_GRAD, ahead = plain ? engine_ahead(g) : 1, begun = 0, count, rc = -1;
+    int plain = r->options->attribution == ATTRIBUTION_GRAD, ahead = plain ? engine_ahead(g) : 1,
+        begun = 0, count, rc = -1;
     size_t first = 0, from;
     struct span spans[ENGINE_AHEAD], now;
     struct batch b;
@@ -71,7 +81,8 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         goto end;
     deal_begin(r, index, target, engine_plan(g)->batch);
     for (;;) {
-        while (begun < ahead && !interrupt_wanted() && (count = deal_take(r, m, f, &first, &from, engine_plan(g)->batch)) > 0) {
+        while (begun < ahead && !interrupt_wanted() &&
+               (count = deal_take(r, m, f, &first, &from, engine_plan(g)->batch)) > 0) {
             batch_cut(&b, r, m, from, count);
             rc = -1;
             if (plain && engine_begin(g, b.ids, count, e) != 0)
@@ -83,7 +94,8 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         now = spans[0];
         spans[0] = spans[--begun];
         rc = -1;
-        if (plain ? engine_end(g, b.norm, b.logprob, e) : batch_measure(&b, r, m, g, now.first, now.count, e))
+        if (plain ? engine_end(g, b.norm, b.logprob, e)
+                  : batch_measure(&b, r, m, g, now.first, now.count, e))
             goto end;
         for (int i = 0; plain && i < now.count; i++)
             b.near_ties[i] = engine_near_ties(g, i);
@@ -106,7 +118,8 @@ end:
     return rc;
 }
 
-/* One target of a model from segments to summaries. 0, -1, or ERF_UNUSABLE when every segment is excluded. */
+/* One target of a model from segments to summaries. 0, -1, or ERF_UNUSABLE when every segment is
+ * excluded. */
 static int finish_target(struct erf_run *r, size_t index, size_t target, struct error *e)
 {
     struct erf_model *m = &r->models[index];
@@ -121,7 +134,8 @@ static int finish_target(struct erf_run *r, size_t index, size_t target, struct 
         if (!g)
             return -1;
         if (target == 0)
-            progress_plan(r->progress, m->argument->name, memory_plan_text(text, engine_plan(g)), engine_plan(g)->total);
+            progress_plan(r->progress, m->argument->name, memory_plan_text(text, engine_plan(g)),
+                          engine_plan(g)->total);
         if (measure_target(r, index, target, g, e) != 0)
             goto end;
         progress_log(r->progress, "%s: target %zu is measured", m->argument->name, fields->target);

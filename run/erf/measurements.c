@@ -18,7 +18,8 @@ const struct erf_measurement measurements[] = {
     {&validation_measurement, validation_asked},
     {NULL, NULL},
 };
-_Static_assert(sizeof measurements / sizeof *measurements <= MEASUREMENTS_MAX + 1, "MEASUREMENTS_MAX is too small");
+_Static_assert(sizeof measurements / sizeof *measurements <= MEASUREMENTS_MAX + 1,
+               "MEASUREMENTS_MAX is too small");
 
 /* A model as seen by measurement number k. */
 static struct measured see(const struct erf_run *r, const struct erf_model *m, int k)
@@ -98,7 +99,8 @@ int measurements_resume(struct erf_model *m, const struct journal_record *record
     return -1;
 }
 
-void measurements_count(const struct erf_run *r, const struct erf_model *m, size_t *total, size_t *done)
+void measurements_count(const struct erf_run *r, const struct erf_model *m, size_t *total,
+                        size_t *done)
 {
     for (int k = 0; measurements[k].how; k++) {
         size_t steps, ended;
@@ -111,7 +113,8 @@ void measurements_count(const struct erf_run *r, const struct erf_model *m, size
     }
 }
 
-void measurements_costs(const struct erf_run *r, const struct erf_model *m, double *total, double *done)
+void measurements_costs(const struct erf_run *r, const struct erf_model *m, double *total,
+                        double *done)
 {
     for (int k = 0; measurements[k].how; k++) {
         size_t steps, ended;

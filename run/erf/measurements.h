@@ -20,8 +20,10 @@ int measurements_estimate(const struct erf_run *r, struct erf_model *m, struct e
 int measurements_measure(const struct erf_run *r, struct error *e) MUST_USE;
 int measurements_resume(struct erf_model *m, const struct journal_record *record) MUST_USE;
 /* Adds the total work and the work done, in steps and in operations. */
-void measurements_count(const struct erf_run *r, const struct erf_model *m, size_t *total, size_t *done);
-void measurements_costs(const struct erf_run *r, const struct erf_model *m, double *total, double *done);
+void measurements_count(const struct erf_run *r, const struct erf_model *m, size_t *total,
+                        size_t *done);
+void measurements_costs(const struct erf_run *r, const struct erf_model *m, double *total,
+                        double *done);
 /* For all measurements, asked for or not. */
 void measurements_close(struct erf_model *m);
 

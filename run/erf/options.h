@@ -24,7 +24,8 @@ struct erf_options {
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;
     double main_threshold; /* for the table and the figure: 0.99, or the first --threshold */
-    long sink, bootstrap, train_length, check_precision; /* train_length 0: the checkpoint's; check 0: none */
+    long sink, bootstrap, train_length,
+        check_precision; /* train_length 0: the checkpoint's; check 0: none */
     uint64_t seed;
     const char *log, *formats;
     struct machine_options machine;

@@ -16,9 +16,10 @@ int erf_identify(struct erf_run *r, struct error *e) MUST_USE;
 /* engine.c: the engine that measures segments of this length, or one segment at a time with the
  * kernels of an oracle; and a check that a model's largest segment fits. */
 struct engine;
-struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e) MUST_USE;
-struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, const struct erf_model *m,
+struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length,
                                struct error *e) MUST_USE;
+struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r,
+                               const struct erf_model *m, struct error *e) MUST_USE;
 int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
 
 /* measure.c: measures and reduces all fields. 0, -1, or ERF_UNUSABLE. */

@@ -24,15 +24,17 @@ struct precision_bounds precision_bounds(const char *dtype, int keep_bf16)
 static struct kernels *open_oracle(struct error *e)
 {
     for (int i = 0; i < kernel_set_count; i++)
-        if (strcmp(kernel_sets[i].name, "reference") == 0 && strcmp(kernel_sets[i].dtype, "f64") == 0)
+        if (strcmp(kernel_sets[i].name, "reference") == 0 &&
+            strcmp(kernel_sets[i].dtype, "f64") == 0)
             return kernel_sets[i].open(e);
     fail(e, "--check-precision: this build has no float64 reference set");
     return NULL;
 }
 
 /* Compares one segment; `work` [4, positions]. */
-static void compare(struct deviation *out, const double *norm, double logprob, const double *oracle_norm, double oracle_logprob,
-                    size_t n, double q, double tolerance, double *work)
+static void compare(struct deviation *out, const double *norm, double logprob,
+                    const double *oracle_norm, double oracle_logprob, size_t n, double q,
+                    double tolerance, double *work)
 {
     double *s = work, *c = work + n, *oracle_s = work + 2 * n, *oracle_c = work + 3 * n;
     size_t erf, oracle_erf, low, high;
@@ -57,8 +59,8 @@ static void compare(struct deviation *out, const double *norm, double logprob, c
     out->segments++;
 }
 
-static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle,
-                       double tolerance, struct error *e)
+static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m,
+                       struct kernels *oracle, double tolerance, struct error *e)
 {
     const struct result_field *f = result_main(m->out);
     struct completeness unused;
@@ -81,10 +83,12 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
 
         if (f->status[i] != SEGMENT_DONE)
             continue;
-        if (r->options->attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
-                                                        : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
+        if (r->options->attribution == ATTRIBUTION_GRAD
+                ? engine_measure(g, norm, &logprob, ids, 1, e)
+                : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
             goto end;
-        compare(out, f->norm + i * n, f->logprob[i], norm, logprob, n, r->options->main_threshold, tolerance, norm + n);
+        compare(out, f->norm + i * n, f->logprob[i], norm, logprob, n, r->options->main_threshold,
+                tolerance, norm + n);
     }
     rc = 0;
 end:
@@ -102,13 +106,15 @@ int precision_check(struct deviation *out, const struct erf_run *r, struct error
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         const struct deviation *d = &out[i];
 
-        if (check_model(&out[i], r, &r->models[i], oracle, allowed, e) != 0 || erf_unchanged(r, e) != 0)
+        if (check_model(&out[i], r, &r->models[i], oracle, allowed, e) != 0 ||
+            erf_unchanged(r, e) != 0)
             rc = -1;
         else
-            progress_log(
-                r->progress,
-                "%s: largest deviations from float64 over %zu segments: s %.3g, c %.3g, log p %.3g, ERF %zu tokens, %zu outside",
-                r->models[i].argument->name, d->segments, d->s, d->c, d->logprob, d->erf, d->outside);
+            progress_log(r->progress,
+                         "%s: largest deviations from float64 over %zu segments: s %.3g, c %.3g, "
+                         "log p %.3g, ERF %zu tokens, %zu outside",
+                         r->models[i].argument->name, d->segments, d->s, d->c, d->logprob, d->erf,
+                         d->outside);
     }
     if (oracle)
         oracle->close(oracle);

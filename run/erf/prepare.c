@@ -10,9 +10,11 @@
 #include <string.h>
 
 /* *taken: set where the model takes --train-length. */
-static int open_model(struct erf_model *m, const struct erf_options *o, int *taken, struct progress *p, struct error *e)
+static int open_model(struct erf_model *m, const struct erf_options *o, int *taken,
+                      struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path,
+                                                o->strict, p, e);
 
     if (!d)
         return -1;
@@ -33,7 +35,9 @@ static int take_shard(struct erf_model *m, const struct erf_options *o, struct e
         return 0;
     count = erf_shard(&m->first, s->count, (size_t)o->shard, (size_t)o->shards);
     if (!count)
-        return fail(e, "%s: shard %ld/%ld would hold no segment, because there are only %zu (expected at most that many shards)",
+        return fail(e,
+                    "%s: shard %ld/%ld would hold no segment, because there are only %zu (expected "
+                    "at most that many shards)",
                     m->argument->path, o->shard, o->shards, s->count);
     memmove(s->ids, s->ids + m->first * s->length, count * s->length * sizeof *s->ids);
     memmove(s->start, s->start + m->first, count * sizeof *s->start);
@@ -52,8 +56,8 @@ static int verify_model(struct erf_model *m, struct progress *p, struct error *e
     return 0;
 }
 
-static int cut_segments(struct erf_model *m, const struct erf_options *o, struct run_text *text, struct progress *p,
-                        struct error *e)
+static int cut_segments(struct erf_model *m, const struct erf_options *o, struct run_text *text,
+                        struct progress *p, struct error *e)
 {
     const struct decoder *d = m->decoder;
     const struct tokens *tokens = model_text_tokens(&m->text, text, p, e);
@@ -69,7 +73,8 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, struct
         return fail(e, "segments of %zu tokens (expected 2 to %lu)", m->segments.length, 1UL << 30);
     if (d->position_limit > 0 && n > (size_t)d->position_limit)
         return fail(e,
-                    "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)",
+                    "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu "
+                    "(expected --length %d at most)",
                     m->argument->path, d->position_limit, n + 1, n, d->position_limit + 1);
     model_tell_length(d, n, p);
     return take_shard(m, o, e);
@@ -93,21 +98,24 @@ static int count_layers(struct erf_model *m, const struct erf_options *o, struct
     int layers = m->decoder->layers;
 
     if (o->layer >= layers)
-        return fail(e, "%s: has %d layers, which are counted from 0 (expected --layer 0 to %d, or all)", m->argument->path,
-                    layers, layers - 1);
+        return fail(
+            e, "%s: has %d layers, which are counted from 0 (expected --layer 0 to %d, or all)",
+            m->argument->path, layers, layers - 1);
     m->layer_count = o->layer == LAYER_ALL ? (size_t)layers : o->layer > 0 ? 2 : 1;
     return 0;
 }
 
 /* Memory for the fields of a target. */
-static int make_target(struct erf_model *m, const struct erf_options *o, size_t target, size_t length, struct error *e)
+static int make_target(struct erf_model *m, const struct erf_options *o, size_t target,
+                       size_t length, struct error *e)
 {
     for (size_t k = 0; k < m->layer_count; k++) {
         struct result_field *f = &erf_fields(m, target)[k];
 
         f->target = length;
         f->layer = o->layer > 0 && k ? (size_t)o->layer : k;
-        if (result_field_room(f, m->segments.count, o->attribution == ATTRIBUTION_INTEGRATED, e) != 0)
+        if (result_field_room(f, m->segments.count, o->attribution == ATTRIBUTION_INTEGRATED, e) !=
+            0)
             return -1;
     }
     return 0;
@@ -125,7 +133,8 @@ static int make_model(struct erf_model *m, struct erf_run *r, struct error *e)
     out->start = malloc(out->segments * sizeof *out->start);
     out->fields = calloc(r->target_count * m->layer_count, sizeof *out->fields);
     if (!out->start || !out->fields)
-        return fail_memory(e, (double)(r->target_count * m->layer_count) * sizeof *out->fields, "the targets");
+        return fail_memory(e, (double)(r->target_count * m->layer_count) * sizeof *out->fields,
+                           "the targets");
     out->field_count = r->target_count * m->layer_count;
     memcpy(out->start, m->segments.start, out->segments * sizeof *out->start);
     if (make_target(m, o, at++, length, e) != 0)
@@ -147,7 +156,8 @@ static int lay_out(struct erf_run *r, struct error *e)
     r->target_count = 1;
     for (size_t i = 0; i < o->target_count; i++) {
         if (o->targets[i] > length)
-            return fail(e, "--target-position %zu: segments have %zu tokens (expected 2 to %zu)", o->targets[i], length, length);
+            return fail(e, "--target-position %zu: segments have %zu tokens (expected 2 to %zu)",
+                        o->targets[i], length, length);
         r->target_count += o->targets[i] != length;
     }
     for (size_t i = 0; i < r->count; i++) {
@@ -155,7 +165,8 @@ static int lay_out(struct erf_run *r, struct error *e)
 
         if (count_layers(&r->models[i], o, e) != 0)
             return -1;
-        if (size_multiply(&values, r->models[i].layer_count, r->positions) != 0 || size_add(&values, values, 2) != 0)
+        if (size_multiply(&values, r->models[i].layer_count, r->positions) != 0 ||
+            size_add(&values, values, 2) != 0)
             return fail_memory(e, INFINITY, "the norms of all layers");
         values -= o->attribution == ATTRIBUTION_INTEGRATED ? 0 : 2;
         values += decoder_has_experts(r->models[i].decoder);
@@ -193,7 +204,8 @@ int erf_prepare(struct erf_run *r, struct error *e)
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
         goto end;
     for (size_t i = 0; i < r->count; i++) {
-        if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 || keep_tokens(&r->models[i], e) != 0)
+        if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 ||
+            keep_tokens(&r->models[i], e) != 0)
             goto end;
         model_text_tell(&r->models[i].text, r->arguments[i].name, r->progress);
         model_text_close(&r->models[i].text); /* only its segments are needed */

@@ -33,7 +33,8 @@ static void round_norms(const struct result *r, struct result_model *m, struct r
     }
 }
 
-static int reduce_field(const struct result *r, struct result_model *m, struct result_field *f, struct error *e)
+static int reduce_field(const struct result *r, struct result_model *m, struct result_field *f,
+                        struct error *e)
 {
     const struct erf_settings settings = {.thresholds = r->thresholds,
                                           .threshold_count = r->threshold_count,
@@ -43,13 +44,16 @@ static int reduce_field(const struct result *r, struct result_model *m, struct r
     int rc;
 
     round_norms(r, m, f);
-    rc = erf_summarize(&f->summary, f->status, f->norm, f->logprob, m->segments, f->positions, &settings);
+    rc = erf_summarize(&f->summary, f->status, f->norm, f->logprob, m->segments, f->positions,
+                       &settings);
     if (rc == -2)
-        return fail_memory(e, (double)r->bootstrap * (double)r->threshold_count * sizeof(size_t), "the bootstrap");
+        return fail_memory(e, (double)r->bootstrap * (double)r->threshold_count * sizeof(size_t),
+                           "the bootstrap");
     return rc == 0 ? 0 : ERF_UNUSABLE;
 }
 
-int erf_reduce(const struct result *r, struct result_model *m, struct result_field *fields, size_t count, struct error *e)
+int erf_reduce(const struct result *r, struct result_model *m, struct result_field *fields,
+               size_t count, struct error *e)
 {
     int rc = 0;
 

@@ -12,7 +12,8 @@
  * segments may fit than requested. */
 static int is_above(const char *name)
 {
-    static const char *const names[] = {"adapter", "text", "tokens", "length", "segments", "stride", "bos", "boundary"};
+    static const char *const names[] = {"adapter",  "text",   "tokens", "length",
+                                        "segments", "stride", "bos",    "boundary"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
@@ -30,12 +31,14 @@ char *erf_settings_text(const struct erf_run *r)
     if (!f)
         return NULL;
     fprintf(f, "models=%zu\n", r->count);
-    for (size_t i = 0; i < r->count; i++) { /* each has its own segments, because each may have its own tokenizer */
+    for (size_t i = 0; i < r->count;
+         i++) { /* each has its own segments, because each may have its own tokenizer */
         const struct erf_model *m = &r->models[i];
 
-        fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
-        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1,
-                m->run_segments, i + 1, m->segments.stride);
+        fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1,
+                m->digest);
+        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1,
+                m->tokens_digest, i + 1, m->run_segments, i + 1, m->segments.stride);
         fprintf(f, "model %zu bos=%d\n", i + 1, m->text.bounds.begins ? m->text.bounds.bos : -1);
         if (m->text.bounds.boundary >= 0)
             fprintf(f, "model %zu boundary=%d\n", i + 1, m->text.bounds.boundary);
@@ -54,7 +57,8 @@ char *erf_settings_text(const struct erf_run *r)
 
 /* The values of a segment are the norms of all layers, then the two of struct completeness, then
  * with experts the near ties, then unused up to the record's values. */
-static int take_segment(struct erf_run *r, const struct erf_model *m, const struct journal_segment *s)
+static int take_segment(struct erf_run *r, const struct erf_model *m,
+                        const struct journal_segment *s)
 {
     struct result_field *fields;
     size_t n;
@@ -66,7 +70,8 @@ static int take_segment(struct erf_run *r, const struct erf_model *m, const stru
     n = fields->positions;
     for (size_t k = 0; k < m->layer_count; k++) {
         if (decoder_has_experts(m->decoder) && !fields[k].status[s->segment])
-            fields[k].near_ties += (size_t)s->values[m->layer_count * n + (fields->completeness ? 2 : 0)];
+            fields[k].near_ties +=
+                (size_t)s->values[m->layer_count * n + (fields->completeness ? 2 : 0)];
         memcpy(fields[k].norm + s->segment * n, s->values + k * n, n * sizeof *s->values);
         fields[k].logprob[s->segment] = s->logprob;
         fields[k].status[s->segment] = s->status;
@@ -85,20 +90,26 @@ static int take_record(void *context, const struct journal_record *record)
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    return record->kind == JOURNAL_SEGMENT ? take_segment(r, m, &record->segment) : measurements_resume(m, record);
+    return record->kind == JOURNAL_SEGMENT ? take_segment(r, m, &record->segment)
+                                           : measurements_resume(m, record);
 }
 
 /* Reports what could not be restored from a journal. */
 static void tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
 {
     if (found->damaged)
-        progress_warning(r->progress, "%s: %zu of %zu records %s skipped: %s (what %s held is measured again)", path,
-                         found->damaged, found->damaged + found->records, found->damaged == 1 ? "is" : "are",
-                         found->damaged == 1 ? "its checksum is wrong" : "their checksums are wrong",
+        progress_warning(r->progress,
+                         "%s: %zu of %zu records %s skipped: %s (what %s held is measured again)",
+                         path, found->damaged, found->damaged + found->records,
+                         found->damaged == 1 ? "is" : "are",
+                         found->damaged == 1 ? "its checksum is wrong"
+                                             : "their checksums are wrong",
                          found->damaged == 1 ? "it" : "they");
     if (found->torn)
         progress_message(r->progress,
-                         "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
+                         "%s: the last record is dropped: it was not written to its end (what it "
+                         "held is measured again)",
+                         path);
 }
 
 /* The other file of reach 0.1.0, beside its journal. */
@@ -132,7 +143,10 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
     if (r->options->resume)
         r->journal = journal_resume(path, &r->sizes, settings, take_record, r, &found, e);
     else if (!r->options->force && access(path, F_OK) == 0) {
-        fail(e, "%s: an unfinished run is kept here (expected --resume to continue it, or --force to start again)", path);
+        fail(e,
+             "%s: an unfinished run is kept here (expected --resume to continue it, or --force to "
+             "start again)",
+             path);
         found.absent = 0;
     }
     if (r->journal)

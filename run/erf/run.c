@@ -20,12 +20,15 @@ int erf_open_kernels(struct erf_run *r, struct error *e)
 {
     char device[32];
 
-    r->kernels = run_kernels(ranks_device(device, r->options->machine.device, r->options->machine.dtype),
+    r->kernels = run_kernels(ranks_device(device, r->options->machine.device,
+                                          r->options->machine.dtype),
                              r->options->machine.dtype, r->progress, e);
     if (!r->kernels)
         return -1;
     progress_tell(r->progress, "kernels",
-                  (const struct progress_fact[]){{"kernels", r->kernels->name, 0}, {"dtype", r->options->machine.dtype, 0}, {0}});
+                  (const struct progress_fact[]){{"kernels", r->kernels->name, 0},
+                                                 {"dtype", r->options->machine.dtype, 0},
+                                                 {0}});
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 
@@ -47,10 +50,12 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     if (erf_open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
-    if (r->target_count > 1 || measurements_asked(r->options)) /* more than one model run per segment */
+    if (r->target_count > 1 ||
+        measurements_asked(r->options)) /* more than one model run per segment */
         r->progress->unit = "runs";
     if (done)
-        progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
+        progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total,
+                         r->progress->unit, path);
     progress_start(r->progress, total, done);
     erf_count_costs(r, &cost, &spent);
     progress_costs(r->progress, cost, spent);
@@ -64,7 +69,8 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     progress_end(r->progress);
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
-        fail(e, "%s: interrupted; %zu of %zu %s are kept (continue with --resume)", path, done, total, r->progress->unit);
+        fail(e, "%s: interrupted; %zu of %zu %s are kept (continue with --resume)", path, done,
+             total, r->progress->unit);
     if (rc == ERF_UNUSABLE || done == 0) /* nothing to resume */
         erf_journal_remove(path);
     if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)

@@ -22,7 +22,8 @@ static void served_close(struct served *s)
     *s = (struct served){0};
 }
 
-static int served_open(struct served *s, struct erf_run *r, const struct deal_chunk *c, struct error *e)
+static int served_open(struct served *s, struct erf_run *r, const struct deal_chunk *c,
+                       struct error *e)
 {
     struct erf_model *m = &r->models[c->model];
     size_t length = erf_fields(m, c->target)->target;
@@ -30,7 +31,9 @@ static int served_open(struct served *s, struct erf_run *r, const struct deal_ch
     if (s->engine && s->model == c->model && s->target == c->target)
         return 0;
     served_close(s);
-    *s = (struct served){.engine = erf_engine_open(r, m, length, e), .model = c->model, .target = c->target};
+    *s = (struct served){.engine = erf_engine_open(r, m, length, e),
+                         .model = c->model,
+                         .target = c->target};
     if (!s->engine)
         return -1;
     return batch_open(&s->batch, r, m, length, (size_t)engine_plan(s->engine)->batch, e);
@@ -44,7 +47,8 @@ static unsigned char *put(unsigned char *to, const void *from, size_t bytes)
 }
 
 /* Measures a chunk, in as many batches as this rank's plan needs, and sends it. */
-static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_chunk *c, struct error *e)
+static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_chunk *c,
+                       struct error *e)
 {
     struct erf_model *m = &r->models[c->model];
     struct batch *b = &s->batch;
@@ -52,7 +56,9 @@ static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_ch
     unsigned char *data, *at, *norm, *logprob, *completeness, *ties;
     int rc = 0;
 
-    if (size_multiply(&bytes, count, each + sizeof *b->logprob + sizeof *b->completeness + sizeof *b->near_ties) != 0 ||
+    if (size_multiply(&bytes, count,
+                      each + sizeof *b->logprob + sizeof *b->completeness + sizeof *b->near_ties) !=
+            0 ||
         !(data = malloc(sizeof *c + bytes)))
         return fail_memory(e, (double)count * (double)each, "a chunk of segments");
     norm = put(data, c, sizeof *c);
@@ -61,7 +67,8 @@ static int serve_chunk(struct erf_run *r, struct served *s, const struct deal_ch
     ties = completeness + count * sizeof *b->completeness;
     at = ties + count * sizeof *b->near_ties;
     for (size_t done = 0; done < count && rc == 0;) {
-        size_t left = count - done, most = (size_t)engine_plan(s->engine)->batch, now = left < most ? left : most;
+        size_t left = count - done, most = (size_t)engine_plan(s->engine)->batch,
+               now = left < most ? left : most;
 
         batch_cut(b, r, m, (size_t)c->first + done, (int)now);
         rc = batch_measure(b, r, m, s->engine, (size_t)c->first + done, (int)now, e);
@@ -96,7 +103,8 @@ static int serve_all(struct erf_run *r, struct served *s, struct error *e)
         free(m.data);
         if (end)
             return 0;
-        if (!chunk || c.model >= r->count || c.target >= r->target_count || c.first >= r->models[c.model].segments.count ||
+        if (!chunk || c.model >= r->count || c.target >= r->target_count ||
+            c.first >= r->models[c.model].segments.count ||
             c.count > r->models[c.model].segments.count - c.first)
             return fail(e, "rank 0 asked for what this rank does not have");
         if (served_open(s, r, &c, e) != 0 || serve_chunk(r, s, &c, e) != 0)

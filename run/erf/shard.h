@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The segments of shard I of N: [*first, *first + count) of `segments`; returns count, which may be 0. */
+/* The segments of shard I of N: [*first, *first + count) of `segments`; returns count, which may be
+ * 0. */
 static inline size_t erf_shard(size_t *first, size_t segments, size_t shard, size_t shards)
 {
     unsigned __int128 s = segments;

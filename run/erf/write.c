@@ -44,7 +44,9 @@ enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *
 
 const struct result_figure *erf_figure(size_t i)
 {
-    return i < FIGURES ? &figures[i] : measurements[i - FIGURES].how ? &measurements[i - FIGURES].how->figure : NULL;
+    return i < FIGURES                     ? &figures[i]
+           : measurements[i - FIGURES].how ? &measurements[i - FIGURES].how->figure
+                                           : NULL;
 }
 
 /* All that a result may have. */
@@ -73,14 +75,17 @@ int erf_results_exist(const char *folder, struct error *e)
 }
 
 /* The scripts are written even if pictures cannot be drawn. */
-static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
+static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p,
+                struct error *e)
 {
     struct error why = {""};
     int missing = 0;
 
     for (size_t i = 0; erf_figure(i); i++) {
         const struct result_figure *one = erf_figure(i);
-        int rc = one->is_wanted(r) ? one->draw(folder, one->stem, r, &(struct figure_style){.formats = formats}, e) : 0;
+        int rc = one->is_wanted(r) ? one->draw(folder, one->stem, r,
+                                               &(struct figure_style){.formats = formats}, e)
+                                   : 0;
 
         if (rc < 0)
             return -1;
@@ -99,12 +104,15 @@ static void tell_near_ties(const struct result *r, struct progress *p)
         size_t count = result_main(&r->models[i])->near_ties;
 
         if (count)
-            progress_warning(p, "%s: %zu expert %s of a token in a layer within rounding error of a tie (near_ties in erf.h5)",
+            progress_warning(p,
+                             "%s: %zu expert %s of a token in a layer within rounding error of a "
+                             "tie (near_ties in erf.h5)",
                              r->models[i].name, count, count == 1 ? "choice" : "choices");
     }
 }
 
-int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p,
+              struct error *e)
 {
     struct layout l;
 

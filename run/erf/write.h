@@ -9,7 +9,8 @@
 int erf_results_exist(const char *folder, struct error *e);
 /* Describes the result (result_describe) and writes erf.h5, curve.csv, summary.csv, the other
  * tables and figures that it has, and draws. Problems with pictures are reported to `p`. */
-int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e) MUST_USE;
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p,
+              struct error *e) MUST_USE;
 
 /* The figures that a result may have, by number from 0; NULL: no more. */
 const struct result_figure *erf_figure(size_t i);

@@ -6,12 +6,14 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(explain_row, distance, "tokens", "from the last input"),
     CSV_COLUMN(explain_row, id, "", "its token id"),
     CSV_OPTIONAL(explain_row, piece, "",
-                 "its text, with \\\\ for a backslash, \\n, \\t, \\r, \\x1B or \\u202E for a character that cannot be shown, "
+                 "its text, with \\\\ for a backslash, \\n, \\t, \\r, \\x1B or \\u202E for a "
+                 "character that cannot be shown, "
                  "\\xE2 for a byte that is not UTF-8; empty if the id has no text"),
     CSV_COLUMN(explain_row, norm, "", "of the gradient, or of the attribution, as in `reach erf`"),
     CSV_COLUMN(explain_row, share, "", "of the norm in the sum of all"),
     CSV_COLUMN(explain_row, cumulative, "", "sum of the shares from this position on"),
-    CSV_COLUMN(explain_row, rank, "", "rank by decreasing share, from 1; of equal shares the nearest comes first"),
+    CSV_COLUMN(explain_row, rank, "",
+               "rank by decreasing share, from 1; of equal shares the nearest comes first"),
     CSV_COLUMN(explain_row, line, "", "of the text that the token begins in, from 1"),
 };
 
@@ -19,9 +21,9 @@ const struct csv_layout explain_csv = {
     .file = "explain.csv",
     .origin = "`reach explain -o DIR`",
     .row = "an input",
-    .units =
-        "position, distance in tokens; norm: of the gradient of the target's log p, or its attribution, at the input; share: of "
-        "the norm in the sum of all; cumulative: sum of the shares from this position on",
+    .units = "position, distance in tokens; norm: of the gradient of the target's log p, or its "
+             "attribution, at the input; share: of "
+             "the norm in the sum of all; cumulative: sum of the shares from this position on",
     .columns = columns,
     .count = sizeof columns / sizeof *columns,
 };

@@ -36,7 +36,9 @@ static void drop_newline(struct text *t, const struct explain_options *o, struct
     if (o->target || t->size < 2 || t->bytes[t->size - 1] != '\n')
         return;
     t->size -= t->size > 2 && t->bytes[t->size - 2] == '\r' ? 2 : 1;
-    progress_message(p, "%s: the newline at its end is left out (--target-position takes the text as it is)", t->name);
+    progress_message(
+        p, "%s: the newline at its end is left out (--target-position takes the text as it is)",
+        t->name);
 }
 
 static int read_text(struct subject *s, struct progress *p, struct error *e)
@@ -46,19 +48,23 @@ static int read_text(struct subject *s, struct progress *p, struct error *e)
     int is_standard = o->prompt && strcmp(o->prompt, "-") == 0;
 
     if (!o->prompt || is_standard) {
-        if (run_text_read(&s->text, is_standard ? &standard : &o->text, is_standard ? &none : &o->tokens, e) != 0)
+        if (run_text_read(&s->text, is_standard ? &standard : &o->text,
+                          is_standard ? &none : &o->tokens, e) != 0)
             return -1;
         if (s->text.text.bytes)
             drop_newline(&s->text.text, o, p);
         return 0;
     }
     s->text.text = (struct text){strdup(o->prompt), strlen(o->prompt), strdup("--prompt")};
-    return s->text.text.bytes && s->text.text.name ? 0 : fail_memory(e, (double)strlen(o->prompt), "the prompt");
+    return s->text.text.bytes && s->text.text.name
+               ? 0
+               : fail_memory(e, (double)strlen(o->prompt), "the prompt");
 }
 
 /* The inputs and the target: for a text its last token, for a prompt the likeliest next one, or the
  * requested one. */
-static int take_tokens(struct explanation *x, struct subject *s, struct progress *p, struct error *e)
+static int take_tokens(struct explanation *x, struct subject *s, struct progress *p,
+                       struct error *e)
 {
     const struct tokens *t = model_text_tokens(&s->reading, &s->text, p, e);
     size_t begins = (size_t)s->reading.bounds.begins, wanted = s->options->target, total, most;
@@ -68,28 +74,32 @@ static int take_tokens(struct explanation *x, struct subject *s, struct progress
         return -1;
     name = t->name ? t->name : "text";
     if (t->rows > 1)
-        return fail(e, "%s: has %zu rows of tokens (expected one text: a 1-D file, or one row)", name, t->rows);
+        return fail(e, "%s: has %zu rows of tokens (expected one text: a 1-D file, or one row)",
+                    name, t->rows);
     for (size_t i = 0; i < t->total; i++)
         if (t->ids[i] < 0 || t->ids[i] >= s->decoder->vocabulary)
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i,
-                        s->path, s->decoder->vocabulary - 1);
+            return fail(e,
+                        "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
+                        name, (int)t->ids[i], i, s->path, s->decoder->vocabulary - 1);
     total = t->total + begins;
     most = total + (s->options->prompt != NULL);
     if (most < 2)
         return fail(e, "%s: has %s (expected at least 2 tokens: one input and the target)", name,
                     total ? "one token" : "no token");
     if (wanted > most)
-        return fail(e, "--target-position %zu: %s has %zu tokens (expected 2 to %zu)", wanted, name, total, most);
+        return fail(e, "--target-position %zu: %s has %zu tokens (expected 2 to %zu)", wanted, name,
+                    total, most);
     x->count = (wanted ? wanted : most) - 1;
     if (x->count > 1 << 30)
-        return fail(e, "%s: has %zu tokens (expected at most %d, or --target-position)", name, total, (1 << 30) + 1);
+        return fail(e, "%s: has %zu tokens (expected at most %d, or --target-position)", name,
+                    total, (1 << 30) + 1);
     x->predicted = x->count == total;
     if (s->decoder->position_limit > 0 && x->count > (size_t)s->decoder->position_limit)
-        return fail(
-            e,
-            "%s: has learned positions for %d inputs, and there are %zu (expected a shorter text, or --target-position %d at "
-            "most)",
-            s->path, s->decoder->position_limit, x->count, s->decoder->position_limit + 1);
+        return fail(e,
+                    "%s: has learned positions for %d inputs, and there are %zu (expected a "
+                    "shorter text, or --target-position %d at "
+                    "most)",
+                    s->path, s->decoder->position_limit, x->count, s->decoder->position_limit + 1);
     x->id = calloc(x->count + 1, sizeof *x->id);
     if (!x->id)
         return fail_memory(e, (double)x->count * sizeof *x->id, "the tokens");
@@ -105,19 +115,22 @@ static int open_subject(struct subject *s, struct explain_run *r, struct error *
     struct explanation *x = &r->found;
 
     s->decoder = model_open(s->path, r->argument->adapter_path, o->strict, r->progress, e);
-    if (!s->decoder || (!model_take_length(s->decoder, o->train_length) && models_refuse_length(e) != 0) ||
+    if (!s->decoder ||
+        (!model_take_length(s->decoder, o->train_length) && models_refuse_length(e) != 0) ||
         run_override(s->decoder, &o->encoding, e) != 0 ||
         model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 ||
         read_text(s, r->progress, e) != 0 || take_tokens(x, s, r->progress, e) != 0)
         return -1;
     if (o->against) {
-        s->readings = model_text_readings(s->against, &s->reading, s->path, "--against", o->against, !o->tokens.count, e);
+        s->readings = model_text_readings(s->against, &s->reading, s->path, "--against", o->against,
+                                          !o->tokens.count, e);
         if (s->readings < 0)
             return -1;
         for (int i = 0; i < s->readings; i++)
             if (s->against[i] >= s->decoder->vocabulary)
-                return fail(e, "%s: --against %s is not in its vocabulary (expected an id from 0 to %d)", s->path, o->against,
-                            s->decoder->vocabulary - 1);
+                return fail(
+                    e, "%s: --against %s is not in its vocabulary (expected an id from 0 to %d)",
+                    s->path, o->against, s->decoder->vocabulary - 1);
         x->contrast = 1;
         x->against.id = s->against[0];
     }
@@ -150,12 +163,14 @@ static int open_engine(struct subject *s, struct explain_run *r, struct error *e
     s->engine = engine_create(s->kernels, s->decoder, &request, e);
     if (!s->engine)
         return -1;
-    progress_message(r->progress, "%s: %s", r->argument->name, memory_plan_text(text, engine_plan(s->engine)));
+    progress_message(r->progress, "%s: %s", r->argument->name,
+                     memory_plan_text(text, engine_plan(s->engine)));
     return 0;
 }
 
 /* The likeliest id that is not among the first `count` of `taken`, and not `target`. */
-static int32_t likeliest(const double *logprob, int vocabulary, const struct prediction *taken, size_t count, int32_t target)
+static int32_t likeliest(const double *logprob, int vocabulary, const struct prediction *taken,
+                         size_t count, int32_t target)
 {
     int32_t best = -1;
 
@@ -174,7 +189,8 @@ static int32_t likeliest(const double *logprob, int vocabulary, const struct pre
 static void take_alternatives(struct explanation *x, const double *logprob, int vocabulary)
 {
     for (x->alternative_count = 0; x->alternative_count < ALTERNATIVES; x->alternative_count++) {
-        int32_t id = likeliest(logprob, vocabulary, x->alternative, x->alternative_count, x->target.id);
+        int32_t id = likeliest(logprob, vocabulary, x->alternative, x->alternative_count,
+                               x->target.id);
 
         if (id < 0)
             return;
@@ -183,10 +199,12 @@ static void take_alternatives(struct explanation *x, const double *logprob, int 
 }
 
 /* Of the possible tokens for --against, the likeliest that is not the target. */
-static int choose_against(struct subject *s, struct explanation *x, const double *logprob, struct error *e)
+static int choose_against(struct subject *s, struct explanation *x, const double *logprob,
+                          struct error *e)
 {
     for (int i = 1; i < s->readings; i++)
-        if (s->against[i] != x->target.id && (x->against.id == x->target.id || logprob[s->against[i]] > logprob[x->against.id]))
+        if (s->against[i] != x->target.id &&
+            (x->against.id == x->target.id || logprob[s->against[i]] > logprob[x->against.id]))
             x->against.id = s->against[i];
     return engine_contrast(s->engine, x->against.id, e);
 }
@@ -198,18 +216,21 @@ static int measure(struct subject *s, struct explanation *x, double *logprob, st
     struct completeness unused;
     int vocabulary = s->decoder->vocabulary;
 
-    if ((x->predicted || s->readings > 1) && (engine_forward(g, x->id, e) != 0 || engine_predict(g, logprob, e) != 0))
+    if ((x->predicted || s->readings > 1) &&
+        (engine_forward(g, x->id, e) != 0 || engine_predict(g, logprob, e) != 0))
         return -1;
     if (x->predicted) {
         x->id[x->count] = likeliest(logprob, vocabulary, NULL, 0, -1);
         if (x->id[x->count] < 0)
-            return fail(e, "%s: the output of the head is not finite (expected finite numbers)", s->path);
+            return fail(e, "%s: the output of the head is not finite (expected finite numbers)",
+                        s->path);
     }
     x->target.id = x->id[x->count];
     if (s->readings > 1 && choose_against(s, x, logprob, e) != 0)
         return -1;
     if (x->contrast && x->against.id == x->target.id)
-        return fail(e, "%s: --against %s is the target itself (expected another token)", s->path, s->options->against);
+        return fail(e, "%s: --against %s is the target itself (expected another token)", s->path,
+                    s->options->against);
     if ((s->options->attribution == ATTRIBUTION_GRAD
              ? engine_measure(g, x->norm, &x->target.logprob, x->id, 1, e)
              : engine_attribute(g, x->norm, &x->target.logprob, &unused, x->id, 0, 1, e)) != 0 ||
@@ -244,23 +265,26 @@ static int take_pieces(struct explanation *x, struct subject *s, struct error *e
 }
 
 /* The token used for --against, if it differs from the text, or is one of several. */
-static int tell_against(struct explanation *x, const struct subject *s, struct progress *p, struct error *e)
+static int tell_against(struct explanation *x, const struct subject *s, struct progress *p,
+                        struct error *e)
 {
     const char *written = s->options->against;
     char room[16], others[96] = "", *quoted;
     size_t size;
     const char *text = x->contrast ? explanation_piece(x, x->against.id, &size, room) : NULL;
 
-    if (s->readings < 2 &&
-        (!text || !written[strspn(written, "0123456789")] || (size == strlen(written) && memcmp(text, written, size) == 0)))
+    if (s->readings < 2 && (!text || !written[strspn(written, "0123456789")] ||
+                            (size == strlen(written) && memcmp(text, written, size) == 0)))
         return 0;
     if (!(quoted = explanation_quoted(x, x->against.id)))
         return fail(e, "out of memory for a token");
     for (int i = 0; i < s->readings; i++)
         if (s->against[i] != x->against.id)
             snprintf(others + strlen(others), sizeof others - strlen(others), "%s%d",
-                     *others ? ", " : ", the likelier of those that it may mean; by an id: ", s->against[i]);
-    progress_message(p, "--against %s: %s (id %d) is taken%s", written, quoted, (int)x->against.id, others);
+                     *others ? ", " : ", the likelier of those that it may mean; by an id: ",
+                     s->against[i]);
+    progress_message(p, "--against %s: %s (id %d) is taken%s", written, quoted, (int)x->against.id,
+                     others);
     free(quoted);
     return 0;
 }

@@ -41,7 +41,10 @@ int explain_reduce(struct explanation *x, struct error *e)
     if (!x->share || !x->cumulative || !x->order || !x->rank || !x->line)
         return fail_memory(e, 5.0 * (double)n * sizeof *x->share, "the shares of tokens");
     if (curve_share(x->share, x->norm, n) != 0)
-        return fail(e, "%s: the norms of the segment are not usable (expected finite ones with a positive sum)", x->path);
+        return fail(e,
+                    "%s: the norms of the segment are not usable (expected finite ones with a "
+                    "positive sum)",
+                    x->path);
     curve_cumulative(x->cumulative, x->share, n);
     x->half = curve_erf(x->cumulative, n, 0.5);
     for (size_t i = 0; i < n; i++)

@@ -10,8 +10,8 @@ int explain_run(struct explain_run *r, struct error *e)
 
     if (o->folder && results_open(&place, o->folder, &explain_layout, o->force, e) != 0)
         return -1;
-    rc = (r->argument ? explain_measure(r, e) : explain_read(r, e)) != 0 || explain_reduce(&r->found, e) != 0 ||
-                 (o->folder && explain_write(r, e) != 0)
+    rc = (r->argument ? explain_measure(r, e) : explain_read(r, e)) != 0 ||
+                 explain_reduce(&r->found, e) != 0 || (o->folder && explain_write(r, e) != 0)
              ? -1
              : 0;
     if (rc == 0 && o->folder)

@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* The named model, or the only one. NULL: an error. */
-static struct result_model *find_model(struct result *r, const char *name, const char *path, struct error *e)
+static struct result_model *find_model(struct result *r, const char *name, const char *path,
+                                       struct error *e)
 {
     char names[256] = "";
 
@@ -24,12 +25,14 @@ static struct result_model *find_model(struct result *r, const char *name, const
     if (name)
         fail(e, "%s: has no model %s (expected one of: %s)", path, name, names);
     else
-        fail(e, "%s: has %zu models (expected --model with one of: %s)", path, r->model_count, names);
+        fail(e, "%s: has %zu models (expected --model with one of: %s)", path, r->model_count,
+             names);
     return NULL;
 }
 
 /* The field of the target, at the embeddings. */
-static const struct result_field *find_field(const struct result_model *m, size_t target, const char *path, struct error *e)
+static const struct result_field *find_field(const struct result_model *m, size_t target,
+                                             const char *path, struct error *e)
 {
     char targets[256] = "";
 
@@ -41,7 +44,8 @@ static const struct result_field *find_field(const struct result_model *m, size_
             return f;
         snprintf(targets + length, sizeof targets - length, "%s%zu", i ? ", " : "", f->target);
     }
-    fail(e, "%s: --target-position %zu was not measured of %s (expected one of: %s)", path, target, m->name, targets);
+    fail(e, "%s: --target-position %zu was not measured of %s (expected one of: %s)", path, target,
+         m->name, targets);
     return NULL;
 }
 
@@ -55,8 +59,8 @@ static const char *attribution_of(const char *text)
 }
 
 /* The texts are taken over. */
-static int copy_segment(struct explanation *x, struct result *r, struct result_model *m, const struct result_field *f,
-                        size_t segment, struct error *e)
+static int copy_segment(struct explanation *x, struct result *r, struct result_model *m,
+                        const struct result_field *f, size_t segment, struct error *e)
 {
     size_t n = f->positions;
 
@@ -78,8 +82,8 @@ static int copy_segment(struct explanation *x, struct result *r, struct result_m
     return texts_add(&x->pieces, &m->pieces, e); /* the result's memory is separate */
 }
 
-static int take_segment(struct explanation *x, struct result *r, const struct explain_options *o, const char *path,
-                        struct error *e)
+static int take_segment(struct explanation *x, struct result *r, const struct explain_options *o,
+                        const char *path, struct error *e)
 {
     struct result_model *m = find_model(r, o->model, path, e);
     const struct result_field *f;
@@ -87,17 +91,20 @@ static int take_segment(struct explanation *x, struct result *r, const struct ex
     if (!m)
         return -1;
     if (!m->tokens)
-        return fail(
-            e, "%s: holds no token ids, because an older version wrote it (expected a result of this version of `reach erf`)",
-            path);
+        return fail(e,
+                    "%s: holds no token ids, because an older version wrote it (expected a result "
+                    "of this version of `reach erf`)",
+                    path);
     if (o->segment > m->segments)
-        return fail(e, "%s: --segment %zu: %s has %zu segments (expected 1 to %zu)", path, o->segment, m->name, m->segments,
-                    m->segments);
+        return fail(e, "%s: --segment %zu: %s has %zu segments (expected 1 to %zu)", path,
+                    o->segment, m->name, m->segments, m->segments);
     if (!(f = find_field(m, o->target, path, e)))
         return -1;
     if (f->status[o->segment - 1] != SEGMENT_DONE)
-        return fail(e, "%s: segment %zu of %s is excluded: its norms are not finite, or sum to zero (expected another one)", path,
-                    o->segment, m->name);
+        return fail(e,
+                    "%s: segment %zu of %s is excluded: its norms are not finite, or sum to zero "
+                    "(expected another one)",
+                    path, o->segment, m->name);
     return copy_segment(x, r, m, f, o->segment, e);
 }
 
@@ -110,7 +117,10 @@ int explain_read(struct explain_run *r, struct error *e)
     if (report_open(&report, r->options->source, e) != 0)
         return -1;
     if (report.kind != REPORT_ERF)
-        rc = fail(e, "%s: is a table (expected a folder of `reach erf`, or its erf.h5, with --segment)", report.path);
+        rc =
+            fail(e,
+                 "%s: is a table (expected a folder of `reach erf`, or its erf.h5, with --segment)",
+                 report.path);
     else
         rc = result_read(report.path, &result, e);
     if (rc == 0)

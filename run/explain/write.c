@@ -109,10 +109,11 @@ static int write_page(const void *found, const char *path, struct atomic_file *o
     return fail(e, "%s: out of memory", path);
 }
 
-const struct results_layout explain_layout = {(const struct results_file[]){{"explain.csv", NULL, write_csv},
-                                                                            {"explain.html", NULL, write_page},
-                                                                            {NULL, NULL, NULL}},
-                                              (const char *const[]){NULL}};
+const struct results_layout explain_layout = {
+    (const struct results_file[]){{"explain.csv", NULL, write_csv},
+                                  {"explain.html", NULL, write_page},
+                                  {NULL, NULL, NULL}},
+    (const char *const[]){NULL}};
 
 int explain_write(const struct explain_run *r, struct error *e)
 {

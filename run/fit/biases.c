@@ -20,8 +20,10 @@ static int add_bias(struct fit_run *r, const struct formula_argument *a, int bia
     int heads = bias_rows(&a->set, b), rc = 0;
     double *table;
 
-    if (__builtin_mul_overflow((size_t)heads * sizeof *table, distances, &bytes) || !(table = malloc(bytes)))
-        return fail_memory(e, (double)heads * (double)distances * sizeof *table, "a table of the bias");
+    if (__builtin_mul_overflow((size_t)heads * sizeof *table, distances, &bytes) ||
+        !(table = malloc(bytes)))
+        return fail_memory(e, (double)heads * (double)distances * sizeof *table,
+                           "a table of the bias");
     rc = bias_table(table, &a->set, b, distances, a->label, e);
     for (int h = 0; h < heads && rc == 0; h++) {
         struct fit_points *p = fit_points_add(r, a->label, count, e);
@@ -75,7 +77,8 @@ enum run_status fit_read_biases(struct fit_run *r, struct error *e)
     if (rc == 0 && !a->is_model) {
         const struct formula *f = a->set.biases[0].formula;
 
-        r->is_sandwich = strcmp(f->source, "sandwich") == 0 && strcmp(o->form, FIT_FORM_DEFAULT) == 0;
+        r->is_sandwich = strcmp(f->source, "sandwich") == 0 &&
+                         strcmp(o->form, FIT_FORM_DEFAULT) == 0;
         for (int p = 0; p < f->parameter_count; p++)
             r->is_sandwich &= f->parameters[p].count == 0;
     }

@@ -55,7 +55,8 @@ void fit_points_name(char *out, size_t size, const struct fit_points *p);
 /* The steps of fit_run. */
 
 /* Adds a set of `count` points; NULL with *e. */
-struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count, struct error *e);
+struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count,
+                                  struct error *e);
 
 /* Points of a CSV file: curve.csv (c over the distance, a set for each model, target, layer and
  * attribution), bias.csv (a set for each formula, head and layer), or two columns t, y. Rows

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count, struct error *e)
+struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count,
+                                  struct error *e)
 {
     struct fit_points *grown = reallocarray(r->points, r->count + 1, sizeof *grown), *p;
 
@@ -50,8 +51,8 @@ void fit_points_name(char *out, size_t size, const struct fit_points *p)
 {
     int is_number = p->head[0] && strcmp(p->head, "all") != 0;
 
-    snprintf(out, size, "%.200s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, is_number ? ", head " : "",
-             is_number ? p->head : "");
+    snprintf(out, size, "%.200s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers,
+             is_number ? ", head " : "", is_number ? p->head : "");
 }
 
 static int solve(struct fit_run *r, struct error *e)
@@ -74,7 +75,8 @@ static int is_csv_path(const char *text)
     size_t length = strlen(text);
     struct stat found;
 
-    return length > 4 && strcmp(text + length - 4, ".csv") == 0 && stat(text, &found) == 0 && S_ISREG(found.st_mode);
+    return length > 4 && strcmp(text + length - 4, ".csv") == 0 && stat(text, &found) == 0 &&
+           S_ISREG(found.st_mode);
 }
 
 enum run_status fit_run(struct fit_run *r, struct error *e)
@@ -90,11 +92,17 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
         return RUN_USAGE;
     }
     if (o->of != FIT_C && !is_csv_path(o->argument)) {
-        fail(e, "--of: %s is not a curve.csv (expected one of `reach erf`: biases are fitted as they are)", o->argument);
+        fail(e,
+             "--of: %s is not a curve.csv (expected one of `reach erf`: biases are fitted as they "
+             "are)",
+             o->argument);
         return RUN_USAGE;
     }
-    if (is_csv_path(o->argument) && (o->formulas.sets.count || o->formulas.heads != HEADS_DEFAULT || o->formulas.press)) {
-        fail(e, "%s: is a table, which --set, --heads and --slopes do not change (expected them with a formula or preset)",
+    if (is_csv_path(o->argument) &&
+        (o->formulas.sets.count || o->formulas.heads != HEADS_DEFAULT || o->formulas.press)) {
+        fail(e,
+             "%s: is a table, which --set, --heads and --slopes do not change (expected them with "
+             "a formula or preset)",
              o->argument);
         return RUN_USAGE;
     }

@@ -14,7 +14,8 @@ int fit_sandwich(struct fit_run *r, struct error *e)
                                 {"sandwich(first=0)", 0, 50},
                                 {"sandwich(first=1)", 1, FIT_SANDWICH_POINTS},
                                 {"sandwich(first=1)", 1, 50}};
-    double *t = malloc(FIT_SANDWICH_POINTS * sizeof *t), *y = malloc(FIT_SANDWICH_POINTS * sizeof *y);
+    double *t = malloc(FIT_SANDWICH_POINTS * sizeof *t),
+           *y = malloc(FIT_SANDWICH_POINTS * sizeof *y);
     struct formula_error problem = {0, "out of memory"};
     int rc = -1;
 
@@ -23,9 +24,11 @@ int fit_sandwich(struct fit_run *r, struct error *e)
         goto end;
     }
     for (int i = 0; i < FIT_READINGS; i++) {
-        struct formula *f = formula_parse(readings[i].formula, &problem); /* head 1 of 1 has h' = 8 */
+        struct formula *f = formula_parse(readings[i].formula,
+                                          &problem); /* head 1 of 1 has h' = 8 */
         struct fit_reading *to = &r->readings[i];
-        int failed = !f || formula_table(y, f, 1, HEAD_SIZE_DEFAULT, readings[i].points, FIT_SANDWICH_POINTS, &problem) != 0;
+        int failed = !f || formula_table(y, f, 1, HEAD_SIZE_DEFAULT, readings[i].points,
+                                         FIT_SANDWICH_POINTS, &problem) != 0;
 
         formula_free(f);
         to->first = readings[i].first;
@@ -36,7 +39,8 @@ int fit_sandwich(struct fit_run *r, struct error *e)
             fail(e, "sandwich: %s", problem.message);
             goto end;
         }
-        to->away = hypot(to->result.value[1] - FIT_SANDWICH_SLOPE, to->result.value[0] - FIT_SANDWICH_INTERCEPT);
+        to->away = hypot(to->result.value[1] - FIT_SANDWICH_SLOPE,
+                         to->result.value[0] - FIT_SANDWICH_INTERCEPT);
     }
     rc = 0;
 end:

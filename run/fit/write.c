@@ -14,7 +14,8 @@
 enum { FITS_DRAWN = 8 };
 
 /* A row for each coefficient; `member` counts the checkpoint's layers that share the bias. */
-static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p, int member)
+static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p,
+                       int member)
 {
     char layer[16];
 
@@ -42,7 +43,8 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
     if (!csv)
         return -1;
     for (size_t i = 0; i < r->count; i++)
-        for (int member = 0; member < (r->points[i].members ? r->points[i].member_count : 1); member++)
+        for (int member = 0; member < (r->points[i].members ? r->points[i].member_count : 1);
+             member++)
             write_rows(csv, r, &r->points[i], member);
     return csv_stage(csv, out, e);
 }
@@ -78,9 +80,11 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
         double *fitted = calloc(p->count, sizeof *fitted);
         char *label = NULL;
 
-        drawn[i] = (struct fit_figure){.t = p->t, .y = p->y, .fitted = fitted, .points = p->count, .curve = curve_text(r, p)};
+        drawn[i] = (struct fit_figure){
+            .t = p->t, .y = p->y, .fitted = fitted, .points = p->count, .curve = curve_text(r, p)};
         if (asprintf(&label, "%s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers,
-                     p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "", strcmp(p->head, "all") != 0 ? p->head : "") < 0)
+                     p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "",
+                     strcmp(p->head, "all") != 0 ? p->head : "") < 0)
             label = NULL;
         drawn[i].label = label;
         if (!fitted || !label || !drawn[i].curve)
@@ -99,8 +103,9 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
     return rc;
 }
 
-const struct results_layout fit_layout = {(const struct results_file[]){{"fit.csv", NULL, write_csv}, {NULL, NULL, NULL}},
-                                          (const char *const[]){"fit", NULL}};
+const struct results_layout fit_layout = {
+    (const struct results_file[]){{"fit.csv", NULL, write_csv}, {NULL, NULL, NULL}},
+    (const char *const[]){"fit", NULL}};
 
 int fit_write(const struct fit_run *r, struct error *e)
 {

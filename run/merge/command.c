@@ -76,7 +76,8 @@ static char *copy_words(const char *command, int with_input, struct error *e)
     int failed;
 
     while (f && next_word(&word, &command)) {
-        int is_text = is_word(&word, "--text") || is_word(&word, "--tokens") || is_word(&word, "--adapter");
+        int is_text = is_word(&word, "--text") || is_word(&word, "--tokens") ||
+                      is_word(&word, "--adapter");
         struct span value = {NULL, 0};
 
         if (is_text || is_word(&word, "--shard"))

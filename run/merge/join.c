@@ -31,8 +31,9 @@ static int check_command(const struct result *r, const char *path, int *by_layer
     *by_layer = layer != NULL;
     for (; operands < count && strncmp(words[operands], "--", 2) != 0 && rc == 0; operands++)
         rc = text_list_add(&texts, words[operands], e);
-    if (rc == 0 && (!texts.count || !command_value(words, count, "--shard") ||
-                    model_arguments(&models, &texts, command_value(words, count, "--adapter"), &why) != 0))
+    if (rc == 0 &&
+        (!texts.count || !command_value(words, count, "--shard") ||
+         model_arguments(&models, &texts, command_value(words, count, "--adapter"), &why) != 0))
         rc = fail(e, "%s: its command is not understood: %.200s", path, r->command);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
@@ -41,8 +42,11 @@ static int check_command(const struct result *r, const char *path, int *by_layer
         if (i >= (size_t)texts.count || strcmp(m->name, models[i].name) != 0)
             rc = fail(e, "%s: its models are not those of its command (expected %s)", path,
                       i < (size_t)texts.count ? models[i].name : "no more");
-        else if (layer && strcmp(layer, "all") == 0 ? layers != m->layers : layers != (layer && strcmp(layer, "0") != 0 ? 2 : 1))
-            rc = fail(e, "%s: does not hold what its command says about the layers of %s", path, m->name);
+        else if (layer && strcmp(layer, "all") == 0
+                     ? layers != m->layers
+                     : layers != (layer && strcmp(layer, "0") != 0 ? 2 : 1))
+            rc = fail(e, "%s: does not hold what its command says about the layers of %s", path,
+                      m->name);
     }
     model_arguments_free(models, texts.count);
     text_list_free(&texts);
@@ -76,8 +80,10 @@ static int lay_out(struct result_model *m, int completeness, struct error *e)
     m->segments = m->run_segments;
     m->first = 0;
     m->pieces = (struct token_texts){0}; /* of one shard, and without its data */
-    if (size_multiply(&ids, m->segments, m->fields[0].target) != 0 || !(m->tokens = calloc(ids, sizeof *m->tokens)))
-        return fail_memory(e, (double)m->segments * (double)m->fields[0].target * sizeof *m->tokens, "the token ids");
+    if (size_multiply(&ids, m->segments, m->fields[0].target) != 0 ||
+        !(m->tokens = calloc(ids, sizeof *m->tokens)))
+        return fail_memory(e, (double)m->segments * (double)m->fields[0].target * sizeof *m->tokens,
+                           "the token ids");
     if (!(m->start = calloc(m->segments, sizeof *m->start)))
         return fail_memory(e, (double)m->segments * sizeof *m->start, "the segments");
     for (size_t k = 0; k < m->field_count; k++) {
@@ -92,7 +98,8 @@ static int lay_out(struct result_model *m, int completeness, struct error *e)
 /* ---- the data ---- */
 
 /* A segment's usability must be as its shard found it, or numbers have been changed or lost. */
-static int check_segments(const struct shard *s, const struct result_model *m, const struct result_field *f, struct error *e)
+static int check_segments(const struct shard *s, const struct result_model *m,
+                          const struct result_field *f, struct error *e)
 {
     size_t n = f->positions;
     double *share = calloc(n, sizeof *share);
@@ -103,48 +110,56 @@ static int check_segments(const struct shard *s, const struct result_model *m, c
 
         if (usable != (f->status[i] == SEGMENT_DONE))
             rc = fail(e,
-                      "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s usable "
+                      "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its "
+                      "norms and log p are%s usable "
                       "(expected %s)",
-                      s->path, m->name, n + 1, f->layer, i, f->status[i], usable ? "" : " not", usable ? "1" : "2");
+                      s->path, m->name, n + 1, f->layer, i, f->status[i], usable ? "" : " not",
+                      usable ? "1" : "2");
     }
     free(share);
     return rc;
 }
 
 /* Copies one field of a shard to its place. */
-static int join_field(struct result_field *out, const struct shard *s, const struct result_model *m, const struct result_field *f,
-                      size_t first, struct error *e)
+static int join_field(struct result_field *out, const struct shard *s, const struct result_model *m,
+                      const struct result_field *f, size_t first, struct error *e)
 {
     size_t n = f->positions;
 
-    if (out->target != f->target || out->layer != f->layer || !out->completeness != !f->completeness)
-        return fail(e, "%s: does not hold what its command says about %s, target %zu, layer %zu", s->path, m->name, out->target,
-                    out->layer);
+    if (out->target != f->target || out->layer != f->layer ||
+        !out->completeness != !f->completeness)
+        return fail(e, "%s: does not hold what its command says about %s, target %zu, layer %zu",
+                    s->path, m->name, out->target, out->layer);
     memcpy(out->norm + first * n, f->norm, m->segments * n * sizeof *f->norm);
     memcpy(out->logprob + first, f->logprob, m->segments * sizeof *f->logprob);
     out->near_ties += f->near_ties;
     if (f->completeness)
-        memcpy(out->completeness + 2 * first, f->completeness, 2 * m->segments * sizeof *f->completeness);
+        memcpy(out->completeness + 2 * first, f->completeness,
+               2 * m->segments * sizeof *f->completeness);
     return check_segments(s, m, f, e);
 }
 
-static int join_attention(struct result_model *out, const struct shard *s, const struct result_model *m, struct error *e)
+static int join_attention(struct result_model *out, const struct shard *s,
+                          const struct result_model *m, struct error *e)
 {
     const struct result_attention *a = &m->attention;
 
     if (!a->theory && !a->layers)
         return 0;
-    if (!a->high || !a->low || a->layers != out->attention.layers || a->heads != out->attention.heads)
-        return fail(e, "%s: %s lacks the attention of its %zu layers and %zu heads", s->path, m->name, m->layers, m->heads);
+    if (!a->high || !a->low || a->layers != out->attention.layers ||
+        a->heads != out->attention.heads)
+        return fail(e, "%s: %s lacks the attention of its %zu layers and %zu heads", s->path,
+                    m->name, m->layers, m->heads);
     if (a->measured > m->segments || a->used > a->measured)
-        return fail(e, "%s: attention_used of %s is %zu, of %zu segments (expected no more)", s->path, m->name, a->used,
-                    a->measured);
+        return fail(e, "%s: attention_used of %s is %zu, of %zu segments (expected no more)",
+                    s->path, m->name, a->used, a->measured);
     attention_join(&out->attention, a);
     return 0;
 }
 
 /* Ids and texts, which the result has if all shards have them. */
-static int join_tokens(struct result_model *out, const struct result_model *m, size_t first, struct error *e)
+static int join_tokens(struct result_model *out, const struct result_model *m, size_t first,
+                       struct error *e)
 {
     size_t length = out->fields[0].target;
 
@@ -159,11 +174,13 @@ static int join_tokens(struct result_model *out, const struct result_model *m, s
     return texts_add(&out->pieces, &m->pieces, e);
 }
 
-static int join_model(struct result_model *out, const struct shard *s, const struct result_model *m, struct error *e)
+static int join_model(struct result_model *out, const struct shard *s, const struct result_model *m,
+                      struct error *e)
 {
     size_t first, count = erf_shard(&first, out->run_segments, s->heads.shard, s->heads.shards);
 
-    if (strcmp(m->name, out->name) != 0 || m->segments != count || m->field_count != out->field_count)
+    if (strcmp(m->name, out->name) != 0 || m->segments != count ||
+        m->field_count != out->field_count)
         return fail(e, "%s: does not hold what its command says about %s", s->path, out->name);
     out->wide |= m->wide;
     memcpy(out->start + first, m->start, count * sizeof *m->start);
@@ -180,7 +197,9 @@ static int join_shard(struct result *out, const struct shard *s, struct error *e
 
     if (result_read(s->path, &in, e) != 0)
         return -1;
-    rc = in.model_count == out->model_count ? 0 : fail(e, "%s: holds more than its command says", s->path);
+    rc = in.model_count == out->model_count
+             ? 0
+             : fail(e, "%s: holds more than its command says", s->path);
     for (size_t i = 0; i < out->model_count && rc == 0; i++)
         rc = join_model(&out->models[i], s, &in.models[i], e);
     result_free(&in);
@@ -195,7 +214,8 @@ static int reduce(const struct result *out, struct result_model *m, struct error
         return fail(e, "%s: none of %zu segments is usable", m->path, m->segments);
     if (rc != 0 || !m->attention.layers)
         return rc;
-    return attention_reduce(out, m, e) != 0 || attention_theory_read(out, m, m->attention.theory, e) != 0 ||
+    return attention_reduce(out, m, e) != 0 ||
+                   attention_theory_read(out, m, m->attention.theory, e) != 0 ||
                    attention_correlate(out, m, e) != 0
                ? -1
                : 0;
@@ -211,9 +231,12 @@ int shards_join(struct result *out, struct shard *s, int count, struct error *e)
     for (size_t i = 0; i < s->heads.model_count; i++) {
         const struct result_model *m = &s->heads.models[i];
 
-        if (m->attention.layers && (m->attention.layers != m->layers || m->attention.heads != m->heads))
-            return fail(e, "%s: holds the attention of %zu layers and %zu heads of %s (expected %zu and %zu)", s->path,
-                        m->attention.layers, m->attention.heads, m->name, m->layers, m->heads);
+        if (m->attention.layers &&
+            (m->attention.layers != m->layers || m->attention.heads != m->heads))
+            return fail(
+                e,
+                "%s: holds the attention of %zu layers and %zu heads of %s (expected %zu and %zu)",
+                s->path, m->attention.layers, m->attention.heads, m->name, m->layers, m->heads);
         if (m->attention.layers && !m->attention.theory)
             return fail(e, "%s: %s has no attribute attention_trf", s->path, m->name);
     }

@@ -16,16 +16,23 @@ static int check_number(const struct shard *s, struct error *e)
     const struct result *r = &s->heads;
 
     if (!r->shards)
-        return fail(e, "%s: is not a shard (expected a result of reach erf --shard I/N; this one is whole already)", s->path);
+        return fail(e,
+                    "%s: is not a shard (expected a result of reach erf --shard I/N; this one is "
+                    "whole already)",
+                    s->path);
     if (result_check_attributes(r, s->path, e) != 0)
         return -1;
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
         size_t begin;
 
-        if (erf_shard(&begin, m->run_segments, r->shard, r->shards) != m->segments || begin != m->first)
-            return fail(e, "%s: holds %zu segments of %s from %zu on, which are not those of shard %zu/%zu of %zu", s->path,
-                        m->segments, m->name, m->first, r->shard, r->shards, m->run_segments);
+        if (erf_shard(&begin, m->run_segments, r->shard, r->shards) != m->segments ||
+            begin != m->first)
+            return fail(e,
+                        "%s: holds %zu segments of %s from %zu on, which are not those of shard "
+                        "%zu/%zu of %zu",
+                        s->path, m->segments, m->name, m->first, r->shard, r->shards,
+                        m->run_segments);
     }
     return 0;
 }
@@ -69,7 +76,8 @@ static int check_all(const struct shard *s, int count, struct error *e)
         if (shown == MISSING_SHOWN)
             used += (size_t)snprintf(missing + used, sizeof missing - used, " ...");
         else
-            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%zu", shown ? ", " : "", number);
+            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%zu",
+                                     shown ? ", " : "", number);
         shown++;
     }
     return fail(e, "of %zu shards these are missing: %s (expected all of them)", shards, missing);
@@ -93,8 +101,8 @@ int shards_open(struct shard **out, const struct text_list *folders, struct erro
     qsort(s, (size_t)count, sizeof *s, by_number);
     for (int i = 1; i < count; i++)
         if (s[i].heads.shard == s[i - 1].heads.shard)
-            return fail(e, "%s: is shard %zu of %zu, and so is %s (expected each once)", s[i].folder, s[i].heads.shard,
-                        s[i].heads.shards, s[i - 1].folder);
+            return fail(e, "%s: is shard %zu of %zu, and so is %s (expected each once)",
+                        s[i].folder, s[i].heads.shard, s[i].heads.shards, s[i - 1].folder);
     return check_all(s, count, e);
 }
 

@@ -38,7 +38,8 @@ static int is_same(const struct table *t, size_t a, size_t b)
 }
 
 /* Rows first .. last-1: one head at distances 0, 1, ... */
-static int add_bias(struct biases *b, const struct table *t, size_t first, size_t last, struct error *e)
+static int add_bias(struct biases *b, const struct table *t, size_t first, size_t last,
+                    struct error *e)
 {
     struct matrix_bias *grown = reallocarray(b->all, b->count + 1, sizeof *grown);
     double *values = calloc(last - first, sizeof *values);
@@ -48,24 +49,28 @@ static int add_bias(struct biases *b, const struct table *t, size_t first, size_
     if (grown)
         b->all = grown;
     if (!grown || !values ||
-        asprintf(&label, "%s%s%s%s%s", cell(t, first, BIAS_FORMULA), *layer ? ", layer " : "", layer,
-                 strcmp(head, "all") ? ", head " : "", strcmp(head, "all") ? head : "") < 0) {
+        asprintf(&label, "%s%s%s%s%s", cell(t, first, BIAS_FORMULA), *layer ? ", layer " : "",
+                 layer, strcmp(head, "all") ? ", head " : "",
+                 strcmp(head, "all") ? head : "") < 0) {
         free(values);
         return fail_memory(e, (double)(last - first) * sizeof *values, "a bias");
     }
     grown[b->count++] = (struct matrix_bias){label, values};
     b->length = b->count == 1 ? last - first : b->length;
     if (last - first != b->length)
-        return fail(e, "%s: has %zu distances of %s, and %zu of %s (expected as many of each)", t->report->path, last - first,
-                    label, b->length, b->all[0].label);
+        return fail(e, "%s: has %zu distances of %s, and %zu of %s (expected as many of each)",
+                    t->report->path, last - first, label, b->length, b->all[0].label);
     for (size_t i = first; i < last; i++) {
         const char *distance = cell(t, i, BIAS_DISTANCE), *value = cell(t, i, BIAS_VALUE);
         char wanted[24], *end;
 
         snprintf(wanted, sizeof wanted, "%zu", i - first);
         values[i - first] = strtod(value, &end);
-        if (strcmp(distance, wanted) != 0 || end == value || *end || isnan(values[i - first]) || values[i - first] == INFINITY)
-            return fail(e, "%s: row %zu has \"%s\" at distance \"%s\" (expected a number or -inf at distance %s)",
+        if (strcmp(distance, wanted) != 0 || end == value || *end || isnan(values[i - first]) ||
+            values[i - first] == INFINITY)
+            return fail(e,
+                        "%s: row %zu has \"%s\" at distance \"%s\" (expected a number or -inf at "
+                        "distance %s)",
                         t->report->path, i + 1, value, distance, wanted);
     }
     return 0;
@@ -87,7 +92,8 @@ static int add_table(struct biases *b, const struct report *report, struct error
 }
 
 /* At most `most` of `count`, evenly spread; with --only as many as there is room for. */
-static size_t choose(struct matrix_bias *drawn, const struct matrix_bias *from, size_t count, size_t most)
+static size_t choose(struct matrix_bias *drawn, const struct matrix_bias *from, size_t count,
+                     size_t most)
 {
     size_t shown = count < most ? count : most;
 
@@ -97,8 +103,9 @@ static size_t choose(struct matrix_bias *drawn, const struct matrix_bias *from, 
 }
 
 static int draw(const struct plot_run *r, const char *stem, size_t most,
-                int (*figure)(const char *, const char *, const struct matrix_bias *, size_t, size_t, const char *const *,
-                              const struct figure_style *, struct error *),
+                int (*figure)(const char *, const char *, const struct matrix_bias *, size_t,
+                              size_t, const char *const *, const struct figure_style *,
+                              struct error *),
                 const char *const *comments, struct error *e)
 {
     struct biases b = {0};
@@ -112,7 +119,8 @@ static int draw(const struct plot_run *r, const char *stem, size_t most,
     if (rc == 0 && !(picked = plot_pick(r, stem, b.all, sizeof *picked, &count, e)))
         rc = -1;
     if (rc == 0)
-        rc = figure(r->options->folder, stem, drawn, choose(drawn, picked, count, r->options->only.count ? LINES_MAX : most),
+        rc = figure(r->options->folder, stem, drawn,
+                    choose(drawn, picked, count, r->options->only.count ? LINES_MAX : most),
                     b.length, comments, &r->style, e);
     for (size_t i = 0; i < b.count; i++) {
         free((char *)b.all[i].label);
@@ -123,13 +131,15 @@ static int draw(const struct plot_run *r, const char *stem, size_t most,
     return rc;
 }
 
-int plot_bias(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_bias(const struct plot_run *r, double threshold, const char *const *comments,
+              struct error *e)
 {
     (void)threshold;
     return draw(r, "bias", SHOWN, figure_bias, comments, e);
 }
 
-int plot_matrix(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_matrix(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e)
 {
     (void)threshold;
     return draw(r, "matrix", PANELS_MAX, figure_matrix, comments, e);

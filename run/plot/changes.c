@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TARGETS_MODEL, TARGETS_CONTEXT, TARGETS_ROW, TARGETS_POSITION, TARGETS_NLL, TARGETS_COLUMNS };
+enum {
+    TARGETS_MODEL,
+    TARGETS_CONTEXT,
+    TARGETS_ROW,
+    TARGETS_POSITION,
+    TARGETS_NLL,
+    TARGETS_COLUMNS
+};
 static const char *const columns[TARGETS_COLUMNS] = {"model", "context", "row", "position", "nll"};
 
 struct target {
@@ -25,11 +32,12 @@ static int by_place(const void *a, const void *b)
 {
     const struct target *x = a, *y = b;
 
-    return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : (x->position > y->position) - (x->position < y->position);
+    return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
+                            : (x->position > y->position) - (x->position < y->position);
 }
 
-static int collect(struct targets *out, const struct report *t, const int *column, const char *model, double context,
-                   struct error *e)
+static int collect(struct targets *out, const struct report *t, const int *column,
+                   const char *model, double context, struct error *e)
 {
     *out = (struct targets){calloc(t->table.rows ? t->table.rows : 1, sizeof *out->at), 0};
     if (!out->at)
@@ -55,7 +63,8 @@ static int collect(struct targets *out, const struct report *t, const int *colum
 }
 
 /* The change of a point relative to the reference, over the targets that both have. */
-static int compare(struct ppl_point *p, const struct targets *here, const struct targets *there, struct error *e)
+static int compare(struct ppl_point *p, const struct targets *here, const struct targets *there,
+                   struct error *e)
 {
     size_t most = here->count < there->count ? here->count : there->count, count = 0;
     double *a = calloc(most ? most : 1, sizeof *a), *b = calloc(most ? most : 1, sizeof *b);
@@ -83,9 +92,11 @@ static int compare(struct ppl_point *p, const struct targets *here, const struct
     return 0;
 }
 
-int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *targets, struct error *e)
+int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *targets,
+                     struct error *e)
 {
-    int column[TARGETS_COLUMNS], rc = report_columns(targets, columns, TARGETS_COLUMNS, "the FILE of --per-token", column, e);
+    int column[TARGETS_COLUMNS], rc = report_columns(targets, columns, TARGETS_COLUMNS,
+                                                     "the FILE of --per-token", column, e);
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct ppl_line *line = &lines[i];
@@ -94,7 +105,9 @@ int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *
 
         for (size_t j = 0; j < i && rc == 0; j++)
             if (strcmp(lines[j].label, line->label) == 0)
-                rc = fail(e, "%s: does not say which protocol of %s its targets are of (expected ppl.csv of one run)",
+                rc = fail(e,
+                          "%s: does not say which protocol of %s its targets are of (expected "
+                          "ppl.csv of one run)",
                           targets->path, line->label);
         if (rc == 0)
             rc = collect(&there, targets, column, line->label, reference, e);

@@ -97,10 +97,12 @@ static int check_names(const struct plot_run *r, const char *names, struct error
             if (!figures[i].is_there(r))
                 continue;
             known |= strlen(figures[i].stem) == length && strncmp(figures[i].stem, p, length) == 0;
-            used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used ? ", " : "", figures[i].stem);
+            used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used ? ", " : "",
+                                     figures[i].stem);
         }
         if (!known)
-            return fail(e, "--figure: these results have no figure \"%.*s\" (expected %s)", (int)length, p, there);
+            return fail(e, "--figure: these results have no figure \"%.*s\" (expected %s)",
+                        (int)length, p, there);
         p += length;
         if (!*p)
             return 0;
@@ -120,9 +122,11 @@ static int set_lengths(struct plot_run *r, int marked, struct error *e)
         }
     if (lacking || marked)
         return 0;
-    return fail(e, "--train-length: %s",
-                r->curve_count ? "the results state the training lengths themselves"
-                               : "fields.gp marks those of models (expected a result of `reach erf` beside trf.csv)");
+    return fail(
+        e, "--train-length: %s",
+        r->curve_count
+            ? "the results state the training lengths themselves"
+            : "fields.gp marks those of models (expected a result of `reach erf` beside trf.csv)");
 }
 
 int plot_choose(struct plot_run *r, struct error *e)
@@ -140,9 +144,13 @@ int plot_choose(struct plot_run *r, struct error *e)
         if (figure_check_style(f->stem, &r->style, e) != 0)
             return -1;
         if (o->threshold > 0 && !f->takes_threshold)
-            return fail(e, "--threshold: %s.gp shows no field of a threshold (expected --figure with another)", f->stem);
+            return fail(
+                e,
+                "--threshold: %s.gp shows no field of a threshold (expected --figure with another)",
+                f->stem);
         if (o->train_length > 0 && !f->takes_length)
-            return fail(e, "--train-length: %s.gp marks none (expected --figure with another)", f->stem);
+            return fail(e, "--train-length: %s.gp marks none (expected --figure with another)",
+                        f->stem);
         marked |= f->takes_length == LENGTH_GIVEN;
         r->figures[r->figure_count++] = f;
     }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Adds a curve of n positions; NULL on failure. The three arrays are one block, c first. */
-static double *add_curve(struct plot_run *r, const char *label, const char *path, size_t n, struct error *e)
+static double *add_curve(struct plot_run *r, const char *label, const char *path, size_t n,
+                         struct error *e)
 {
     struct plot_curve *curves = reallocarray(r->curves, r->curve_count + 1, sizeof *curves);
     double *c = calloc(n, 3 * sizeof *c);
@@ -23,14 +24,17 @@ static double *add_curve(struct plot_run *r, const char *label, const char *path
         return NULL;
     }
     curves[r->curve_count++] = (struct plot_curve){
-        .figure = {.label = text, .c = c, .c_lo = c + n, .c_hi = c + 2 * n, .positions = n}, .path = from, .step = NAN};
+        .figure = {.label = text, .c = c, .c_lo = c + n, .c_hi = c + 2 * n, .positions = n},
+        .path = from,
+        .step = NAN};
     return c;
 }
 
 /* The result is kept for its layers and targets. */
 static struct result *open_result(struct plot_run *r, const char *path, struct error *e)
 {
-    struct result **grown = reallocarray(r->results, r->result_count + 1, sizeof *grown), *result = calloc(1, sizeof *result);
+    struct result **grown = reallocarray(r->results, r->result_count + 1, sizeof *grown),
+                  *result = calloc(1, sizeof *result);
 
     if (grown)
         r->results = grown;
@@ -75,15 +79,16 @@ static int add_h5(struct plot_run *r, const struct report *report, struct error 
 }
 
 /* A cell that must be a number from 0 to 1, up to rounding. */
-static int share_cell(const struct report *report, size_t row, int column, double *out, struct error *e)
+static int share_cell(const struct report *report, size_t row, int column, double *out,
+                      struct error *e)
 {
     const char *text = report_cell(report, row, column);
     char *end;
 
     *out = strtod(text, &end);
     if (end == text || *end || !(*out >= 0 && *out <= 1 + 1e-9))
-        return fail(e, "%s: row %zu has \"%s\" as %s (expected a share from 0 to 1)", report->path, row + 1, text,
-                    report->table.header[column]);
+        return fail(e, "%s: row %zu has \"%s\" as %s (expected a share from 0 to 1)", report->path,
+                    row + 1, text, report->table.header[column]);
     return 0;
 }
 
@@ -99,12 +104,15 @@ static int is_other_field(const struct report *report, size_t main, size_t first
 enum { COLUMN_MODEL, COLUMN_POSITION, COLUMN_C, COLUMN_LO, COLUMN_HI, COLUMN_COUNT };
 
 /* The row after the curve that begins at row `first`: one model, positions 1, 2, ... 0 with *e. */
-static size_t find_end(const struct report *report, const int *column, size_t first, struct error *e)
+static size_t find_end(const struct report *report, const int *column, size_t first,
+                       struct error *e)
 {
     const char *name = report_cell(report, first, column[COLUMN_MODEL]);
     size_t row = first;
 
-    for (; row < report->table.rows && strcmp(report_cell(report, row, column[COLUMN_MODEL]), name) == 0; row++) {
+    for (; row < report->table.rows &&
+           strcmp(report_cell(report, row, column[COLUMN_MODEL]), name) == 0;
+         row++) {
         const char *text = report_cell(report, row, column[COLUMN_POSITION]);
         char wanted[24];
 
@@ -113,7 +121,8 @@ static size_t find_end(const struct report *report, const int *column, size_t fi
             continue;
         if (row > first && strcmp(text, "1") == 0)
             break; /* the next curve of the same model */
-        fail(e, "%s: row %zu has position \"%s\" (expected %s)", report->path, row + 1, text, wanted);
+        fail(e, "%s: row %zu has position \"%s\" (expected %s)", report->path, row + 1, text,
+             wanted);
         return 0;
     }
     return row;
@@ -127,7 +136,8 @@ static int add_table(struct plot_run *r, const struct report *report, struct err
 
     if (report_columns(report, names, COLUMN_COUNT, "curve.csv of `reach erf`", column, e) != 0)
         return -1;
-    for (size_t first = 0, last, main = 0; first < report->table.rows; first = last, before = name) {
+    for (size_t first = 0, last, main = 0; first < report->table.rows;
+         first = last, before = name) {
         double *c;
         size_t n;
 
@@ -198,7 +208,8 @@ int plot_tell_apart(struct plot_run *r, struct error *e)
 }
 
 /* Marks the ERF of every curve at the first threshold, and draws them. */
-int plot_curves(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_curves(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e)
 {
     double thresholds[PLOT_THRESHOLDS];
     struct figure_curve *curves = calloc(r->curve_count, sizeof *curves), *picked;
@@ -210,8 +221,8 @@ int plot_curves(const struct plot_run *r, double threshold, const char *const *c
     for (size_t i = 0; i < count; i++)
         curves[i] = r->curves[i].figure;
     picked = plot_pick(r, "erf", curves, sizeof *curves, &count, e);
-    rc = picked ? figure_erf(r->options->folder, "erf", picked, count, thresholds, plot_thresholds(thresholds, threshold),
-                             comments, &r->style, e)
+    rc = picked ? figure_erf(r->options->folder, "erf", picked, count, thresholds,
+                             plot_thresholds(thresholds, threshold), comments, &r->style, e)
                 : -1;
     free(curves);
     free(picked);

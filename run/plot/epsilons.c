@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum { FORMULA, HEAD, LENGTH, LAYERS, EPSILON, TRF_LO, TRF_HI, LAYER, LOG10_LO, LOG10_HI, COLUMNS };
-static const char *const column_names[COLUMNS] = {"formula", "head",   "length", "layers",       "epsilon",
-                                                  "trf_lo",  "trf_hi", "layer",  "log10_trf_lo", "log10_trf_hi"};
+static const char *const column_names[COLUMNS] = {"formula",      "head",        "length", "layers",
+                                                  "epsilon",      "trf_lo",      "trf_hi", "layer",
+                                                  "log10_trf_lo", "log10_trf_hi"};
 
 struct lines {
     struct epsilon_line *line; /* labels and points are owned */
@@ -20,7 +21,9 @@ struct lines {
 /* A bound of a field: its digits, or if too many from its logarithm; NaN: not drawable. */
 static double bound(const char *digits, const char *logarithm)
 {
-    double value = *digits ? strtod(digits, NULL) : *logarithm ? pow(10, strtod(logarithm, NULL)) : NAN;
+    double value = *digits      ? strtod(digits, NULL)
+                   : *logarithm ? pow(10, strtod(logarithm, NULL))
+                                : NAN;
     return value >= 1 && value < 1e290 ? value : NAN;
 }
 
@@ -56,7 +59,8 @@ static struct epsilon_line *line_named(struct lines *all, char *label)
 
 static int add_point(struct epsilon_line *line, struct epsilon_point point)
 {
-    struct epsilon_point *grown = reallocarray((void *)line->points, line->count + 1, sizeof *grown);
+    struct epsilon_point *grown = reallocarray((void *)line->points, line->count + 1,
+                                               sizeof *grown);
     size_t at = line->count;
 
     if (!grown)
@@ -69,25 +73,34 @@ static int add_point(struct epsilon_line *line, struct epsilon_point point)
     return 0;
 }
 
-static int add_row(struct lines *all, const struct report *t, const int column[COLUMNS], size_t row, struct error *e)
+static int add_row(struct lines *all, const struct report *t, const int column[COLUMNS], size_t row,
+                   struct error *e)
 {
-    const char *name = report_cell(t, row, column[FORMULA]), *head = report_cell(t, row, column[HEAD]),
-               *layer = report_cell(t, row, column[LAYER]), *length = report_cell(t, row, column[LENGTH]),
+    const char *name = report_cell(t, row, column[FORMULA]),
+               *head = report_cell(t, row, column[HEAD]),
+               *layer = report_cell(t, row, column[LAYER]),
+               *length = report_cell(t, row, column[LENGTH]),
                *layers = report_cell(t, row, column[LAYERS]);
     struct epsilon_point point = {strtod(report_cell(t, row, column[EPSILON]), NULL),
-                                  bound(report_cell(t, row, column[TRF_LO]), report_cell(t, row, column[LOG10_LO])),
-                                  bound(report_cell(t, row, column[TRF_HI]), report_cell(t, row, column[LOG10_HI]))};
-    int whole = strcmp(length, "inf") == 0, one = strcmp(layers, "1") == 0, mean = strcmp(head, "all") == 0;
+                                  bound(report_cell(t, row, column[TRF_LO]),
+                                        report_cell(t, row, column[LOG10_LO])),
+                                  bound(report_cell(t, row, column[TRF_HI]),
+                                        report_cell(t, row, column[LOG10_HI]))};
+    int whole = strcmp(length, "inf") == 0, one = strcmp(layers, "1") == 0,
+        mean = strcmp(head, "all") == 0;
     struct epsilon_line *line;
     char *label;
 
-    if (strcmp(head, head_of(t, column, name)) != 0 || isnan(point.lo) || isnan(point.hi) || !(point.epsilon > 0))
+    if (strcmp(head, head_of(t, column, name)) != 0 || isnan(point.lo) || isnan(point.hi) ||
+        !(point.epsilon > 0))
         return 0;
-    if (asprintf(&label, "%s%s%s%s%s%s%s%s%s%s", name, mean ? "" : ", head ", mean ? "" : head, *layer ? ", layer " : "", layer,
-                 whole ? "" : ", L = ", whole ? "" : length, one ? "" : ", ", one ? "" : layers, one ? "" : " layers") < 0)
+    if (asprintf(&label, "%s%s%s%s%s%s%s%s%s%s", name, mean ? "" : ", head ", mean ? "" : head,
+                 *layer ? ", layer " : "", layer, whole ? "" : ", L = ", whole ? "" : length,
+                 one ? "" : ", ", one ? "" : layers, one ? "" : " layers") < 0)
         return fail(e, "%s: out of memory for the figure", name);
     line = line_named(all, label);
-    return line && add_point(line, point) == 0 ? 0 : fail(e, "%s: out of memory for the figure", name);
+    return line && add_point(line, point) == 0 ? 0
+                                               : fail(e, "%s: out of memory for the figure", name);
 }
 
 int plot_has_epsilons(const struct plot_run *r)
@@ -100,12 +113,14 @@ int plot_has_epsilons(const struct plot_run *r)
     for (size_t i = 0; (t = plot_table(r, REPORT_FIELDS, i)) != NULL; i++)
         if (report_columns(t, name, 1, "trf.csv of `reach trf`", &column, &ignored) == 0)
             for (size_t row = 1; row < t->table.rows; row++)
-                if (strtod(report_cell(t, row, column), NULL) != strtod(report_cell(t, 0, column), NULL))
+                if (strtod(report_cell(t, row, column), NULL) !=
+                    strtod(report_cell(t, 0, column), NULL))
                     return 1;
     return 0;
 }
 
-int plot_epsilons(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_epsilons(const struct plot_run *r, double threshold, const char *const *comments,
+                  struct error *e)
 {
     struct lines all = {0};
     const struct report *t;
@@ -121,7 +136,9 @@ int plot_epsilons(const struct plot_run *r, double threshold, const char *const 
         size_t count = all.count;
         struct epsilon_line *picked = plot_pick(r, "epsilon", all.line, sizeof *picked, &count, e);
 
-        rc = picked ? figure_epsilons(r->options->folder, "epsilon", picked, count, comments, &r->style, e) : -1;
+        rc = picked ? figure_epsilons(r->options->folder, "epsilon", picked, count, comments,
+                                      &r->style, e)
+                    : -1;
         free(picked);
     }
     for (size_t i = 0; i < all.count; i++) {

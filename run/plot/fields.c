@@ -47,8 +47,9 @@ enum {
     COLUMN_LOG10_TRF_HI,
     COLUMN_COUNT
 };
-static const char *const column_names[COLUMN_COUNT] = {"formula", "head",   "length", "layers",      "epsilon",
-                                                       "verdict", "trf_hi", "layer",  "log10_trf_hi"};
+static const char *const column_names[COLUMN_COUNT] = {"formula", "head",    "length",
+                                                       "layers",  "epsilon", "verdict",
+                                                       "trf_hi",  "layer",   "log10_trf_hi"};
 
 struct trf_table {
     const struct report *report;
@@ -78,7 +79,8 @@ static double nearest_epsilon(const struct trf_table *t, double wanted)
 static int has_all_heads(const struct trf_table *t, const char *name)
 {
     for (size_t row = 0; row < t->report->table.rows; row++)
-        if (strcmp(cell(t, row, COLUMN_FORMULA), name) == 0 && strcmp(cell(t, row, COLUMN_HEAD), "all") == 0)
+        if (strcmp(cell(t, row, COLUMN_FORMULA), name) == 0 &&
+            strcmp(cell(t, row, COLUMN_HEAD), "all") == 0)
             return 1;
     return 0;
 }
@@ -86,7 +88,8 @@ static int has_all_heads(const struct trf_table *t, const char *name)
 /* Upper end of a row's field; +inf if the series does not converge, 0 if there is none. */
 static double field_of_row(const struct trf_table *t, size_t row)
 {
-    const char *digits = cell(t, row, COLUMN_TRF_HI), *logarithm = cell(t, row, COLUMN_LOG10_TRF_HI);
+    const char *digits = cell(t, row, COLUMN_TRF_HI),
+               *logarithm = cell(t, row, COLUMN_LOG10_TRF_HI);
 
     if (*digits && strlen(digits) < 300)
         return strtod(digits, NULL);
@@ -95,11 +98,13 @@ static double field_of_row(const struct trf_table *t, size_t row)
     return strcmp(cell(t, row, COLUMN_VERDICT), "not applicable") == 0 ? 0 : INFINITY;
 }
 
-static int add_table(struct fields *all, const struct report *report, double *epsilon, long *layers, struct error *e)
+static int add_table(struct fields *all, const struct report *report, double *epsilon, long *layers,
+                     struct error *e)
 {
     struct trf_table t = {.report = report};
 
-    if (report_columns(report, column_names, COLUMN_COUNT, "trf.csv of `reach trf`", t.column, e) != 0)
+    if (report_columns(report, column_names, COLUMN_COUNT, "trf.csv of `reach trf`", t.column, e) !=
+        0)
         return -1;
     *epsilon = nearest_epsilon(&t, *epsilon);
     for (size_t row = 0; row < t.report->table.rows; row++) {
@@ -108,7 +113,8 @@ static int add_table(struct fields *all, const struct report *report, double *ep
         struct field_row *field;
         double value;
 
-        if (strtod(cell(&t, row, COLUMN_EPSILON), NULL) != *epsilon || strcmp(cell(&t, row, COLUMN_LENGTH), "inf") != 0)
+        if (strtod(cell(&t, row, COLUMN_EPSILON), NULL) != *epsilon ||
+            strcmp(cell(&t, row, COLUMN_LENGTH), "inf") != 0)
             continue;
         field = field_named(all, name, e);
         if (!field)
@@ -117,8 +123,11 @@ static int add_table(struct fields *all, const struct report *report, double *ep
             continue;
         value = field_of_row(&t, row);
         if (isnan(value))
-            return fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", report->path,
-                        row + 1, cell(&t, row, COLUMN_TRF_HI), cell(&t, row, COLUMN_LOG10_TRF_HI));
+            return fail(e,
+                        "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected "
+                        "numbers, or inf)",
+                        report->path, row + 1, cell(&t, row, COLUMN_TRF_HI),
+                        cell(&t, row, COLUMN_LOG10_TRF_HI));
         if (depth > 1) {
             field->trf_depth = fmax(field->trf_depth, value);
             *layers = depth;
@@ -129,7 +138,8 @@ static int add_table(struct fields *all, const struct report *report, double *ep
     return 0;
 }
 
-static int add_curve(struct fields *all, const struct figure_curve *c, double threshold, struct error *e)
+static int add_curve(struct fields *all, const struct figure_curve *c, double threshold,
+                     struct error *e)
 {
     struct field_row *field = field_named(all, c->label, e);
 
@@ -145,7 +155,8 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     return 0;
 }
 
-int plot_fields(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_fields(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e)
 {
     struct fields all = {0};
     double epsilon = 1 - threshold;
@@ -163,11 +174,15 @@ int plot_fields(const struct plot_run *r, double threshold, const char *const *c
         int used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", epsilon);
 
         if (r->curve_count)
-            used += snprintf(subtitle + used, sizeof subtitle - (size_t)used, " beside measured ERF(%.6g)", threshold);
+            used += snprintf(subtitle + used, sizeof subtitle - (size_t)used,
+                             " beside measured ERF(%.6g)", threshold);
         if (layers)
-            snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers", layers);
+            snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers",
+                     layers);
         picked = plot_pick(r, "fields", all.rows, sizeof *picked, &count, e);
-        rc = picked ? figure_fields(r->options->folder, "fields", picked, count, subtitle, comments, &r->style, e) : -1;
+        rc = picked ? figure_fields(r->options->folder, "fields", picked, count, subtitle, comments,
+                                    &r->style, e)
+                    : -1;
         free(picked);
     }
     for (size_t i = 0; i < all.count; i++)

@@ -9,7 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIT_FORMULA, FIT_HEAD, FIT_FORM, FIT_FIRST, FIT_LAST, FIT_COEFFICIENT, FIT_VALUE, FIT_R2, FIT_LAYER, FIT_COLUMNS };
+enum {
+    FIT_FORMULA,
+    FIT_HEAD,
+    FIT_FORM,
+    FIT_FIRST,
+    FIT_LAST,
+    FIT_COEFFICIENT,
+    FIT_VALUE,
+    FIT_R2,
+    FIT_LAYER,
+    FIT_COLUMNS
+};
 static const char *const columns[FIT_COLUMNS] = {"formula",     "head",  "form", "first", "last",
                                                  "coefficient", "value", "r2",   "layer"};
 enum { POINTS = 512, FITS_MAX = 24 };
@@ -35,8 +46,8 @@ static int is_same(const struct table *t, size_t a, size_t b)
 }
 
 /* The coefficients of rows first .. last-1 in the order of the form. */
-static int read_result(struct fit_result *out, const struct fit_form *form, const struct table *t, size_t first, size_t last,
-                       struct error *e)
+static int read_result(struct fit_result *out, const struct fit_form *form, const struct table *t,
+                       size_t first, size_t last, struct error *e)
 {
     *out = (struct fit_result){.count = form->count};
     for (int c = 0; c < form->count; c++) {
@@ -46,9 +57,11 @@ static int read_result(struct fit_result *out, const struct fit_form *form, cons
         while (row < last && strcmp(cell(t, row, FIT_COEFFICIENT), name) != 0)
             row++;
         if (row == last)
-            return fail(e, "%s: row %zu has no coefficient %s of its form beside it", t->report->path, first + 1, name);
+            return fail(e, "%s: row %zu has no coefficient %s of its form beside it",
+                        t->report->path, first + 1, name);
         snprintf(out->name[c], sizeof out->name[c], "%s", name);
-        if (report_number(t->report, row, t->column[FIT_VALUE], -INFINITY, NAN, &out->value[c], e) != 0)
+        if (report_number(t->report, row, t->column[FIT_VALUE], -INFINITY, NAN, &out->value[c],
+                          e) != 0)
             return -1;
     }
     return 0;
@@ -76,7 +89,8 @@ static char *curve_text(const struct table *t, size_t first, const struct fit_re
 }
 
 /* Evaluates the form over its range. */
-static int add_fit(struct fit_figure *out, const struct table *t, size_t first, size_t last, struct error *e)
+static int add_fit(struct fit_figure *out, const struct table *t, size_t first, size_t last,
+                   struct error *e)
 {
     const char *head = cell(t, first, FIT_HEAD), *layer = cell(t, first, FIT_LAYER);
     int has_head = *head && strcmp(head, "all") != 0;
@@ -101,8 +115,8 @@ static int add_fit(struct fit_figure *out, const struct table *t, size_t first, 
         values[POINTS + k] = fit_evaluate(&form, &result, values[k]);
     }
     values[0] = from, values[POINTS - 1] = to;
-    if (asprintf(&label, "%s%s%s%s%s", cell(t, first, FIT_FORMULA), *layer ? ", layer " : "", layer, has_head ? ", head " : "",
-                 has_head ? head : "") < 0)
+    if (asprintf(&label, "%s%s%s%s%s", cell(t, first, FIT_FORMULA), *layer ? ", layer " : "", layer,
+                 has_head ? ", head " : "", has_head ? head : "") < 0)
         label = NULL;
     out->label = label;
     out->curve = curve_text(t, first, &result);
@@ -112,7 +126,8 @@ end:
     return rc;
 }
 
-static int add_table(struct fit_figure *fits, size_t *count, const struct report *report, struct error *e)
+static int add_table(struct fit_figure *fits, size_t *count, const struct report *report,
+                     struct error *e)
 {
     struct table t = {.report = report};
 
@@ -122,14 +137,16 @@ static int add_table(struct fit_figure *fits, size_t *count, const struct report
         for (last = first + 1; last < report->table.rows && is_same(&t, first, last);)
             last++;
         if (*count == FITS_MAX)
-            return fail(e, "%s: has more than %d fits, too many for one figure", report->path, FITS_MAX);
+            return fail(e, "%s: has more than %d fits, too many for one figure", report->path,
+                        FITS_MAX);
         if (add_fit(&fits[(*count)++], &t, first, last, e) != 0)
             return -1;
     }
     return 0;
 }
 
-int plot_fit(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_fit(const struct plot_run *r, double threshold, const char *const *comments,
+             struct error *e)
 {
     struct fit_figure fits[FITS_MAX] = {{0}}, *picked = NULL;
     size_t count = 0, kept;

@@ -26,25 +26,32 @@ static int add_table(struct lines *all, const struct report *t, int train_length
         return -1;
     for (size_t i = 0; i < t->table.rows; i++) {
         struct gain_point *p = &all->point[all->points++];
-        int goes_on = i > 0 && strcmp(report_cell(t, i, column[MODEL]), report_cell(t, i - 1, column[MODEL])) == 0 &&
-                      strcmp(report_cell(t, i, column[PROTOCOL]), report_cell(t, i - 1, column[PROTOCOL])) == 0;
+        int goes_on = i > 0 &&
+                      strcmp(report_cell(t, i, column[MODEL]),
+                             report_cell(t, i - 1, column[MODEL])) == 0 &&
+                      strcmp(report_cell(t, i, column[PROTOCOL]),
+                             report_cell(t, i - 1, column[PROTOCOL])) == 0;
 
         if (report_number(t, i, column[CONTEXT], 1, 1, &p->context, e) != 0 ||
             report_number(t, i, column[ENOUGH], 0, 0, &p->enough, e) != 0 ||
             report_number(t, i, column[WITHIN], 0, 0, &within, e) != 0)
             return -1;
         if (all->points > 1 && within != all->within)
-            return fail(e, "%s: row %zu is within %g nats, others within %g (expected tables of one --gain-within)", t->path,
-                        i + 1, within, all->within);
+            return fail(e,
+                        "%s: row %zu is within %g nats, others within %g (expected tables of one "
+                        "--gain-within)",
+                        t->path, i + 1, within, all->within);
         all->within = within;
         if (!goes_on)
-            all->line[all->count++] = (struct gain_line){report_cell(t, i, column[MODEL]), p, 0, train_length};
+            all->line[all->count++] = (struct gain_line){report_cell(t, i, column[MODEL]), p, 0,
+                                                         train_length};
         all->line[all->count - 1].count++;
     }
     return 0;
 }
 
-int plot_gain(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_gain(const struct plot_run *r, double threshold, const char *const *comments,
+              struct error *e)
 {
     struct lines all = {0};
     const struct report *t;
@@ -64,7 +71,9 @@ int plot_gain(const struct plot_run *r, double threshold, const char *const *com
         size_t count = all.count;
         struct gain_line *lines = plot_pick(r, "gain", all.line, sizeof *lines, &count, e);
 
-        rc = lines ? figure_gain(r->options->folder, "gain", lines, count, all.within, comments, &r->style, e) : -1;
+        rc = lines ? figure_gain(r->options->folder, "gain", lines, count, all.within, comments,
+                                 &r->style, e)
+                   : -1;
         free(lines);
     }
     free(all.line);

@@ -19,8 +19,9 @@ enum {
     LADDER_LAYER,
     LADDER_COLUMNS
 };
-static const char *const ladder_columns[LADDER_COLUMNS] = {"model",  "threshold", "erf",    "erf_lo",
-                                                           "erf_hi", "saturated", "target", "layer"};
+static const char *const ladder_columns[LADDER_COLUMNS] = {"model",  "threshold", "erf",
+                                                           "erf_lo", "erf_hi",    "saturated",
+                                                           "target", "layer"};
 
 /* A table and the indices of its columns. */
 struct table {
@@ -33,7 +34,8 @@ static const char *cell(const struct table *t, size_t row, int column)
     return report_cell(t->report, row, t->column[column]);
 }
 
-static int number_cell(const struct table *t, size_t row, int column, double least, double none, double *out, struct error *e)
+static int number_cell(const struct table *t, size_t row, int column, double least, double none,
+                       double *out, struct error *e)
 {
     return report_number(t->report, row, t->column[column], least, none, out, e);
 }
@@ -116,8 +118,10 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
         if (strcmp(cell(t, i, LADDER_TARGET), cell(t, main, LADDER_TARGET)) != 0 ||
             strcmp(cell(t, i, LADDER_LAYER), cell(t, main, LADDER_LAYER)) != 0)
             continue;
-        if (number_cell(t, i, LADDER_THRESHOLD, 0, 0, &threshold, e) != 0 || number_cell(t, i, LADDER_ERF, 0, 0, &erf, e) != 0 ||
-            number_cell(t, i, LADDER_LO, 0, erf, &lo, e) != 0 || number_cell(t, i, LADDER_HI, 0, erf, &hi, e) != 0)
+        if (number_cell(t, i, LADDER_THRESHOLD, 0, 0, &threshold, e) != 0 ||
+            number_cell(t, i, LADDER_ERF, 0, 0, &erf, e) != 0 ||
+            number_cell(t, i, LADDER_LO, 0, erf, &lo, e) != 0 ||
+            number_cell(t, i, LADDER_HI, 0, erf, &hi, e) != 0)
             return -1;
         while (k < d->threshold_count && d->thresholds[k] != threshold)
             k++;
@@ -129,7 +133,8 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
     return 0;
 }
 
-int plot_ladder(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_ladder(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e)
 {
     struct table *all = calloc(r->table_count, sizeof *all);
     struct ladder_data d = {0};
@@ -138,22 +143,26 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
 
     for (; rc == 0 && plot_table(r, REPORT_LADDER, count); count++) {
         all[count].report = plot_table(r, REPORT_LADDER, count);
-        rc = report_columns(all[count].report, ladder_columns, LADDER_COLUMNS, "a table of `reach erf`", all[count].column, e);
+        rc = report_columns(all[count].report, ladder_columns, LADDER_COLUMNS,
+                            "a table of `reach erf`", all[count].column, e);
     }
     for (size_t i = 0; i < count && rc == 0; i++)
         for (size_t row = 0; row < all[i].report->table.rows && rc == 0; row++) {
             double value;
 
-            rc = number_cell(&all[i], row, LADDER_THRESHOLD, 0, 0, &value, e) == 0 ? add_threshold(&d, value, e) : -1;
+            rc = number_cell(&all[i], row, LADDER_THRESHOLD, 0, 0, &value, e) == 0
+                     ? add_threshold(&d, value, e)
+                     : -1;
         }
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = add_ladder(&d, &all[i], e);
     for (size_t k = 1; k < d.threshold_count; k++)
         if (fabs(d.thresholds[k] - threshold) < fabs(d.thresholds[main] - threshold))
             main = k;
-    if (rc == 0 && r->options->threshold > 0 && d.threshold_count && fabs(d.thresholds[main] - threshold) > 1e-9)
-        rc = fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)", all[0].report->path,
-                  threshold);
+    if (rc == 0 && r->options->threshold > 0 && d.threshold_count &&
+        fabs(d.thresholds[main] - threshold) > 1e-9)
+        rc = fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)",
+                  all[0].report->path, threshold);
     if (rc == 0) {
         struct ladder_row *rows;
         char subtitle[64];
@@ -162,8 +171,9 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
                  d.threshold_count ? d.thresholds[main] : threshold);
         count = d.count;
         rows = plot_pick(r, "ladder", d.rows, sizeof *rows, &count, e);
-        rc = rows ? figure_ladder(r->options->folder, "ladder", rows, count, d.thresholds, d.threshold_count, main,
-                                  (int)r->options->train_length, subtitle, comments, &r->style, e)
+        rc = rows ? figure_ladder(r->options->folder, "ladder", rows, count, d.thresholds,
+                                  d.threshold_count, main, (int)r->options->train_length, subtitle,
+                                  comments, &r->style, e)
                   : -1;
         free(rows);
     }

@@ -7,20 +7,22 @@
 
 enum { NAMES_TOLD = 6 };
 
-static int fail_name(const char *option, const char *stem, const char *name, size_t length, const char **labels, size_t count,
-                     struct error *e)
+static int fail_name(const char *option, const char *stem, const char *name, size_t length,
+                     const char **labels, size_t count, struct error *e)
 {
     char known[400] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < count && i < NAMES_TOLD && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", labels[i]);
-    return fail(e, "--%s: %s.gp has nothing called \"%.*s\" (expected one of %s%s)", option, stem, (int)length, name, known,
-                count > NAMES_TOLD ? ", ..." : "");
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 labels[i]);
+    return fail(e, "--%s: %s.gp has nothing called \"%.*s\" (expected one of %s%s)", option, stem,
+                (int)length, name, known, count > NAMES_TOLD ? ", ..." : "");
 }
 
 /* Marks the name in `keep`; returns how many match. */
-static size_t mark(unsigned char *keep, const char **labels, size_t count, const char *name, size_t length)
+static size_t mark(unsigned char *keep, const char **labels, size_t count, const char *name,
+                   size_t length)
 {
     size_t found = 0;
 
@@ -31,7 +33,8 @@ static size_t mark(unsigned char *keep, const char **labels, size_t count, const
 }
 
 /* A value of --only: one name, possibly with commas, or several. */
-static int mark_list(unsigned char *keep, const char *list, const char *stem, const char **labels, size_t count, struct error *e)
+static int mark_list(unsigned char *keep, const char *list, const char *stem, const char **labels,
+                     size_t count, struct error *e)
 {
     if (mark(keep, labels, count, list, strlen(list)))
         return 0;
@@ -54,8 +57,8 @@ static const char *text_for(const char *pair, const char *name)
     return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
 }
 
-int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep, size_t count,
-               struct error *e)
+int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep,
+               size_t count, struct error *e)
 {
     const struct text_list *only = &r->options->only, *pairs = &r->options->labels;
     const char **texts = calloc(count ? count : 1, sizeof *texts);
@@ -71,12 +74,14 @@ int plot_names(const struct plot_run *r, const char *stem, const char **labels, 
             const char *text = text_for(pairs->item[k], labels[i]);
 
             if (text && texts[i])
-                rc = fail(e, "--label: \"%s\" is given two texts, \"%s\" and \"%s\" (expected one)", labels[i], texts[i], text);
+                rc = fail(e, "--label: \"%s\" is given two texts, \"%s\" and \"%s\" (expected one)",
+                          labels[i], texts[i], text);
             else if (text)
                 texts[i] = text, found++;
         }
         if (rc == 0 && !found)
-            rc = fail_name("label", stem, pairs->item[k], strcspn(pairs->item[k], "="), labels, count, e);
+            rc = fail_name("label", stem, pairs->item[k], strcspn(pairs->item[k], "="), labels,
+                           count, e);
     }
     for (size_t i = 0; i < count && rc == 0; i++)
         labels[i] = texts[i] ? texts[i] : labels[i];
@@ -84,13 +89,15 @@ int plot_names(const struct plot_run *r, const char *stem, const char **labels, 
     return rc;
 }
 
-void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size, size_t *count, struct error *e)
+void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size,
+                size_t *count, struct error *e)
 {
     size_t all = *count, kept = 0;
     const char **labels = calloc(all ? all : 1, sizeof *labels);
     unsigned char *keep = calloc(all ? all : 1, 1);
     char *picked = calloc(all ? all : 1, size);
-    int rc = labels && keep && picked ? 0 : fail_memory(e, (double)all * (double)size, "what is drawn");
+    int rc = labels && keep && picked ? 0
+                                      : fail_memory(e, (double)all * (double)size, "what is drawn");
 
     for (size_t i = 0; rc == 0 && i < all; i++)
         memcpy(&labels[i], (const char *)rows + i * size, sizeof labels[i]);

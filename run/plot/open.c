@@ -38,8 +38,9 @@ static int add_report(struct plot_run *r, struct report *report, int in_folder, 
 /* The tables in a folder, and its curves, if any. */
 static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5",  "curve.csv",     "ppl.csv",  "gain.csv", "validation.csv",
-                                        "trf.csv", "attention.csv", "bias.csv", "fit.csv"};
+    static const char *const names[] = {"erf.h5",        "curve.csv",      "ppl.csv",
+                                        "gain.csv",      "validation.csv", "trf.csv",
+                                        "attention.csv", "bias.csv",       "fit.csv"};
     int found = 0, rc = 0;
 
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
@@ -54,7 +55,10 @@ static int add_folder(struct plot_run *r, const char *folder, struct error *e)
         }
         free(path);
     }
-    return rc != 0 || found ? rc : fail(e, "%s: has nothing to draw (expected erf.h5 or a CSV file of reach)", folder);
+    return rc != 0 || found
+               ? rc
+               : fail(e, "%s: has nothing to draw (expected erf.h5 or a CSV file of reach)",
+                      folder);
 }
 
 int plot_add(struct plot_run *r, const char *path, struct error *e)
@@ -69,11 +73,11 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return -1;
     if (report.kind == REPORT_TABLE) {
         report_close(&report);
-        return fail(
-            e,
-            "%s: is not a table of reach that can be drawn (expected curve.csv, summary.csv, attention.csv, validation.csv, "
-            "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
-            path);
+        return fail(e,
+                    "%s: is not a table of reach that can be drawn (expected curve.csv, "
+                    "summary.csv, attention.csv, validation.csv, "
+                    "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
+                    path);
     }
     return add_report(r, &report, 0, e);
 }

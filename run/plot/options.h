@@ -12,7 +12,8 @@ struct plot_options {
     long train_length; /* 0: unmarked */
     const char *steps; /* of the curves, in order, with commas; NULL: from the labels */
     struct text_list only, labels; /* "A,B"; "NAME=TEXT" */
-    const char *width, *height, *font, *title, *panels, *legend; /* NULL: the figure's own; lengths as text */
+    const char *width, *height, *font, *title, *panels,
+        *legend; /* NULL: the figure's own; lengths as text */
     double font_size; /* points; 0 */
     int no_title, logarithmic_x, sequential;
     int force;

@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { PPL_MODEL, PPL_PROTOCOL, PPL_CONTEXT, PPL_NLL, PPL_ERROR, PPL_WINDOW, PPL_COLUMNS };
-static const char *const ppl_columns[PPL_COLUMNS] = {"model", "protocol", "context", "nll", "std_error", "window"};
+static const char *const ppl_columns[PPL_COLUMNS] = {"model", "protocol",  "context",
+                                                     "nll",   "std_error", "window"};
 
 /* A table and the indices of its columns. */
 struct table {
@@ -22,7 +23,8 @@ static const char *cell(const struct table *t, size_t row, int column)
     return report_cell(t->report, row, t->column[column]);
 }
 
-static int number_cell(const struct table *t, size_t row, int column, double least, double none, double *out, struct error *e)
+static int number_cell(const struct table *t, size_t row, int column, double least, double none,
+                       double *out, struct error *e)
 {
     return report_number(t->report, row, t->column[column], least, none, out, e);
 }
@@ -33,7 +35,8 @@ struct ppl_data {
     size_t count;
 };
 
-static struct ppl_line *line_of(struct ppl_data *d, const char *model, const char *protocol, int train_length, struct error *e)
+static struct ppl_line *line_of(struct ppl_data *d, const char *model, const char *protocol,
+                                int train_length, struct error *e)
 {
     struct ppl_line *lines;
     char **protocols, *name, *copy;
@@ -63,7 +66,8 @@ static struct ppl_line *line_of(struct ppl_data *d, const char *model, const cha
 /* Sorts the points by context. */
 static int add_point(struct ppl_line *line, struct ppl_point p, struct error *e)
 {
-    struct ppl_point *points = reallocarray((struct ppl_point *)line->points, line->count + 1, sizeof *points);
+    struct ppl_point *points = reallocarray((struct ppl_point *)line->points, line->count + 1,
+                                            sizeof *points);
     size_t at = line->count;
 
     if (!points)
@@ -76,18 +80,22 @@ static int add_point(struct ppl_line *line, struct ppl_point p, struct error *e)
     return 0;
 }
 
-static int add_perplexities(struct ppl_data *d, const struct table *t, int train_length, struct error *e)
+static int add_perplexities(struct ppl_data *d, const struct table *t, int train_length,
+                            struct error *e)
 {
     for (size_t i = 0; i < t->report->table.rows; i++) {
-        struct ppl_line *line = line_of(d, cell(t, i, PPL_MODEL), cell(t, i, PPL_PROTOCOL), train_length, e);
+        struct ppl_line *line = line_of(d, cell(t, i, PPL_MODEL), cell(t, i, PPL_PROTOCOL),
+                                        train_length, e);
         struct ppl_point p = {.change = NAN, .change_error = NAN};
 
         if (!line || number_cell(t, i, PPL_CONTEXT, 1, 0, &p.context, e) != 0 ||
-            number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 || number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
+            number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 ||
+            number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
             return -1;
         int cached = strcmp(cell(t, i, PPL_PROTOCOL), "cached") ==
                      0; /* one pass over a whole text: the window bounds the context */
-        if ((cached || p.context == 0) && number_cell(t, i, PPL_WINDOW, 1, p.context, &p.context, e) != 0)
+        if ((cached || p.context == 0) &&
+            number_cell(t, i, PPL_WINDOW, 1, p.context, &p.context, e) != 0)
             return -1;
         if (p.context > 0 && add_point(line, p, e) != 0)
             return -1;
@@ -96,7 +104,8 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
 }
 
 /* With several protocols, each line names its own. */
-static int name_protocols(struct ppl_data *d, const char **title, const char **axis, struct error *e)
+static int name_protocols(struct ppl_data *d, const char **title, const char **axis,
+                          struct error *e)
 {
     int several = 0, cached = 0;
 
@@ -104,7 +113,9 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
         several |= strcmp(d->protocols[i], d->protocols[0]) != 0;
         cached |= strcmp(d->protocols[i], "cached") == 0;
     }
-    *axis = !cached ? "context (input tokens)" : several ? "context, or window (tokens)" : "window (tokens)";
+    *axis = !cached   ? "context (input tokens)"
+            : several ? "context, or window (tokens)"
+                      : "window (tokens)";
     for (size_t i = 0; several && i < d->count; i++) {
         char *label;
 
@@ -113,15 +124,18 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
         free((char *)d->lines[i].label);
         d->lines[i].label = label;
     }
-    *title = several || d->count == 0                         ? "Perplexity by protocol"
-             : strcmp(d->protocols[0], "last") == 0           ? "Perplexity of the last token"
-             : strcmp(d->protocols[0], "nonoverlapping") == 0 ? "Perplexity in nonoverlapping blocks"
-             : strcmp(d->protocols[0], "sliding") == 0        ? "Perplexity in sliding windows"
-                                                              : "Perplexity in one pass with the last keys cached";
+    *title = several || d->count == 0               ? "Perplexity by protocol"
+             : strcmp(d->protocols[0], "last") == 0 ? "Perplexity of the last token"
+             : strcmp(d->protocols[0], "nonoverlapping") == 0
+                 ? "Perplexity in nonoverlapping blocks"
+             : strcmp(d->protocols[0], "sliding") == 0
+                 ? "Perplexity in sliding windows"
+                 : "Perplexity in one pass with the last keys cached";
     return 0;
 }
 
-int plot_perplexity(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_perplexity(const struct plot_run *r, double threshold, const char *const *comments,
+                    struct error *e)
 {
     struct ppl_data d = {0};
     const char *title = "", *axis = "";
@@ -131,7 +145,8 @@ int plot_perplexity(const struct plot_run *r, double threshold, const char *cons
     for (size_t i = 0; rc == 0 && plot_table(r, REPORT_PERPLEXITY, i); i++) {
         struct table t = {.report = plot_table(r, REPORT_PERPLEXITY, i)};
 
-        rc = report_columns(t.report, ppl_columns, PPL_COLUMNS, "a table of `reach ppl`", t.column, e);
+        rc = report_columns(t.report, ppl_columns, PPL_COLUMNS, "a table of `reach ppl`", t.column,
+                            e);
         if (rc == 0)
             rc = add_perplexities(&d, &t, (int)r->options->train_length, e);
     }
@@ -141,7 +156,9 @@ int plot_perplexity(const struct plot_run *r, double threshold, const char *cons
         size_t count = d.count;
         struct ppl_line *lines = plot_pick(r, "ppl", d.lines, sizeof *lines, &count, e);
 
-        rc = lines ? figure_ppl(r->options->folder, "ppl", lines, count, title, axis, comments, &r->style, e) : -1;
+        rc = lines ? figure_ppl(r->options->folder, "ppl", lines, count, title, axis, comments,
+                                &r->style, e)
+                   : -1;
         free(lines);
     }
     for (size_t i = 0; i < d.count; i++) {

@@ -55,7 +55,8 @@ struct plot_figure {
     const char *stem; /* of its files */
     int (*is_there)(const struct plot_run *r); /* 1 if the results have it */
     /* Returns the same as figure_draw. */
-    int (*draw)(const struct plot_run *r, double threshold, const char *const *comments, struct error *e);
+    int (*draw)(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e);
     int takes_threshold, takes_length; /* --threshold; of LENGTH_, --train-length */
 };
 
@@ -82,21 +83,22 @@ size_t plot_thresholds(double out[PLOT_THRESHOLDS], double threshold);
 /* --only and --label: keep[i] is 0 for names that are left out, labels[i] becomes the text shown
  * for a name (borrowed). A name in the options that is not among them is refused. `stem` is for
  * messages. */
-int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep, size_t count,
-               struct error *e) MUST_USE;
+int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep,
+               size_t count, struct error *e) MUST_USE;
 
 /* The same for rows of `size` bytes, structs whose first member is `const char *label`: returns a
  * copy of the kept rows with their new labels, *count of them. Caller frees only the array; NULL
  * with *e. */
-void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size, size_t *count,
-                struct error *e) MUST_USE;
+void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size,
+                size_t *count, struct error *e) MUST_USE;
 
 /* Table number nth of a kind, from 0; NULL: no more. */
 const struct report *plot_table(const struct plot_run *r, enum report_kind kind, size_t nth);
 
 /* Each draws the figure in its name, as the `draw` of a figure. `threshold` is from --threshold,
  * the first result, or 0.99. */
-typedef int plot_draw(const struct plot_run *r, double threshold, const char *const *comments, struct error *e);
+typedef int plot_draw(const struct plot_run *r, double threshold, const char *const *comments,
+                      struct error *e);
 /* The curves; their fields over the training step. */
 plot_draw plot_curves, plot_steps;
 /* For models of erf.h5 with several layers, or targets. */
@@ -126,7 +128,8 @@ plot_draw plot_bias, plot_matrix, plot_fit;
 
 /* Adds changes of NLL to the lines' points [count], labelled by model, from a --per-token table. */
 struct ppl_line;
-int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *targets, struct error *e) MUST_USE;
+int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *targets,
+                     struct error *e) MUST_USE;
 
 /* The displayed name of a model, cut at a whole character. */
 void plot_set_name(struct result_model *m, const char *label);

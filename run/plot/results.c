@@ -41,8 +41,8 @@ void plot_set_name(struct result_model *m, const char *label)
     m->name[length] = 0;
 }
 
-static int copy_model(struct result_model *out, const struct plot_curve *curve, const char *label, double threshold,
-                      struct error *e)
+static int copy_model(struct result_model *out, const struct plot_curve *curve, const char *label,
+                      double threshold, struct error *e)
 {
     const struct result_model *m = curve->model;
     struct result_field *fields = calloc(m->field_count, sizeof *fields);
@@ -65,11 +65,15 @@ static int copy_model(struct result_model *out, const struct plot_curve *curve, 
     return 0;
 }
 
-static int draw(const struct plot_run *r, const char *stem, size_t (*parts)(const struct result_model *m), double threshold,
-                int (*figure)(const char *, const char *, const struct result *, const struct figure_style *, struct error *),
+static int draw(const struct plot_run *r, const char *stem,
+                size_t (*parts)(const struct result_model *m), double threshold,
+                int (*figure)(const char *, const char *, const struct result *,
+                              const struct figure_style *, struct error *),
                 struct error *e)
 {
-    struct result all = {.version = (char *)REACH_VERSION, .command = (char *)r->command, .main_threshold = threshold};
+    struct result all = {.version = (char *)REACH_VERSION,
+                         .command = (char *)r->command,
+                         .main_threshold = threshold};
     const struct plot_curve **curves = calloc(r->curve_count, sizeof *curves);
     const char **labels = calloc(r->curve_count, sizeof *labels);
     unsigned char *keep = calloc(r->curve_count, 1);
@@ -88,7 +92,8 @@ static int draw(const struct plot_run *r, const char *stem, size_t (*parts)(cons
     if (rc == 0)
         rc = plot_names(r, stem, labels, keep, count, e);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        if (keep[i] && (rc = copy_model(&all.models[all.model_count], curves[i], labels[i], threshold, e)) == 0)
+        if (keep[i] && (rc = copy_model(&all.models[all.model_count], curves[i], labels[i],
+                                        threshold, e)) == 0)
             all.model_count++;
     if (rc == 0)
         rc = figure(r->options->folder, stem, &all, &r->style, e);
@@ -103,13 +108,15 @@ static int draw(const struct plot_run *r, const char *stem, size_t (*parts)(cons
     return rc;
 }
 
-int plot_layers(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_layers(const struct plot_run *r, double threshold, const char *const *comments,
+                struct error *e)
 {
     (void)comments;
     return draw(r, "layers", result_layers, threshold, figure_layers, e);
 }
 
-int plot_targets(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_targets(const struct plot_run *r, double threshold, const char *const *comments,
+                 struct error *e)
 {
     (void)comments;
     return draw(r, "targets", result_targets, threshold, figure_targets, e);

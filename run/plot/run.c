@@ -16,18 +16,22 @@ static int check_named(const struct plot_run *r, struct error *e)
 
     for (size_t i = 0; i < r->table_count; i++) {
         const struct plot_table *t = &r->tables[i];
-        int pair = first && (first->report.kind == REPORT_PERPLEXITY || first->report.kind == REPORT_TARGETS) &&
+        int pair = first &&
+                   (first->report.kind == REPORT_PERPLEXITY ||
+                    first->report.kind == REPORT_TARGETS) &&
                    (t->report.kind == REPORT_PERPLEXITY || t->report.kind == REPORT_TARGETS);
 
         if (t->in_folder)
             continue;
         first = first ? first : t;
         if (t->report.kind != first->report.kind && !pair)
-            return fail(e, "%s: is another kind of table than %s (expected tables of one kind)", t->report.path,
-                        first->report.path);
+            return fail(e, "%s: is another kind of table than %s (expected tables of one kind)",
+                        t->report.path, first->report.path);
     }
     if (first && r->curve_count && first->report.kind != REPORT_FIELDS)
-        return fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
+        return fail(e,
+                    "%s: cannot be drawn with curves (expected tables of one kind, or results of "
+                    "`reach erf`)",
                     first->report.path);
     if (plot_table(r, REPORT_TARGETS, 0) && !plot_table(r, REPORT_PERPLEXITY, 0))
         return fail(e, "%s: holds only single targets (expected ppl.csv of the same run beside it)",
@@ -70,7 +74,8 @@ static int check_new(const struct plot_run *r, struct error *e)
             return fail(e, "%s: out of memory", r->options->folder);
         there = access(script, F_OK) == 0;
         if (there)
-            fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
+            fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)",
+                 script);
         free(script);
         if (there)
             return -1;
@@ -115,13 +120,15 @@ int plot_run(struct plot_run *r, struct error *e)
 
     for (int i = 0; i < o->results.count && rc == 0; i++)
         rc = plot_add(r, o->results.item[i], e);
-    if (rc != 0 || check_named(r, e) != 0 || plot_tell_apart(r, e) != 0 || plot_find_steps(r, e) != 0 || plot_choose(r, e) != 0)
+    if (rc != 0 || check_named(r, e) != 0 || plot_tell_apart(r, e) != 0 ||
+        plot_find_steps(r, e) != 0 || plot_choose(r, e) != 0)
         return -1;
     rc = -1;
     command = command_comment(r->command);
     if (!command)
         fail(e, "%s: out of memory", o->folder);
-    else if (results_open(&place, o->folder, NULL, 1, e) == 0 && (o->force || check_new(r, e) == 0)) {
+    else if (results_open(&place, o->folder, NULL, 1, e) == 0 &&
+             (o->force || check_new(r, e) == 0)) {
         r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
         rc = results_drawn(r->drawn, r->progress, e);
     }

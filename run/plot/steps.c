@@ -35,9 +35,11 @@ static int read_steps(struct plot_run *r, const char *text, struct error *e)
         char *end;
         double step = strtod(p, &end);
 
-        if (!(isdigit((unsigned char)*p) || *p == '.') || tolower((unsigned char)p[1]) == 'x' || end == p ||
-            (*end && *end != ',') || !isfinite(step) || !(step >= 0))
-            return fail(e, "--steps: \"%s\" is not valid (expected a number for each curve, with commas)", text);
+        if (!(isdigit((unsigned char)*p) || *p == '.') || tolower((unsigned char)p[1]) == 'x' ||
+            end == p || (*end && *end != ',') || !isfinite(step) || !(step >= 0))
+            return fail(
+                e, "--steps: \"%s\" is not valid (expected a number for each curve, with commas)",
+                text);
         if (i < r->curve_count)
             r->curves[i].step = step;
         p = end;
@@ -45,8 +47,10 @@ static int read_steps(struct plot_run *r, const char *text, struct error *e)
             break;
     }
     if (i + 1 != r->curve_count || r->named)
-        return fail(e, "--steps: has %zu numbers for %zu curves (expected one for each, of results of `reach erf`)", i + 1,
-                    r->named ? (size_t)0 : r->curve_count);
+        return fail(e,
+                    "--steps: has %zu numbers for %zu curves (expected one for each, of results of "
+                    "`reach erf`)",
+                    i + 1, r->named ? (size_t)0 : r->curve_count);
     return 0;
 }
 
@@ -66,20 +70,24 @@ int plot_find_steps(struct plot_run *r, struct error *e)
     for (size_t i = 0; !r->options->steps && i < r->curve_count; i++)
         r->curves[i].step = step_of(r->curves[i].figure.label);
     for (size_t i = 0; i < r->curve_count; i++) {
-        all &= !isnan(r->curves[i].step) && (r->options->steps || r->curves[i].figure.positions == r->curves[0].figure.positions);
+        all &= !isnan(r->curves[i].step) &&
+               (r->options->steps ||
+                r->curves[i].figure.positions == r->curves[0].figure.positions);
         for (size_t j = 0; j < i; j++)
             all &= r->curves[i].step != r->curves[j].step;
     }
     if (all)
         qsort(r->curves, r->curve_count, sizeof *r->curves, by_step);
     else if (r->options->steps)
-        return fail(e, "--steps: two curves have the same one (expected a step for each of at least two curves)");
+        return fail(e, "--steps: two curves have the same one (expected a step for each of at "
+                       "least two curves)");
     for (size_t i = 0; !all && i < r->curve_count; i++)
         r->curves[i].step = NAN;
     return 0;
 }
 
-int plot_steps(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_steps(const struct plot_run *r, double threshold, const char *const *comments,
+               struct error *e)
 {
     double thresholds[PLOT_THRESHOLDS];
     struct step_curve *points = calloc(r->curve_count, sizeof *points), *picked;
@@ -93,10 +101,11 @@ int plot_steps(const struct plot_run *r, double threshold, const char *const *co
     if (!points)
         return fail_memory(e, (double)count * sizeof *points, "the steps");
     for (size_t i = 0; i < count; i++)
-        points[i] = (struct step_curve){r->curves[i].figure.label, r->curves[i].step, &r->curves[i].figure};
+        points[i] = (struct step_curve){r->curves[i].figure.label, r->curves[i].step,
+                                        &r->curves[i].figure};
     picked = plot_pick(r, "steps", points, sizeof *points, &count, e);
-    rc = picked ? figure_steps(r->options->folder, "steps", picked, count, thresholds, plot_thresholds(thresholds, threshold),
-                               comments, &r->style, e)
+    rc = picked ? figure_steps(r->options->folder, "steps", picked, count, thresholds,
+                               plot_thresholds(thresholds, threshold), comments, &r->style, e)
                 : -1;
     free(points);
     free(picked);

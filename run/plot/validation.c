@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { MODEL, CHANGE, TOKENS, SIZE, SIZE_LO, SIZE_HI, GRADIENT, WITHIN, COLUMNS };
-static const char *const names[COLUMNS] = {"model", "change", "tokens", "size", "size_lo", "size_hi", "gradient", "within"};
+static const char *const names[COLUMNS] = {"model",   "change",  "tokens",   "size",
+                                           "size_lo", "size_hi", "gradient", "within"};
 
 /* Memory for the lines of all tables, at most one per row. */
 struct lines {
@@ -23,7 +24,8 @@ static int add_table(struct lines *all, const struct report *t, int train_length
     int column[COLUMNS];
     const char *model = NULL; /* of the current line */
 
-    if (report_columns(t, names, COLUMNS, "validation.csv of `reach erf --validate`", column, e) != 0)
+    if (report_columns(t, names, COLUMNS, "validation.csv of `reach erf --validate`", column, e) !=
+        0)
         return -1;
     for (size_t i = 0; i < t->table.rows; i++) {
         struct validation_point *p = &all->point[all->points];
@@ -48,7 +50,8 @@ static int add_table(struct lines *all, const struct report *t, int train_length
     return 0;
 }
 
-int plot_validation(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+int plot_validation(const struct plot_run *r, double threshold, const char *const *comments,
+                    struct error *e)
 {
     struct lines all = {0};
     const struct report *t;
@@ -66,9 +69,12 @@ int plot_validation(const struct plot_run *r, double threshold, const char *cons
         rc = add_table(&all, t, (int)r->options->train_length, e);
     if (rc == 0) {
         size_t count = all.count;
-        struct validation_line *lines = plot_pick(r, "validation", all.line, sizeof *lines, &count, e);
+        struct validation_line *lines = plot_pick(r, "validation", all.line, sizeof *lines, &count,
+                                                  e);
 
-        rc = lines ? figure_validation(r->options->folder, "validation", lines, count, all.within, comments, &r->style, e) : -1;
+        rc = lines ? figure_validation(r->options->folder, "validation", lines, count, all.within,
+                                       comments, &r->style, e)
+                   : -1;
         free(lines);
     }
     free(all.line);

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int score_explain(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r,
-                  const struct ppl_model *m, struct error *e)
+int score_explain(const double *nll, size_t count, const struct ppl_result *at,
+                  const struct ppl_run *r, const struct ppl_model *m, struct error *e)
 {
     size_t first = 0, bad = 0, inputs;
     char where[96], layer[96] = "no layer's output is so in the tokens before it";
-    struct engine_request o = {.kind = REQUEST_GRADIENT, .batch = 1, .memory = r->options->machine.memory};
+    struct engine_request o = {.kind = REQUEST_GRADIENT,
+                               .batch = 1,
+                               .memory = r->options->machine.memory};
     struct engine *g;
     int32_t *copy;
     const int32_t *ids;
@@ -43,15 +45,20 @@ int score_explain(const double *nll, size_t count, const struct ppl_result *at, 
     g = engine_create(r->kernels, m->decoder, &o, e);
     if (g && engine_first_nonfinite(g, copy, &at_layer, e) == 0 && at_layer <= m->decoder->layers) {
         if (at_layer < 0)
-            snprintf(layer, sizeof layer, "the output of the embedding is the first that is not finite");
+            snprintf(layer, sizeof layer,
+                     "the output of the embedding is the first that is not finite");
         else if (at_layer == m->decoder->layers)
-            snprintf(layer, sizeof layer, "the output of the head is not finite, all layers before it are");
+            snprintf(layer, sizeof layer,
+                     "the output of the head is not finite, all layers before it are");
         else
-            snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1,
+            snprintf(layer, sizeof layer,
+                     "the output of layer %d of %d is the first that is not finite", at_layer + 1,
                      m->decoder->layers);
     }
     engine_close(g);
     free(copy);
-    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)",
+    return fail(e,
+                "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected "
+                "finite numbers)",
                 m->argument->path, bad, count, where, layer);
 }

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets, double within)
+void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets,
+              double within)
 {
     const double *longest = nll + (contexts - 1) * targets;
     double enough = 0;
@@ -44,7 +45,8 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
 {
     const struct ppl_result *at = &m->results[j];
     size_t targets = at->perplexity.tokens;
-    double gain = perplexity_margin(&at->gain, targets), rest = perplexity_margin(&at->rest, targets);
+    double gain = perplexity_margin(&at->gain, targets),
+           rest = perplexity_margin(&at->rest, targets);
     int is_first = j == 0, is_last = j + 1 == r->result_count;
 
     csv_row(csv, &(struct gain_row){.model = m->argument->name,
@@ -90,8 +92,10 @@ int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *comma
         struct gain_point *p = points + i * r->result_count;
 
         for (size_t j = 0; j < r->result_count; j++)
-            p[j] = (struct gain_point){(double)r->models[i].results[j].context, r->models[i].results[j].enough};
-        lines[i] = (struct gain_line){r->models[i].argument->name, p, r->result_count, r->models[i].train_length};
+            p[j] = (struct gain_point){(double)r->models[i].results[j].context,
+                                       r->models[i].results[j].enough};
+        lines[i] = (struct gain_line){r->models[i].argument->name, p, r->result_count,
+                                      r->models[i].train_length};
     }
     if (rc == 0)
         rc = figure_gain(folder, "gain", lines, r->count, r->options->gain_within,

@@ -12,9 +12,11 @@
 #include <string.h>
 
 /* *taken: set where the model takes --train-length. */
-static int open_model(struct ppl_model *m, const struct ppl_options *o, int *taken, struct progress *p, struct error *e)
+static int open_model(struct ppl_model *m, const struct ppl_options *o, int *taken,
+                      struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path,
+                                                o->strict, p, e);
 
     if (!d)
         return -1;
@@ -25,9 +27,13 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, int *tak
         return -1;
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
-    if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
-        return fail(e, "%s: has learned positions for %d inputs, and a context of %zu needs more (expected --context %d at most)",
-                    m->argument->path, d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
+    if (d->position_limit > 0 && o->context_count &&
+        o->contexts[o->context_count - 1] > (size_t)d->position_limit)
+        return fail(e,
+                    "%s: has learned positions for %d inputs, and a context of %zu needs more "
+                    "(expected --context %d at most)",
+                    m->argument->path, d->position_limit, o->contexts[o->context_count - 1],
+                    d->position_limit);
     m->window = decoder_window(d);
     m->train_length = d->train_length;
     return 0;
@@ -40,12 +46,16 @@ static int check_ids(const struct ppl_model *m, struct error *e)
     int vocabulary = m->decoder->vocabulary;
 
     if (m->text.bounds.begins && m->text.bounds.bos >= vocabulary)
-        return fail(e, "%s: its beginning-of-text token %d is not in the vocabulary (expected 0 to %d)", m->argument->path,
-                    m->text.bounds.bos, vocabulary - 1);
+        return fail(
+            e, "%s: its beginning-of-text token %d is not in the vocabulary (expected 0 to %d)",
+            m->argument->path, m->text.bounds.bos, vocabulary - 1);
     for (size_t i = 0; i < t->total; i++)
-        if ((t->ids[i] < 0 || t->ids[i] >= vocabulary) && !(m->text.bounds.boundary >= 0 && t->ids[i] == m->text.bounds.boundary))
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
-                        t->name ? t->name : "tokens", (int)t->ids[i], i, m->argument->path, vocabulary - 1);
+        if ((t->ids[i] < 0 || t->ids[i] >= vocabulary) &&
+            !(m->text.bounds.boundary >= 0 && t->ids[i] == m->text.bounds.boundary))
+            return fail(e,
+                        "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
+                        t->name ? t->name : "tokens", (int)t->ids[i], i, m->argument->path,
+                        vocabulary - 1);
     return 0;
 }
 
@@ -60,17 +70,22 @@ static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
         return -1;
     tokens_digest(m->tokens_digest, t);
     length = t->columns ? t->columns : t->total;
-    needed = o->protocol == PROTOCOL_LAST ? longest + 1 : longest + 1 - (size_t)m->text.bounds.begins;
+    needed = o->protocol == PROTOCOL_LAST ? longest + 1
+                                          : longest + 1 - (size_t)m->text.bounds.begins;
     if (length < needed && m->text.bounds.boundary < 0)
         return fail(e,
-                    "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; give more text or a smaller "
+                    "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; "
+                    "give more text or a smaller "
                     "--context)",
-                    t->name ? t->name : "tokens", length, t->columns ? " a row" : "", needed, longest,
-                    o->protocol == PROTOCOL_LAST ? "its target" : "one more");
+                    t->name ? t->name : "tokens", length, t->columns ? " a row" : "", needed,
+                    longest, o->protocol == PROTOCOL_LAST ? "its target" : "one more");
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1, .segments = o->segments, .stride = o->stride};
+        struct segments_request request = {.length = longest + 1,
+                                           .segments = o->segments,
+                                           .stride = o->stride};
 
-        if (segments_cut(&m->segments, t, &request, &m->text.bounds, (size_t)m->decoder->vocabulary, e) != 0)
+        if (segments_cut(&m->segments, t, &request, &m->text.bounds, (size_t)m->decoder->vocabulary,
+                         e) != 0)
             return -1;
         m->documents = m->segments.documents;
         return 0;
@@ -137,7 +152,8 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
  * token. */
 static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
 {
-    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.bounds.begins == b->text.bounds.begins &&
+    return strcmp(a->tokens_digest, b->tokens_digest) == 0 &&
+           a->text.bounds.begins == b->text.bounds.begins &&
            a->text.bounds.boundary == b->text.bounds.boundary;
 }
 
@@ -179,11 +195,15 @@ static int make_room(struct ppl_run *r, double *room[2], struct error *e)
 
         targets = own > targets ? own : targets;
         kept += own * r->result_count;
-        if (r->options->gain && (size_multiply(&bytes, own, r->result_count * sizeof *m->nll) != 0 || !(m->nll = malloc(bytes))))
-            return fail_memory(e, (double)kept * sizeof *m->nll, "the log p of all targets at every context");
+        if (r->options->gain &&
+            (size_multiply(&bytes, own, r->result_count * sizeof *m->nll) != 0 ||
+             !(m->nll = malloc(bytes))))
+            return fail_memory(e, (double)kept * sizeof *m->nll,
+                               "the log p of all targets at every context");
     }
-    if (!r->options->gain && (size_multiply(&bytes, targets, sizeof **room) != 0 || !(room[0] = malloc(bytes)) ||
-                              (r->count > 1 && !(room[1] = malloc(bytes)))))
+    if (!r->options->gain &&
+        (size_multiply(&bytes, targets, sizeof **room) != 0 || !(room[0] = malloc(bytes)) ||
+         (r->count > 1 && !(room[1] = malloc(bytes)))))
         return fail_memory(e, 2.0 * (double)targets * sizeof **room, "the log p of all targets");
     return 0;
 }
@@ -197,8 +217,8 @@ int ppl_measure(struct ppl_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         char text[MEMORY_PLAN_TEXT];
 
-        progress_plan(r->progress, r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan),
-                      r->models[i].plan.total);
+        progress_plan(r->progress, r->models[i].argument->name,
+                      memory_plan_text(text, &r->models[i].plan), r->models[i].plan.total);
         for (size_t j = 0; j < r->result_count; j++)
             steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
     }
@@ -211,7 +231,8 @@ int ppl_measure(struct ppl_run *r, struct error *e)
         progress_end(r->progress);
     }
     for (size_t i = 0; i < r->count && rc == 0 && r->options->gain; i++)
-        ppl_gain(&r->models[i], r->models[i].nll, r->result_count, score_targets(r, &r->models[i]), r->options->gain_within);
+        ppl_gain(&r->models[i], r->models[i].nll, r->result_count, score_targets(r, &r->models[i]),
+                 r->options->gain_within);
     free(room[0]);
     free(room[1]);
     return rc;

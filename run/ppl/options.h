@@ -10,7 +10,13 @@
 
 /* Which inputs each target sees ([A] section 3.4 and appendix B; [B] "Sliding window
  * attention"). */
-enum protocol { PROTOCOL_LAST, PROTOCOL_NONOVERLAPPING, PROTOCOL_SLIDING, PROTOCOL_CACHED, PROTOCOLS };
+enum protocol {
+    PROTOCOL_LAST,
+    PROTOCOL_NONOVERLAPPING,
+    PROTOCOL_SLIDING,
+    PROTOCOL_CACHED,
+    PROTOCOLS
+};
 
 extern const char *const protocol_names[]; /* ended by NULL */
 
@@ -25,7 +31,8 @@ struct ppl_options {
     enum protocol protocol;
     size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */
     size_t context_count;
-    size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
+    size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them
+                      over the text */
     size_t segments; /* for last, at most; 0: another protocol */
     long train_length; /* 0: as in the checkpoint */
     const char *formats;

@@ -21,10 +21,12 @@ struct ppl_result {
     double seconds; /* of the forward passes */
     int paired; /* 1: `difference` to the first model is set */
     struct perplexity_difference difference;
-    struct perplexity_difference gain, rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
-                                              * and that here minus that at the longest */
+    struct perplexity_difference gain,
+        rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
+               * and that here minus that at the longest */
     struct perplexity_difference change; /* for --gain: NLL minus that at the model's reference */
-    double needed, enough; /* shares of targets: this is the shortest context that is enough; it is enough */
+    double needed,
+        enough; /* shares of targets: this is the shortest context that is enough; it is enough */
 };
 
 /* A sequence of scored tokens: no window extends beyond it. */
@@ -40,7 +42,8 @@ struct ppl_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
     struct model_text text;
-    const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
+    const struct tokens
+        *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
     struct ppl_stream *streams; /* [stream_count], for all protocols except last; owned */
     size_t stream_count;
     struct documents documents; /* for --boundary */
@@ -52,7 +55,8 @@ struct ppl_model {
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
     struct memory_plan plan; /* at the longest context */
     struct ppl_result *results; /* [result_count of the run]; owned */
-    size_t reference; /* for --gain: the result at L_tr, else at the next shorter context, else the shortest */
+    size_t reference; /* for --gain: the result at L_tr, else at the next shorter context, else the
+                         shortest */
     double *nll; /* for --gain, while measuring: [result_count, targets]; owned */
 };
 
@@ -92,19 +96,23 @@ char *ppl_note(const struct ppl_run *r);
 /* The file of --per-token: opens it (an existing file is refused), adds the targets of a model at a
  * context, and closes it, kept or removed. Without the option they do nothing. */
 int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
-int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll,
-                   struct error *e) MUST_USE;
+int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                   const double *nll, struct error *e) MUST_USE;
 int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
 
 /* gain.c, for --gain. Reduces nll[contexts, targets] of a model whose results have contexts. */
-void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets, double within);
+void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets,
+              double within);
 /* The smallest context that is enough for a share `p` of the targets. */
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
 /* gain.csv, and gain.gp with its pictures. */
-int ppl_gain_write(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command, struct error *e) MUST_USE;
+int ppl_gain_write(const void *found, const char *path, struct atomic_file *out,
+                   struct error *e) MUST_USE;
+int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command,
+                  struct error *e) MUST_USE;
 
-/* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
+/* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1.
+ */
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;
 extern const struct results_layout ppl_layout;
 

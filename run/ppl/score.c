@@ -35,17 +35,20 @@ size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
 }
 
 /* The windows of a stream in a pass: *first and this many after it. */
-static size_t windows_of(size_t *first, const struct ppl_stream *s, const struct pass *p, const struct ppl_result *at)
+static size_t windows_of(size_t *first, const struct ppl_stream *s, const struct pass *p,
+                         const struct ppl_result *at)
 {
     size_t targets = s->length - 1, whole = at->stride ? 1 : targets / at->context;
 
     *first = p->number == 1 ? 0 : whole;
     if (p->number == 1)
         return whole;
-    return at->stride ? window_count(s->length, at->context, at->stride) - whole : targets % at->context == p->rest;
+    return at->stride ? window_count(s->length, at->context, at->stride) - whole
+                      : targets % at->context == p->rest;
 }
 
-static size_t count_windows(const struct ppl_model *m, const struct pass *p, const struct ppl_result *at)
+static size_t count_windows(const struct ppl_model *m, const struct pass *p,
+                            const struct ppl_result *at)
 {
     size_t count = 0, first;
 
@@ -58,7 +61,9 @@ static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *
 {
     size_t inputs = score_longest(m) - 1, piece = inputs < SCORE_PIECE ? inputs : SCORE_PIECE,
            before = (inputs - 1) / piece * piece;
-    struct engine_request o = {.kind = REQUEST_SCORE, .batch = 1, .memory = r->options->machine.memory};
+    struct engine_request o = {.kind = REQUEST_SCORE,
+                               .batch = 1,
+                               .memory = r->options->machine.memory};
 
     o.score.outputs = (int)piece;
     o.score.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
@@ -83,7 +88,8 @@ static size_t next_rest(const struct ppl_model *m, const struct ppl_result *at, 
 }
 
 /* The passes of a protocol in order, *p zeroed before the first; 0 after the last. */
-static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
+static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_model *m,
+                     const struct ppl_result *at)
 {
     struct engine_request o = {.kind = REQUEST_SCORE,
                                .positions = (int)at->context,
@@ -128,8 +134,8 @@ size_t score_steps(const struct ppl_run *r, const struct ppl_model *m, const str
     return steps;
 }
 
-int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
-                   struct error *e)
+int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m,
+                   const struct ppl_result *at, struct error *e)
 {
     struct pass p = {0};
 
@@ -148,7 +154,8 @@ int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const stru
 /* The place of a window's tokens, and of its targets. */
 struct place {
     const int32_t *ids; /* [engine.positions + 1] */
-    size_t output, scored; /* of the engine's outputs, the first that is a target's, and the number of them */
+    size_t output,
+        scored; /* of the engine's outputs, the first that is a target's, and the number of them */
     size_t target; /* place of the first among all targets */
 };
 
@@ -157,7 +164,8 @@ struct cursor {
     size_t stream, index;
 };
 
-static struct place next_window(struct cursor *c, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+static struct place next_window(struct cursor *c, const struct ppl_run *r,
+                                const struct ppl_model *m, const struct ppl_result *at,
                                 const struct pass *p)
 {
     size_t outputs = (size_t)p->engine.score.outputs, first, index = c->index++;
@@ -165,19 +173,22 @@ static struct place next_window(struct cursor *c, const struct ppl_run *r, const
     struct window w;
 
     if (r->options->protocol == PROTOCOL_LAST)
-        return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1, 0, 1, index};
+        return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1,
+                              0, 1, index};
     while (index >= windows_of(&first, s = &m->streams[c->stream], p, at)) {
         c->stream++;
         index = 0;
         c->index = 1;
     }
     w = window_at(first + index, s->length, at->context, at->stride);
-    return (struct place){s->ids + w.first, outputs - w.scored, w.scored, s->target + w.first + w.inputs - w.scored};
+    return (struct place){s->ids + w.first, outputs - w.scored, w.scored,
+                          s->target + w.first + w.inputs - w.scored};
 }
 
 /* Runs all windows of a pass in batches. */
-static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
-                       const struct pass *p, struct engine *g, struct error *e)
+static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r,
+                       const struct ppl_model *m, const struct pass *p, struct engine *g,
+                       struct error *e)
 {
     size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1,
            outputs = (size_t)p->engine.score.outputs, all = p->windows;
@@ -188,7 +199,10 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
     int rc = -1;
 
     if (!ids || !logprob || !places) {
-        fail_memory(e, (double)batch * ((double)each * sizeof *ids + (double)outputs * sizeof *logprob), "windows of the text");
+        fail_memory(e,
+                    (double)batch *
+                        ((double)each * sizeof *ids + (double)outputs * sizeof *logprob),
+                    "windows of the text");
         goto end;
     }
     for (size_t i = 0; i < all; i += batch) {
@@ -204,7 +218,8 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
             score_copy(ids + b * each, places[b].ids, each, &m->text);
         }
         started = progress_now();
-        if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
+        if (engine_score(g, logprob, ids, (int)count, e) != 0 ||
+            tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
         at->seconds += progress_now() - started;
         for (size_t b = 0; b < count; b++)
@@ -222,8 +237,9 @@ end:
 }
 
 /* One pass over each stream, in pieces. */
-static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
-                      const struct pass *p, struct engine *g, struct error *e)
+static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r,
+                      const struct ppl_model *m, const struct pass *p, struct engine *g,
+                      struct error *e)
 {
     size_t piece = (size_t)p->engine.score.outputs;
 
@@ -239,7 +255,8 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
             if (interrupt_wanted())
                 return fail(e, "interrupted");
             started = progress_now();
-            if (engine_score_next(g, to + i, s->ids + i, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
+            if (engine_score_next(g, to + i, s->ids + i, (int)count, e) != 0 ||
+                tensors_unchanged(m->decoder->tensors, e) != 0)
                 return -1;
             at->seconds += progress_now() - started;
             for (size_t j = i; j < i + count; j++)
@@ -251,7 +268,8 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
     return 0;
 }
 
-int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e)
+int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r,
+              const struct ppl_model *m, struct error *e)
 {
     struct pass p = {0};
     size_t targets = score_targets(r, m);
@@ -263,7 +281,8 @@ int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const
 
         if (!g)
             return -1;
-        rc = p.engine.score.carry ? run_cached(nll, at, r, m, &p, g, e) : run_windows(nll, at, r, m, &p, g, e);
+        rc = p.engine.score.carry ? run_cached(nll, at, r, m, &p, g, e)
+                                  : run_windows(nll, at, r, m, &p, g, e);
         engine_close(g);
         if (rc != 0)
             return -1;

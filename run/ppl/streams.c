@@ -33,18 +33,21 @@ static int take_documents(struct ppl_model *m, size_t needed, int add, struct er
     struct document d;
 
     if (t->columns)
-        return fail(e, "%s: is 2-D, with one document per row, and cannot be divided at --boundary (expected a 1-D stream)",
+        return fail(e,
+                    "%s: is 2-D, with one document per row, and cannot be divided at --boundary "
+                    "(expected a 1-D stream)",
                     t->name ? t->name : "tokens");
     for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.bounds.boundary);)
         if (!add)
             m->documents.used += (size_t)documents_add(&m->documents, &d, needed);
         else if (d.count >= needed)
             add_stream(m, d.first, d.count, 0, d.first + 1);
-    return m->documents.used
-               ? 0
-               : fail(e,
-                      "%s: no document is long enough: the longest of %zu has %zu tokens (expected at least %zu for one window)",
-                      t->name ? t->name : "tokens", m->documents.count, m->documents.longest, needed);
+    return m->documents.used ? 0
+                             : fail(e,
+                                    "%s: no document is long enough: the longest of %zu has %zu "
+                                    "tokens (expected at least %zu for one window)",
+                                    t->name ? t->name : "tokens", m->documents.count,
+                                    m->documents.longest, needed);
 }
 
 int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
@@ -60,8 +63,9 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
     m->streams = calloc(count, sizeof *m->streams);
     if (!m->streams)
         return fail_memory(e, (double)count * sizeof *m->streams, "the texts");
-    if (m->text.bounds.begins && (size_add(&bytes, t->total, count) != 0 || size_multiply(&bytes, bytes, sizeof *m->begun) != 0 ||
-                                  !(m->begun = malloc(bytes))))
+    if (m->text.bounds.begins &&
+        (size_add(&bytes, t->total, count) != 0 ||
+         size_multiply(&bytes, bytes, sizeof *m->begun) != 0 || !(m->begun = malloc(bytes))))
         return fail_memory(e, (double)(t->total + count) * sizeof *m->begun, "the tokens");
     if (m->text.bounds.boundary >= 0)
         return take_documents(m, needed, 1, e);

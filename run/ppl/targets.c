@@ -9,7 +9,8 @@
 /* Ids of a model without a tokenizer are bytes, or have no texts. */
 static int take_pieces(struct ppl_model *m, struct error *e)
 {
-    if (model_text_pieces(&m->pieces, &m->text, m->argument->path, m->tokens->ids, m->tokens->total, e) != 0)
+    if (model_text_pieces(&m->pieces, &m->text, m->argument->path, m->tokens->ids, m->tokens->total,
+                          e) != 0)
         return -1;
     return m->pieces.count || m->decoder->vocabulary != 256 ? 0 : texts_of_bytes(&m->pieces, e);
 }
@@ -37,7 +38,8 @@ int ppl_tokens_open(struct ppl_run *r, struct error *e)
 }
 
 /* Row (0: a stream) and position, from 1, of target number `i`, and its id. */
-static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *r, const struct ppl_model *m, size_t i)
+static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *r,
+                           const struct ppl_model *m, size_t i)
 {
     const struct ppl_stream *stream;
 
@@ -46,7 +48,8 @@ static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *
         size_t columns = m->tokens->columns;
 
         *row = columns ? (size_t)s->start[i] + 1 : 0;
-        *position = columns ? columns : (size_t)s->start[i] + s->length - (size_t)m->text.bounds.begins;
+        *position = columns ? columns
+                            : (size_t)s->start[i] + s->length - (size_t)m->text.bounds.begins;
         return s->ids[(i + 1) * s->length - 1];
     }
     stream = ppl_stream_of(m, i);
@@ -55,7 +58,8 @@ static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *
     return stream->ids[i - stream->target + 1];
 }
 
-int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll, struct error *e)
+int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                   const double *nll, struct error *e)
 {
     char *text = NULL;
     size_t size;
@@ -67,7 +71,8 @@ int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct pp
         const char *piece = texts_spell(&m->pieces, id, &text, &size);
 
         if (piece)
-            csv_row(r->per_token, &(struct ppl_target_row){m->argument->name, (long long)at->context, (long long)row,
+            csv_row(r->per_token, &(struct ppl_target_row){m->argument->name,
+                                                           (long long)at->context, (long long)row,
                                                            (long long)position, id, nll[i], piece});
         else
             rc = fail(e, "%s: out of memory", r->options->per_token);

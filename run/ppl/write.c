@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
+static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl_model *m,
+                      const struct ppl_result *at)
 {
     csv_row(csv, &(struct ppl_row){
                      .model = m->argument->name,
@@ -21,7 +22,8 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
                      .std_error = at->perplexity.std_error,
                      .ppl = at->perplexity.ppl,
                      .window = m->window,
-                     .seconds_per_token = r->options->timing ? at->seconds / (double)at->perplexity.tokens : NAN,
+                     .seconds_per_token =
+                         r->options->timing ? at->seconds / (double)at->perplexity.tokens : NAN,
                      .diff = at->paired ? at->difference.difference : NAN,
                      .diff_se = at->paired ? at->difference.std_error : NAN,
                      .p = at->paired ? at->difference.p : NAN,
@@ -38,7 +40,9 @@ char *ppl_note(const struct ppl_run *r)
     for (size_t i = 0; f && i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        any |= text_describe(f, any ? "; " : "", &(struct text_notes){m->argument->name, &m->text.bounds, &m->documents});
+        any |= text_describe(f, any ? "; " : "",
+                             &(struct text_notes){m->argument->name, &m->text.bounds,
+                                                  &m->documents});
     }
     failed = !f || ferror(f);
     if ((f && fclose(f) != 0) || failed) {
@@ -74,19 +78,24 @@ static char *title_of(const struct ppl_run *r)
     int rc;
 
     if (o->protocol == PROTOCOL_LAST)
-        rc = asprintf(&text, "Perplexity of the last token: the same %zu targets at every context", tokens);
+        rc = asprintf(&text, "Perplexity of the last token: the same %zu targets at every context",
+                      tokens);
     else if (o->protocol == PROTOCOL_NONOVERLAPPING)
         rc = asprintf(&text, "Perplexity in nonoverlapping blocks: %zu targets", tokens);
     else if (o->protocol == PROTOCOL_CACHED)
-        rc = asprintf(&text, "Perplexity in one pass with the last keys cached: %zu targets", tokens);
+        rc = asprintf(&text, "Perplexity in one pass with the last keys cached: %zu targets",
+                      tokens);
     else if (o->stride)
-        rc = asprintf(&text, "Perplexity in sliding windows, stride %zu: %zu targets", o->stride, tokens);
+        rc = asprintf(&text, "Perplexity in sliding windows, stride %zu: %zu targets", o->stride,
+                      tokens);
     else
-        rc = asprintf(&text, "Perplexity in sliding windows, stride half the context: %zu targets", tokens);
+        rc = asprintf(&text, "Perplexity in sliding windows, stride half the context: %zu targets",
+                      tokens);
     return rc < 0 ? NULL : text;
 }
 
-static int write_figure(const struct ppl_run *r, const char *folder, const char *command, struct error *e)
+static int write_figure(const struct ppl_run *r, const char *folder, const char *command,
+                        struct error *e)
 {
     struct ppl_line *lines = calloc(r->count, sizeof *lines);
     struct ppl_point *points = calloc(r->count * r->result_count, sizeof *points);
@@ -107,13 +116,16 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
         for (size_t j = 0; j < r->result_count; j++) {
             const struct ppl_result *at = &m->results[j];
 
-            p[j] = (struct ppl_point){cached ? m->window : (double)at->context, at->perplexity.nll, at->perplexity.std_error,
-                                      changes ? at->change.difference : NAN, changes ? at->change.std_error : NAN};
+            p[j] = (struct ppl_point){cached ? m->window : (double)at->context, at->perplexity.nll,
+                                      at->perplexity.std_error,
+                                      changes ? at->change.difference : NAN,
+                                      changes ? at->change.std_error : NAN};
         }
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length,
                                      changes ? (double)m->results[m->reference].context : 0};
     }
-    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (tokens)" : "context (input tokens)", comments,
+    rc = figure_ppl(folder, "ppl", lines, r->count, title,
+                    cached ? "window (tokens)" : "context (input tokens)", comments,
                     &(struct figure_style){.formats = r->options->formats}, e);
 end:
     free(lines);
@@ -129,10 +141,11 @@ static int has_gain(const void *found)
     return r->options->gain;
 }
 
-const struct results_layout ppl_layout = {(const struct results_file[]){{"ppl.csv", NULL, write_csv},
-                                                                        {"gain.csv", has_gain, ppl_gain_write},
-                                                                        {NULL, NULL, NULL}},
-                                          (const char *const[]){"ppl", "gain", NULL}};
+const struct results_layout ppl_layout = {
+    (const struct results_file[]){{"ppl.csv", NULL, write_csv},
+                                  {"gain.csv", has_gain, ppl_gain_write},
+                                  {NULL, NULL, NULL}},
+    (const char *const[]){"ppl", "gain", NULL}};
 
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {

@@ -27,7 +27,8 @@ static char *read_text(const char *path, struct error *e)
 }
 
 /* Takes the drawn picture STEM.svg, or reports why it is missing. */
-static int take(struct report_run *r, struct report_source *s, const char *stem, int drawn, struct error *e)
+static int take(struct report_run *r, struct report_source *s, const char *stem, int drawn,
+                struct error *e)
 {
     char name[32], *path, *svg;
 
@@ -54,9 +55,14 @@ static void say_nothing(struct progress *p, enum progress_kind kind, const char 
 /* A table drawn as by `reach plot`; what it lacks is reported here. */
 static int draw_table(struct report_run *r, struct report_source *s, struct error *e)
 {
-    struct plot_options o = {.results = {(const char *[]){s->file.path}, 1}, .folder = r->drawn_in, .formats = "svg", .force = 1};
+    struct plot_options o = {.results = {(const char *[]){s->file.path}, 1},
+                             .folder = r->drawn_in,
+                             .formats = "svg",
+                             .force = 1};
     struct progress quiet = {.say = say_nothing};
-    struct plot_run plot = {.options = &o, .progress = &quiet, .command = s->file.table.command ? s->file.table.command : ""};
+    struct plot_run plot = {.options = &o,
+                            .progress = &quiet,
+                            .command = s->file.table.command ? s->file.table.command : ""};
     int rc = plot_run(&plot, e);
 
     for (size_t i = 0; rc == 0 && i < plot.figure_count && s->figure_count < REPORT_FIGURES; i++)
@@ -73,7 +79,9 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
             const struct result_figure *one = erf_figure(i);
 
             if (one->is_wanted(&s->result) &&
-                take(r, s, one->stem, one->draw(r->drawn_in, one->stem, &s->result, &(struct figure_style){.formats = "svg"}, e),
+                take(r, s, one->stem,
+                     one->draw(r->drawn_in, one->stem, &s->result,
+                               &(struct figure_style){.formats = "svg"}, e),
                      e) != 0)
                 return -1;
         }

@@ -15,8 +15,9 @@
 /* ---- attention ---- */
 
 enum { MODEL, LAYER, HEAD, EPSILON, ERF, TRF, TRF_LENGTH, VERDICT, SEGMENTS, EXCLUDED, COLUMNS };
-static const char *const names[COLUMNS] = {"model", "layer",      "head",    "epsilon",  "attention_erf",
-                                           "trf",   "trf_length", "verdict", "segments", "excluded"};
+static const char *const names[COLUMNS] = {"model",         "layer",   "head",       "epsilon",
+                                           "attention_erf", "trf",     "trf_length", "verdict",
+                                           "segments",      "excluded"};
 
 static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
 {
@@ -29,25 +30,31 @@ static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
 }
 
 /* The expected key of a model's row number i, and its values. */
-static int read_row(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t row, size_t i,
-                    const char *path, struct error *e)
+static int read_row(struct result *r, struct result_model *m, const struct csv_table *t,
+                    const int *column, size_t row, size_t i, const char *path, struct error *e)
 {
     struct result_attention *a = &m->attention;
-    size_t head = i / r->threshold_count, q = r->threshold_count - 1 - i % r->threshold_count, at_layer, at_head, excluded;
+    size_t head = i / r->threshold_count, q = r->threshold_count - 1 - i % r->threshold_count,
+           at_layer, at_head, excluded;
     struct attention_row *to = &a->rows[head * r->threshold_count + q];
     const char *const *cell = (const char *const *)&t->cell[row * t->columns];
     char epsilon[32];
 
     if (strcmp(cell[column[MODEL]], m->name) != 0 || whole(t, row, column[LAYER], &at_layer) != 0 ||
-        at_layer != head / m->heads + 1 || whole(t, row, column[HEAD], &at_head) != 0 || at_head != head % m->heads + 1 ||
+        at_layer != head / m->heads + 1 || whole(t, row, column[HEAD], &at_head) != 0 ||
+        at_head != head % m->heads + 1 ||
         strcmp(cell[column[EPSILON]], result_epsilon(epsilon, r->thresholds[q])) != 0)
-        return fail(e, "%s: row %zu is not of %s, layer %zu, head %zu (expected the table of the same run as erf.h5)", path,
-                    row + 1, m->name, head / m->heads + 1, head % m->heads + 1);
-    if (whole(t, row, column[ERF], &to->erf) != 0 || whole(t, row, column[TRF_LENGTH], &to->trf_length) != 0 ||
-        whole(t, row, column[SEGMENTS], &a->measured) != 0 || whole(t, row, column[EXCLUDED], &excluded) != 0 ||
-        excluded > a->measured)
         return fail(e,
-                    "%s: row %zu: attention_erf, trf_length, segments or excluded is not a count (expected the table of the "
+                    "%s: row %zu is not of %s, layer %zu, head %zu (expected the table of the same "
+                    "run as erf.h5)",
+                    path, row + 1, m->name, head / m->heads + 1, head % m->heads + 1);
+    if (whole(t, row, column[ERF], &to->erf) != 0 ||
+        whole(t, row, column[TRF_LENGTH], &to->trf_length) != 0 ||
+        whole(t, row, column[SEGMENTS], &a->measured) != 0 ||
+        whole(t, row, column[EXCLUDED], &excluded) != 0 || excluded > a->measured)
+        return fail(e,
+                    "%s: row %zu: attention_erf, trf_length, segments or excluded is not a count "
+                    "(expected the table of the "
                     "same run as erf.h5)",
                     path, row + 1);
     snprintf(to->trf, sizeof to->trf, "%s", cell[column[TRF]]);
@@ -57,16 +64,17 @@ static int read_row(struct result *r, struct result_model *m, const struct csv_t
 }
 
 /* The rows of a model are in the order of layers, heads and, from the highest, thresholds. */
-static int read_model(struct result *r, struct result_model *m, const struct csv_table *t, const int *column, size_t *row,
-                      const char *path, struct error *e)
+static int read_model(struct result *r, struct result_model *m, const struct csv_table *t,
+                      const int *column, size_t *row, const char *path, struct error *e)
 {
     struct result_attention *a = &m->attention;
     size_t count;
 
-    if (size_multiply(&count, m->layers, m->heads) != 0 || size_multiply(&count, count, r->threshold_count) != 0 ||
-        count > t->rows - *row)
-        return fail(e, "%s: row %zu is missing, of %s (expected the table of the same run as erf.h5)", path, t->rows + 1,
-                    m->name);
+    if (size_multiply(&count, m->layers, m->heads) != 0 ||
+        size_multiply(&count, count, r->threshold_count) != 0 || count > t->rows - *row)
+        return fail(e,
+                    "%s: row %zu is missing, of %s (expected the table of the same run as erf.h5)",
+                    path, t->rows + 1, m->name);
     a->layers = m->layers;
     a->heads = m->heads;
     a->positions = r->length - 1;
@@ -88,7 +96,8 @@ static int read_table(struct report_source *s, const char *path, struct error *e
         return -1;
     for (int i = 0; i < COLUMNS; i++)
         if ((column[i] = csv_column(t, names[i])) < 0)
-            return fail(e, "%s: has no column %s (expected attention.csv of `reach erf`)", path, names[i]);
+            return fail(e, "%s: has no column %s (expected attention.csv of `reach erf`)", path,
+                        names[i]);
     for (size_t i = 0; i < s->result.model_count; i++)
         if (read_model(&s->result, &s->result.models[i], t, column, &row, path, e) != 0)
             return -1;
@@ -101,7 +110,8 @@ int report_read_attention(struct report_source *s, struct error *e)
     char *path;
     int rc;
 
-    if (asprintf(&path, "%.*sattention.csv", slash ? (int)(slash - s->file.path) + 1 : 0, s->file.path) < 0)
+    if (asprintf(&path, "%.*sattention.csv", slash ? (int)(slash - s->file.path) + 1 : 0,
+                 s->file.path) < 0)
         return fail(e, "%s: out of memory", s->file.path);
     rc = access(path, F_OK) == 0 ? read_table(s, path, e) : 0;
     free(path);
@@ -126,7 +136,8 @@ static int read_result(struct report_source *s, struct error *e)
         int rc = erf_reduce(r, m, m->fields, m->field_count, e);
 
         if (rc == ERF_UNUSABLE)
-            return fail(e, "%s: none of the %zu segments of %s is usable", s->file.path, m->segments, m->name);
+            return fail(e, "%s: none of the %zu segments of %s is usable", s->file.path,
+                        m->segments, m->name);
         if (rc != 0)
             return -1;
         r->by_layer |= result_layers(m) > 1;
@@ -168,7 +179,9 @@ int report_add(struct report_run *r, const char *argument, struct error *e)
         if (rc != 0)
             return -1;
     }
-    return r->count > before
-               ? 0
-               : fail(e, "%s: holds no result (expected a folder of `reach erf`, ppl, trf, fit, bias or explain)", argument);
+    return r->count > before ? 0
+                             : fail(e,
+                                    "%s: holds no result (expected a folder of `reach erf`, ppl, "
+                                    "trf, fit, bias or explain)",
+                                    argument);
 }

@@ -37,7 +37,8 @@ int report_run(struct report_run *r, struct error *e)
         return RUN_USAGE;
     }
     if (!o->force && access(o->path, F_OK) == 0)
-        return fail(e, "%s: exists (expected --force to overwrite it, or another file with -o)", o->path);
+        return fail(e, "%s: exists (expected --force to overwrite it, or another file with -o)",
+                    o->path);
     if (!(r->drawn_in = folder_scratch("reach-report", e)))
         return -1;
     for (int i = 0; i < o->results.count && rc == 0; i++)
@@ -45,7 +46,8 @@ int report_run(struct report_run *r, struct error *e)
     folder_scratch_remove(r->drawn_in); /* scripts and pictures are now in the page */
     r->drawn_in = NULL;
     if (rc == 0 && r->without_gnuplot)
-        progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected gnuplot 5.4 or later on PATH)");
+        progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected "
+                                      "gnuplot 5.4 or later on PATH)");
     return rc == 0 ? write_page(r, e) : -1;
 }
 
@@ -56,7 +58,8 @@ void report_run_free(struct report_run *r)
 
         for (size_t k = 0; k < s->figure_count; k++)
             free(s->figures[k].svg);
-        for (size_t m = 0; s->result.models && m < s->result.model_count; m++) /* when read, not owned */
+        for (size_t m = 0; s->result.models && m < s->result.model_count;
+             m++) /* when read, not owned */
             for (size_t k = 0; k < s->result.models[m].field_count; k++)
                 erf_summary_free(&s->result.models[m].fields[k].summary);
         result_free(&s->result);

@@ -12,27 +12,29 @@ int trf_index(const struct trf_run *r, int length, int depth, int epsilon)
 
 static size_t value_count(const struct trf_run *r)
 {
-    return (size_t)(1 + r->options->length_count) * (size_t)r->depths * (size_t)r->options->epsilon_count;
+    return (size_t)(1 + r->options->length_count) * (size_t)r->depths *
+           (size_t)r->options->epsilon_count;
 }
 
 /* `LABEL, head 3: MESSAGE` */
-static int fail_series(struct error *e, const struct formula_argument *a, const struct trf_head *head,
-                       const struct formula_error *problem)
+static int fail_series(struct error *e, const struct formula_argument *a,
+                       const struct trf_head *head, const struct formula_error *problem)
 {
     if (head->head)
         return fail(e, "%s, head %d: %s", a->label, head->head, problem->message);
     return fail(e, "%s: %s", a->label, problem->message);
 }
 
-static struct series *open_series(const struct trf_run *r, const struct formula *f, const struct formula_point *at,
-                                  struct formula_error *problem)
+static struct series *open_series(const struct trf_run *r, const struct formula *f,
+                                  const struct formula_point *at, struct formula_error *problem)
 {
-    return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY, problem);
+    return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY,
+                              problem);
 }
 
 /* The values of one length (0: infinite) of a series. */
-static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length,
-                       struct formula_error *problem)
+static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s,
+                       int length, struct formula_error *problem)
 {
     const struct trf_options *o = r->options;
     uint64_t keys = length ? o->lengths[length - 1] : 0;
@@ -49,16 +51,18 @@ static int fill_length(struct trf_head *head, const struct trf_run *r, const str
                 v->sum_lo = head->values[trf_index(r, length, 0, i)].sum_lo;
                 v->sum_hi = head->values[trf_index(r, length, 0, i)].sum_hi;
             }
-            failed = depth > 0 ? series_trf_depth(s, epsilon, (int)o->layers, keys, &v->count, problem)
-                     : length  ? series_trf_finite(s, epsilon, keys, &v->count, &v->sum_lo, &v->sum_hi, problem)
-                               : series_trf(s, epsilon, &v->count, problem);
+            failed = depth > 0
+                         ? series_trf_depth(s, epsilon, (int)o->layers, keys, &v->count, problem)
+                     : length ? series_trf_finite(s, epsilon, keys, &v->count, &v->sum_lo,
+                                                  &v->sum_hi, problem)
+                              : series_trf(s, epsilon, &v->count, problem);
         }
     return failed;
 }
 
 /* A formula with L is different for every length, and has no infinite series. */
-static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at,
-                          struct formula_error *problem)
+static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f,
+                          struct formula_point at, struct formula_error *problem)
 {
     int rc = 0;
 
@@ -79,7 +83,8 @@ static int fill_by_length(struct trf_head *head, const struct trf_run *r, const 
     return rc;
 }
 
-static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int number, struct error *e)
+static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int number,
+                                 struct error *e)
 {
     struct trf_head *grown = reallocarray(r->heads, (size_t)r->head_count + 1, sizeof *grown);
 
@@ -118,7 +123,10 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         return 0;
     }
     for (int h = 1; h <= rows; h++) {
-        struct formula_point at = {.t = 0, .h = h, .heads = a->set.heads, .head_size = a->set.head_size};
+        struct formula_point at = {.t = 0,
+                                   .h = h,
+                                   .heads = a->set.heads,
+                                   .head_size = a->set.head_size};
 
         snprintf(what, sizeof what, "%.60s, head %d of %d", a->label, h, rows);
         progress_step(r->progress, 1, what);
@@ -171,7 +179,8 @@ enum run_status trf_analyze(struct trf_run *r, struct error *e)
         const struct bias_set *s = &r->arguments[i].set;
 
         if (s->uses_length && r->options->length_count == 0) {
-            fail(e, "%s: uses the length L, so it has no infinite series (expected --length)", r->arguments[i].label);
+            fail(e, "%s: uses the length L, so it has no infinite series (expected --length)",
+                 r->arguments[i].label);
             return RUN_USAGE;
         }
         for (int b = 0; b < s->bias_count; b++)

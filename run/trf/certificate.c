@@ -1,4 +1,5 @@
-/* What was proved, in numbers, for tests/certificate.py or any other checker: doc/certificate.md. */
+/* What was proved, in numbers, for tests/certificate.py or any other checker: doc/certificate.md.
+ */
 #include "run/trf/trf.h"
 
 #include "io/system/atomic.h"
@@ -42,7 +43,8 @@ static void write_formula(FILE *f, const struct trf_run *r, const struct trf_hea
     write_line(f, b->source);
     for (int i = 0; i < formula_preset_count; i++)
         if (names(b->source, formula_presets[i].name))
-            fprintf(f, "preset %s(%s) %s\n", formula_presets[i].name, formula_presets[i].parameters, formula_presets[i].body);
+            fprintf(f, "preset %s(%s) %s\n", formula_presets[i].name, formula_presets[i].parameters,
+                    formula_presets[i].body);
     for (int i = 0; i < b->parameter_count; i++) {
         const struct formula_parameter *p = &b->parameters[i];
         int k = p->count > 1 ? (head->head ? head->head : 1) - 1 : 0;
@@ -59,7 +61,8 @@ static int write_bounds(FILE *f, const char *what, double lo, double hi)
 {
     char text[2][64];
 
-    return fprintf(f, "%s %s %s\n", what, series_bound_text(text[0], lo, 0, 0), series_bound_text(text[1], hi, 1, 0));
+    return fprintf(f, "%s %s %s\n", what, series_bound_text(text[0], lo, 0, 0),
+                   series_bound_text(text[1], hi, 1, 0));
 }
 
 static void write_field(FILE *f, const char *epsilon, uint64_t length, const struct series_count *c)
@@ -77,7 +80,8 @@ static void write_field(FILE *f, const char *epsilon, uint64_t length, const str
         write_bounds(f, " log10", c->log10_lo, c->log10_hi);
 }
 
-static int write_head(FILE *f, const struct trf_run *r, const struct trf_head *head, struct error *e)
+static int write_head(FILE *f, const struct trf_run *r, const struct trf_head *head,
+                      struct error *e)
 {
     const struct trf_options *o = r->options;
     const char *label = r->arguments[head->argument].label;
@@ -101,7 +105,8 @@ static int write_head(FILE *f, const struct trf_run *r, const struct trf_head *h
     write_bounds(f, "sum", head->values->sum_lo, head->values->sum_hi);
     for (int length = 0; length <= o->length_count; length++)
         for (int i = 0; i < o->epsilon_count; i++)
-            write_field(f, o->epsilons[i], length ? o->lengths[length - 1] : 0, &head->values[trf_index(r, length, 0, i)].count);
+            write_field(f, o->epsilons[i], length ? o->lengths[length - 1] : 0,
+                        &head->values[trf_index(r, length, 0, i)].count);
     fputs("end\n", f);
     return 0;
 }

@@ -21,12 +21,15 @@ static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct t
         const struct trf_head *head = &r->heads[first];
         int heads = 0, shown;
 
-        for (last = first; last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias;
+        for (last = first; last < r->head_count && r->heads[last].argument == head->argument &&
+                           r->heads[last].bias == head->bias;
              last++)
             heads += !r->heads[last].averaged;
         if (!head->values)
             continue;
-        shown = r->count > 1 || r->arguments[head->argument].set.bias_count > 1 ? 1 : heads < HEADS_DRAWN ? heads : HEADS_DRAWN;
+        shown = r->count > 1 || r->arguments[head->argument].set.bias_count > 1 ? 1
+                : heads < HEADS_DRAWN                                           ? heads
+                                                                                : HEADS_DRAWN;
         for (int k = 0; k < shown && count < CURVES_MAX; k++)
             drawn[count++] = head + (shown == 1 ? heads - 1 : k * (heads - 1) / (shown - 1));
     }
@@ -34,7 +37,8 @@ static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct t
 }
 
 /* A head's drawn series: infinite, or the longest requested length. */
-static const struct trf_value *drawn_value(const struct trf_run *r, const struct trf_head *head, uint64_t *length)
+static const struct trf_value *drawn_value(const struct trf_run *r, const struct trf_head *head,
+                                           uint64_t *length)
 {
     int longest = 0;
 
@@ -48,23 +52,30 @@ static const struct trf_value *drawn_value(const struct trf_run *r, const struct
     return &head->values[trf_index(r, longest, 0, 0)];
 }
 
-static struct formula_point point_of(const struct trf_run *r, const struct trf_head *head, uint64_t length, double t)
+static struct formula_point point_of(const struct trf_run *r, const struct trf_head *head,
+                                     uint64_t length, double t)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
 
-    return (struct formula_point){
-        .t = t, .h = head->head ? head->head : 1, .heads = a->set.heads, .head_size = a->set.head_size, .length = (double)length};
+    return (struct formula_point){.t = t,
+                                  .h = head->head ? head->head : 1,
+                                  .heads = a->set.heads,
+                                  .head_size = a->set.head_size,
+                                  .length = (double)length};
 }
 
 /* How many tokens of a head fit into this many steps, at most `most`: later sums take more. */
-static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length, double most, long steps)
+static double affordable(const struct trf_run *r, const struct trf_head *head, uint64_t length,
+                         double most, long steps)
 {
-    struct formula_walk *w = formula_walk_new(r->arguments[head->argument].set.biases[head->bias].formula);
+    struct formula_walk *w = formula_walk_new(
+        r->arguments[head->argument].set.biases[head->bias].formula);
     double each = 0, tokens = 32;
 
     for (long left = steps; w && tokens < most && left >= 0 && tokens * each < (double)steps;) {
         tokens = fmin(2 * tokens, most);
-        struct formula_point before = point_of(r, head, length, tokens - 2), at = point_of(r, head, length, tokens - 1);
+        struct formula_point before = point_of(r, head, length, tokens - 2),
+                             at = point_of(r, head, length, tokens - 1);
         formula_walk_to(w, &before, &left);
         each = (double)left;
         formula_walk_to(w, &at, &left);
@@ -82,12 +93,13 @@ static double middle(double lo, double hi)
 /* Sums f up to `most` tokens and keeps the points to draw: all of the first, then steps of a
  * hundredth of the distance; for a step that ends at f = 0 its largest f. The arrays are one
  * block. */
-static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
+static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head,
+                      double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
     const struct formula *f = a->set.biases[head->bias].formula;
-    double *tokens = malloc(3 * POINTS_MAX * sizeof *tokens), *weight, *beyond, sum = 0, largest = 0, total, next = 1,
-           greatest = 0, at_greatest = 1, sum_there = 0;
+    double *tokens = malloc(3 * POINTS_MAX * sizeof *tokens), *weight, *beyond, sum = 0,
+           largest = 0, total, next = 1, greatest = 0, at_greatest = 1, sum_there = 0;
     uint64_t length;
     const struct trf_value *v = drawn_value(r, head, &length);
     char *label = NULL, *note = NULL, layers[64], count[128];
@@ -140,12 +152,13 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     c->weight_at_field = largest > 0 ? c->weight_at_field / largest : 0;
     bias_layers_text(layers, sizeof layers, &a->set, head->bias);
     trf_count_text(count, &v->count);
-    if ((head->head ? asprintf(&label, "%s%s%s, head %d", a->label, layers[0] ? ", " : "", layers, head->head)
+    if ((head->head ? asprintf(&label, "%s%s%s, head %d", a->label, layers[0] ? ", " : "", layers,
+                               head->head)
                     : asprintf(&label, "%s%s%s", a->label, layers[0] ? ", " : "", layers)) < 0)
         label = NULL;
     if ((isnan(v->count.log10_lo) ? asprintf(&note, "%s", series_verdict_name(v->verdict))
-         : length                 ? asprintf(&note, "TRF %s of the first %llu", count, (unsigned long long)length)
-                                  : asprintf(&note, "TRF %s", count)) < 0)
+         : length ? asprintf(&note, "TRF %s of the first %llu", count, (unsigned long long)length)
+                  : asprintf(&note, "TRF %s", count)) < 0)
         note = NULL;
     c->label = label;
     c->note = note;
@@ -183,7 +196,8 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
     for (int i = 0; i < count && rc == 0; i++)
         rc = fill_curve(&curves[i], r, drawn[i], most, e);
     if (rc == 0)
-        rc = figure_trf(o->folder, "trf", curves, (size_t)count, fmax(strtod(o->epsilons[0], NULL), 1e-300), comments,
+        rc = figure_trf(o->folder, "trf", curves, (size_t)count,
+                        fmax(strtod(o->epsilons[0], NULL), 1e-300), comments,
                         &(struct figure_style){.formats = o->formats}, e);
     for (int i = 0; i < count; i++) {
         free((double *)curves[i].tokens);

@@ -18,7 +18,8 @@ struct trf_options {
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
     const char *coherence; /* of rotary positions, an exact decimal; NULL: none */
-    double effort; /* processor seconds for each head and each of its numbers; 0: count work instead */
+    double
+        effort; /* processor seconds for each head and each of its numbers; 0: count work instead */
     long layers; /* depth; 1: only one layer */
     long train_length; /* for models that do not state it; 0: unknown */
     int explain, force, wide; /* wide: for printing only */

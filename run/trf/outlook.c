@@ -12,8 +12,8 @@
 enum { LENGTH_MOST = 1 << 17 };
 
 /* kernel[distances]: exp(b) over its sum, mean over heads. 1, or 0 if a head has no sum, or -1. */
-static int mean_kernel(double *kernel, const struct formula_argument *a, const struct layer_bias *b, size_t distances,
-                       struct error *e)
+static int mean_kernel(double *kernel, const struct formula_argument *a, const struct layer_bias *b,
+                       size_t distances, struct error *e)
 {
     size_t rows = (size_t)bias_rows(&a->set, b);
     double *table = calloc(rows * distances, sizeof *table);
@@ -59,7 +59,8 @@ static int look(struct trf_outlook *out, const struct formula_argument *a, struc
     int *layers = calloc(count, sizeof *layers), rc = 1;
 
     if (!kernels || !kernel || !layers)
-        rc = fail_memory(e, (double)(count * distances) * sizeof *kernels, "the kernels of a model");
+        rc = fail_memory(e, (double)(count * distances) * sizeof *kernels,
+                         "the kernels of a model");
     for (size_t b = 0; b < count && rc == 1; b++) {
         kernel[b] = kernels + b * distances;
         layers[b] = a->set.layers ? 0 : out->layers;
@@ -88,12 +89,14 @@ int trf_look(struct trf_run *r, struct error *e)
     int taken = 0, rc = 0;
 
     for (int i = 0; i < r->count; i++)
-        taken |= !r->arguments[i].set.train_length || r->arguments[i].set.train_length == o->train_length;
+        taken |= !r->arguments[i].set.train_length ||
+                 r->arguments[i].set.train_length == o->train_length;
     if (o->train_length && !taken)
         return models_refuse_length(e);
     r->outlooks = calloc((size_t)r->count + 1, sizeof *r->outlooks);
     if (!r->outlooks)
-        return fail_memory(e, (double)r->count * sizeof *r->outlooks, "what is likely on longer texts");
+        return fail_memory(e, (double)r->count * sizeof *r->outlooks,
+                           "what is likely on longer texts");
     for (int i = 0; i < r->count && rc == 0; i++) {
         const struct formula_argument *a = &r->arguments[i];
         struct trf_outlook *out = &r->outlooks[i];

@@ -42,13 +42,15 @@ static int by_field(const void *a, const void *b)
 }
 
 /* Heads of a place, without the mean kernel. */
-static const struct trf_head *heads_of(const struct trf_run *r, const struct trf_place *p, int *count)
+static const struct trf_head *heads_of(const struct trf_run *r, const struct trf_place *p,
+                                       int *count)
 {
     const struct trf_head *first = NULL;
 
     *count = 0;
     for (int i = 0; i < r->head_count; i++)
-        if (r->heads[i].argument == p->argument && r->heads[i].bias == p->bias && !r->heads[i].averaged) {
+        if (r->heads[i].argument == p->argument && r->heads[i].bias == p->bias &&
+            !r->heads[i].averaged) {
             first = first ? first : &r->heads[i];
             ++*count;
         }
@@ -57,26 +59,28 @@ static const struct trf_head *heads_of(const struct trf_run *r, const struct trf
 
 /* *proved 1 if for every head f/g never increases, which also orders the mean kernels: each head's
  * share within j distances is larger, and so is the mean. `why` is the last head's. */
-static int prove_order(int *proved, char why[256], const struct trf_run *r, const struct trf_place *f, const struct trf_place *g,
-                       struct error *e)
+static int prove_order(int *proved, char why[256], const struct trf_run *r,
+                       const struct trf_place *f, const struct trf_place *g, struct error *e)
 {
     int count_f, count_g, heads;
     const struct trf_head *first_f = heads_of(r, f, &count_f), *first_g = heads_of(r, g, &count_g);
 
     *proved = 0;
     heads = count_f > count_g ? count_f : count_g;
-    if (!first_f || !first_g || (count_f != heads && count_f != 1) || (count_g != heads && count_g != 1))
+    if (!first_f || !first_g || (count_f != heads && count_f != 1) ||
+        (count_g != heads && count_g != 1))
         return 0;
     for (int h = 0; h < heads; h++) {
-        const struct trf_head *a = first_f + (count_f == 1 ? 0 : h), *b = first_g + (count_g == 1 ? 0 : h);
+        const struct trf_head *a = first_f + (count_f == 1 ? 0 : h),
+                              *b = first_g + (count_g == 1 ? 0 : h);
         struct formula_error problem;
         int order;
 
         if (!a->series || !b->series)
             return 0;
         if (series_compare(a->series, b->series, &order, why, &problem) != 0)
-            return fail(e, "%s against %s: %s", r->arguments[f->argument].label, r->arguments[g->argument].label,
-                        problem.message);
+            return fail(e, "%s against %s: %s", r->arguments[f->argument].label,
+                        r->arguments[g->argument].label, problem.message);
         if (order != -1)
             return 0;
     }
@@ -107,8 +111,10 @@ int trf_rank(struct trf_run *r, struct error *e)
         const struct bias_set *s = &r->arguments[head->argument].set;
 
         if (head->values && (!head->head || bias_rows(s, &s->biases[head->bias]) == 1))
-            r->places[r->place_count++] =
-                (struct trf_place){.argument = head->argument, .bias = head->bias, .by = head, .value = ranked_value(r, head)};
+            r->places[r->place_count++] = (struct trf_place){.argument = head->argument,
+                                                             .bias = head->bias,
+                                                             .by = head,
+                                                             .value = ranked_value(r, head)};
     }
     qsort(r->places, (size_t)r->place_count, sizeof *r->places, by_field);
     for (int i = 0; i + 1 < r->place_count; i++) {
@@ -119,7 +125,8 @@ int trf_rank(struct trf_run *r, struct error *e)
             return -1;
         if (proved)
             p->order = TRF_PROVED;
-        else if (trf_is_finite(p) && next->by->series && series_verdict(next->by->series) == SERIES_DIVERGES)
+        else if (trf_is_finite(p) && next->by->series &&
+                 series_verdict(next->by->series) == SERIES_DIVERGES)
             p->order = TRF_NEXT_DIVERGES;
         else if (bounds_order(p, next))
             p->order = TRF_BY_NUMBERS;

@@ -1,4 +1,5 @@
-/* The arguments of `reach trf`: formulas, presets and models, and tables of formulas with parameters, @FILE. */
+/* The arguments of `reach trf`: formulas, presets and models, and tables of formulas with
+ * parameters, @FILE. */
 #include "run/trf/trf.h"
 
 #include "io/formats/csv.h"
@@ -29,9 +30,11 @@ static struct formula_argument *grow(struct trf_run *r, struct error *e)
 
 /* One row of a table: `formula`, and the other columns except `name` as parameters; an empty cell
  * sets nothing. */
-static enum run_status read_row(struct trf_run *r, const struct csv_table *t, size_t row, struct error *e)
+static enum run_status read_row(struct trf_run *r, const struct csv_table *t, size_t row,
+                                struct error *e)
 {
-    char **cell = t->cell + row * t->columns, *label = NULL, **owned = calloc(t->columns + 1, sizeof *owned);
+    char **cell = t->cell + row * t->columns, *label = NULL,
+         **owned = calloc(t->columns + 1, sizeof *owned);
     struct formula_options with = r->options->formulas;
     struct formula_argument *a = owned ? grow(r, e) : NULL;
     size_t formula = (size_t)csv_column(t, "formula"), size;
@@ -41,7 +44,8 @@ static enum run_status read_row(struct trf_run *r, const struct csv_table *t, si
 
     with.sets = (struct text_list){0};
     for (int i = 0; f && i < r->options->formulas.sets.count && status == RUN_DONE; i++)
-        status = text_list_add(&with.sets, r->options->formulas.sets.item[i], e) == 0 ? RUN_DONE : RUN_FAILED;
+        status = text_list_add(&with.sets, r->options->formulas.sets.item[i], e) == 0 ? RUN_DONE
+                                                                                      : RUN_FAILED;
     if (f)
         fputs(named ? cell[name] : cell[formula], f);
     for (size_t i = 0; f && i < t->columns && status == RUN_DONE; i++) {
@@ -93,7 +97,9 @@ static enum run_status read_table(struct trf_run *r, const char *path, struct er
     if (csv_read(path, &t, e) != 0)
         return RUN_FAILED;
     if (csv_column(&t, "formula") < 0) {
-        fail(e, "%s: has no column 'formula' (expected a table with one, and one for each parameter)", path);
+        fail(e,
+             "%s: has no column 'formula' (expected a table with one, and one for each parameter)",
+             path);
         status = RUN_USAGE;
     } else if (t.rows == 0) {
         fail(e, "%s: has no row", path);

@@ -17,10 +17,13 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         fail(e, "%s: exists (expected another --certificate FILE, or --force)", o->certificate);
         return RUN_FAILED;
     }
-    if (status == RUN_DONE && o->folder && results_open(&results, o->folder, &trf_layout, o->force, e) != 0)
+    if (status == RUN_DONE && o->folder &&
+        results_open(&results, o->folder, &trf_layout, o->force, e) != 0)
         return RUN_FAILED;
-    if (status == RUN_DONE && o->certificate && o->folder && results_holds(o->folder, &trf_layout, o->certificate)) {
-        fail(e, "--certificate %s: is a file of the results in %s (expected another FILE)", o->certificate, o->folder);
+    if (status == RUN_DONE && o->certificate && o->folder &&
+        results_holds(o->folder, &trf_layout, o->certificate)) {
+        fail(e, "--certificate %s: is a file of the results in %s (expected another FILE)",
+             o->certificate, o->folder);
         status = RUN_FAILED;
     }
     if (status == RUN_DONE)
@@ -37,9 +40,14 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
 
 int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *p, struct error *e)
 {
-    static const struct trf_options options = {.epsilons = {"0.01"}, .epsilon_count = 1, .layers = 1};
+    static const struct trf_options options = {.epsilons = {"0.01"},
+                                               .epsilon_count = 1,
+                                               .layers = 1};
 
-    *r = (struct trf_run){.options = &options, .progress = p, .count = 1, .arguments = calloc(1, sizeof *r->arguments)};
+    *r = (struct trf_run){.options = &options,
+                          .progress = p,
+                          .count = 1,
+                          .arguments = calloc(1, sizeof *r->arguments)};
     if (!r->arguments || !(r->arguments->label = strdup(d->path)))
         return fail(e, "%s: out of memory", d->path);
     r->arguments->is_model = 1;

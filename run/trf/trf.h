@@ -19,7 +19,8 @@ struct trf_head {
     int head; /* from 1; 0: all heads, which are equal or averaged */
     int averaged; /* 1: the mean kernel of several heads */
     struct series *series; /* of infinite length; NULL if not applicable, or the formula uses L */
-    struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
+    struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL
+                                 when not applicable */
 };
 
 /* How an encoding compares with the next one in the ranking. */
@@ -34,7 +35,8 @@ enum trf_order {
 struct trf_place {
     int argument, bias;
     const struct trf_head *by; /* its mean kernel if heads differ */
-    const struct trf_value *value; /* infinite if it converges; else at the largest requested length */
+    const struct trf_value
+        *value; /* infinite if it converges; else at the largest requested length */
     enum trf_order order;
     char why[256]; /* TRF_PROVED: the reason */
 };
@@ -68,7 +70,8 @@ struct trf_run {
     const char *command; /* as recorded; borrowed, used only with options->folder */
     struct formula_argument *arguments;
     int count;
-    struct trf_head *heads; /* [head_count] by argument, bias, head; a checkpoint's all-heads entries last */
+    struct trf_head
+        *heads; /* [head_count] by argument, bias, head; a checkpoint's all-heads entries last */
     int head_count;
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
@@ -84,7 +87,8 @@ struct trf_run {
 enum run_status trf_run(struct trf_run *r, struct error *e) MUST_USE;
 /* TRF(0.01) of all heads of a checkpoint. A bias that uses the length has no numbers: then
  * head_count is 0, and arguments->set.uses_length 1. */
-int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *p, struct error *e) MUST_USE;
+int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *p,
+                   struct error *e) MUST_USE;
 void trf_run_free(struct trf_run *r);
 
 /* Index into values: length 0 is the infinite one, depth 0 one layer. */
@@ -115,8 +119,10 @@ extern const struct results_layout trf_layout;
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
 /* Writes rotary.csv, without the rename. */
 struct atomic_file;
-int trf_write_rotary(const void *found, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int trf_write_rotary(const void *found, const char *path, struct atomic_file *out,
+                     struct error *e) MUST_USE;
 /* Only the figure. */
-int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
+int trf_write_figure(const struct trf_run *r, const char *const *comments,
+                     struct error *e) MUST_USE;
 
 #endif

@@ -20,39 +20,44 @@ static const char *bound(char text[64], double value, int up)
 }
 
 /* One row; v NULL: not applicable. layer 0: of a formula. */
-static void write_row(struct csv *csv, const struct trf_run *r, const struct trf_head *head, int layer, int length, int depth,
-                      int epsilon)
+static void write_row(struct csv *csv, const struct trf_run *r, const struct trf_head *head,
+                      int layer, int length, int depth, int epsilon)
 {
     const struct trf_options *o = r->options;
     const struct formula_argument *a = &r->arguments[head->argument];
-    const struct trf_value *v = head->values ? &head->values[trf_index(r, length, depth, epsilon)] : NULL;
+    const struct trf_value *v = head->values ? &head->values[trf_index(r, length, depth, epsilon)]
+                                             : NULL;
     char keys[24] = "inf", number[16] = "all", bounds[4][64];
 
     if (head->head)
         snprintf(number, sizeof number, "%d", head->head);
     if (length)
         snprintf(keys, sizeof keys, "%llu", (unsigned long long)o->lengths[length - 1]);
-    csv_row(csv, &(struct trf_row){
-                     .formula = a->label,
-                     .head = number,
-                     .length = keys,
-                     .layers = depth ? o->layers : 1,
-                     .epsilon = o->epsilons[epsilon],
-                     .verdict = a->set.biases[head->bias].reason[0] ? "not applicable" : series_verdict_name(v->verdict),
-                     .sum_lo = v ? bound(bounds[0], v->sum_lo, 0) : NULL,
-                     .sum_hi = v ? bound(bounds[1], v->sum_hi, 1) : NULL,
-                     .trf_lo = v ? v->count.lo : NULL,
-                     .trf_hi = v ? v->count.hi : NULL,
-                     .layer = layer,
-                     .log10_trf_lo = v ? bound(bounds[2], v->count.log10_lo, 0) : NULL,
-                     .log10_trf_hi = v ? bound(bounds[3], v->count.log10_hi, 1) : NULL,
-                 });
+    csv_row(csv,
+            &(struct trf_row){
+                .formula = a->label,
+                .head = number,
+                .length = keys,
+                .layers = depth ? o->layers : 1,
+                .epsilon = o->epsilons[epsilon],
+                .verdict = a->set.biases[head->bias].reason[0] ? "not applicable"
+                                                               : series_verdict_name(v->verdict),
+                .sum_lo = v ? bound(bounds[0], v->sum_lo, 0) : NULL,
+                .sum_hi = v ? bound(bounds[1], v->sum_hi, 1) : NULL,
+                .trf_lo = v ? v->count.lo : NULL,
+                .trf_hi = v ? v->count.hi : NULL,
+                .layer = layer,
+                .log10_trf_lo = v ? bound(bounds[2], v->count.log10_lo, 0) : NULL,
+                .log10_trf_hi = v ? bound(bounds[3], v->count.log10_hi, 1) : NULL,
+            });
 }
 
-static void write_head(struct csv *csv, const struct trf_run *r, const struct trf_head *head, int layer)
+static void write_head(struct csv *csv, const struct trf_run *r, const struct trf_head *head,
+                       int layer)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
-    int lengths = head->values ? r->options->length_count : 0, depths = head->values ? r->depths : 1;
+    int lengths = head->values ? r->options->length_count : 0,
+        depths = head->values ? r->depths : 1;
 
     for (int length = a->set.uses_length && head->values; length <= lengths; length++)
         for (int depth = 0; depth < depths; depth++)
@@ -74,7 +79,8 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
             for (int k = 0; k < r->head_count; k++) {
                 const struct trf_head *head = &r->heads[k];
 
-                if (head->argument == i && head->bias == (a->set.layers ? a->set.bias_of_layer[layer] : 0) &&
+                if (head->argument == i &&
+                    head->bias == (a->set.layers ? a->set.bias_of_layer[layer] : 0) &&
                     (a->is_model || !head->averaged))
                     write_head(csv, r, head, a->set.layers ? layer + 1 : 0);
             }
@@ -89,10 +95,11 @@ static int has_rotary(const void *found)
     return r->rotary_count > 0;
 }
 
-const struct results_layout trf_layout = {(const struct results_file[]){{"trf.csv", NULL, write_csv},
-                                                                        {"rotary.csv", has_rotary, trf_write_rotary},
-                                                                        {NULL, NULL, NULL}},
-                                          (const char *const[]){"trf", NULL}};
+const struct results_layout trf_layout = {
+    (const struct results_file[]){{"trf.csv", NULL, write_csv},
+                                  {"rotary.csv", has_rotary, trf_write_rotary},
+                                  {NULL, NULL, NULL}},
+    (const char *const[]){"trf", NULL}};
 
 int trf_write(const struct trf_run *r, struct error *e)
 {

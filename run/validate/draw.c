@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-int validate_draw(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
+int validate_draw(const char *folder, const char *stem, const struct result *r,
+                  const struct figure_style *style, struct error *e)
 {
     struct validation_line *lines = calloc(r->model_count, sizeof *lines);
     struct validation_point *points = calloc(r->model_count, VALIDATION_KEPT_MAX * sizeof *points);
@@ -19,19 +20,21 @@ int validate_draw(const char *folder, const char *stem, const struct result *r, 
         const struct validation *v = r->models[i].validation;
         struct validation_point *p = points + i * VALIDATION_KEPT_MAX;
 
-        lines[i] = (struct validation_line){r->models[i].name, p, 0, (int)r->models[i].train_length};
+        lines[i] = (struct validation_line){r->models[i].name, p, 0,
+                                            (int)r->models[i].train_length};
         for (size_t k = 0; k < v->row_count; k++) {
             const struct validation_row *row = &v->rows[k];
             const struct validation_mean *size = &row->loss.size;
 
             if (row->kind == VALIDATION_REPLACED)
-                p[lines[i].count++] = (struct validation_point){(double)row->tokens, size->mean, size->lo, size->hi,
-                                                                row->gradient};
+                p[lines[i].count++] = (struct validation_point){(double)row->tokens, size->mean,
+                                                                size->lo, size->hi, row->gradient};
         }
     }
     if (rc == 0)
         rc = figure_validation(folder, stem, lines, r->model_count, validation_within,
-                               (const char *const[]){"reach " REACH_VERSION, command, NULL}, style, e);
+                               (const char *const[]){"reach " REACH_VERSION, command, NULL}, style,
+                               e);
     free(lines);
     free(points);
     free(command);

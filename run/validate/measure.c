@@ -11,8 +11,11 @@
 
 static struct engine_request request_of(const struct measured *m, size_t positions, size_t segments)
 {
-    return (struct engine_request){
-        .kind = REQUEST_SCORE, .positions = (int)positions, .memory = m->memory, .segments = segments, .score = {.outputs = 1}};
+    return (struct engine_request){.kind = REQUEST_SCORE,
+                                   .positions = (int)positions,
+                                   .memory = m->memory,
+                                   .segments = segments,
+                                   .score = {.outputs = 1}};
 }
 
 static int estimate(const struct measured *m, double *cost, struct error *e)
@@ -47,10 +50,12 @@ static void replace_one(int32_t *ids, const int32_t *donor, size_t p, size_t fir
 
 /* Inputs and target of loss `value` of v->nll: ids [inputs + 1]. Keeps a beginning-of-text
  * token. */
-static void make_ids(int32_t *ids, const struct validation *v, const struct measured *m, size_t value, size_t inputs)
+static void make_ids(int32_t *ids, const struct validation *v, const struct measured *m,
+                     size_t value, size_t inputs)
 {
     const struct segments *s = m->segments;
-    size_t n = v->positions, each = 1 + v->kept_count + v->single_count, first = (size_t)m->bounds->begins, test, change;
+    size_t n = v->positions, each = 1 + v->kept_count + v->single_count,
+           first = (size_t)m->bounds->begins, test, change;
     const int32_t *own, *donor;
 
     if (value < v->kept_count * v->tests) {
@@ -64,7 +69,8 @@ static void make_ids(int32_t *ids, const struct validation *v, const struct meas
     donor = donor_of(s, v->segment[test]);
     memcpy(ids, own, (n + 1) * sizeof *ids);
     if (change > v->kept_count)
-        replace_one(ids, donor, n - v->where[test * v->single_count + change - 1 - v->kept_count], first, n);
+        replace_one(ids, donor, n - v->where[test * v->single_count + change - 1 - v->kept_count],
+                    first, n);
     else if (change > 0 && n - v->kept[change - 1] > first)
         memcpy(ids + first, donor + first, (n - v->kept[change - 1] - first) * sizeof *ids);
 }
@@ -92,7 +98,9 @@ static int keep(const struct measured *m, size_t first, size_t count, struct err
 
     for (size_t i = first; i < first + count; i++)
         if (!isfinite(v->nll[i]))
-            return fail(e, "%s: --validate: log p of a target is not finite with changed inputs (expected finite numbers)",
+            return fail(e,
+                        "%s: --validate: log p of a target is not finite with changed inputs "
+                        "(expected finite numbers)",
                         m->argument->path);
     if (journal_append(m->journal, &record, e) != 0)
         return -1;
@@ -101,7 +109,8 @@ static int keep(const struct measured *m, size_t first, size_t count, struct err
 }
 
 /* Measures the losses [first, end) with this many inputs. */
-static int measure_range(const struct measured *m, size_t first, size_t end, size_t inputs, struct error *e)
+static int measure_range(const struct measured *m, size_t first, size_t end, size_t inputs,
+                         struct error *e)
 {
     struct engine_request request = request_of(m, inputs, end - first);
     struct validation *v = m->out->validation;
@@ -132,7 +141,8 @@ static int measure_range(const struct measured *m, size_t first, size_t end, siz
         }
         for (size_t i = 0; i < count; i++)
             make_ids(ids + i * width, v, m, first + i, inputs);
-        if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
+        if (engine_score(g, logprob, ids, (int)count, e) != 0 ||
+            tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
         for (size_t i = 0; i < count; i++)
             v->nll[first + i] = -logprob[i];

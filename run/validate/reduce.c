@@ -10,11 +10,13 @@
 struct gather {
     const struct validation *v;
     size_t *test; /* [used] */
-    double *s, *c; /* [used, positions] shares of the gradient, and their sums from a position to the end */
+    double *s, *c; /* [used, positions] shares of the gradient, and their sums from a position to
+                      the end */
     double *whole, *changed, *other; /* [used] */
 };
 
-static int gather_open(struct gather *g, struct validation *v, const struct result_field *f, struct error *e)
+static int gather_open(struct gather *g, struct validation *v, const struct result_field *f,
+                       struct error *e)
 {
     size_t n = v->positions;
 
@@ -24,18 +26,22 @@ static int gather_open(struct gather *g, struct validation *v, const struct resu
         if (f->status[v->segment[i]] == SEGMENT_DONE)
             g->test[v->used++] = i;
     if (g->test && v->used == 0)
-        return fail(e, "--validate: every segment that it tests is excluded (expected gradients that are finite)");
+        return fail(e, "--validate: every segment that it tests is excluded (expected gradients "
+                       "that are finite)");
     g->s = reallocarray(NULL, v->used, n * sizeof *g->s);
     g->c = reallocarray(NULL, v->used, n * sizeof *g->c);
     g->whole = calloc(v->used, sizeof *g->whole);
     g->changed = calloc(v->used, sizeof *g->changed);
     g->other = calloc(v->used, sizeof *g->other);
     if (!g->test || !g->s || !g->c || !g->whole || !g->changed || !g->other)
-        return fail_memory(e, 2 * (double)v->used * (double)n * sizeof *g->s, "the gradients of the validation");
+        return fail_memory(e, 2 * (double)v->used * (double)n * sizeof *g->s,
+                           "the gradients of the validation");
     for (size_t i = 0; i < v->used; i++) {
         if (curve_share(g->s + i * n, f->norm + v->segment[g->test[i]] * n, n) != 0)
-            return fail(e, "--validate: norms of segment %zu have no sum (expected positive, finite numbers)",
-                        v->segment[g->test[i]]);
+            return fail(
+                e,
+                "--validate: norms of segment %zu have no sum (expected positive, finite numbers)",
+                v->segment[g->test[i]]);
         curve_cumulative(g->c + i * n, g->s + i * n, n);
     }
     return 0;
@@ -56,7 +62,8 @@ static double loss(const struct gather *g, size_t i, size_t change)
 {
     const struct validation *v = g->v;
 
-    return v->nll[v->kept_count * v->tests + g->test[i] * (1 + v->kept_count + v->single_count) + change];
+    return v->nll[v->kept_count * v->tests + g->test[i] * (1 + v->kept_count + v->single_count) +
+                  change];
 }
 
 /* The share of the gradient before the last `kept` inputs, mean over the tests. */
@@ -70,18 +77,23 @@ static double before(const struct gather *g, size_t kept)
     return sum / (double)g->v->used;
 }
 
-static int kept_row(struct validation_row *out, struct gather *g, enum validation_kind kind, size_t k)
+static int kept_row(struct validation_row *out, struct gather *g, enum validation_kind kind,
+                    size_t k)
 {
     const struct validation *v = g->v;
 
     for (size_t i = 0; i < v->used; i++)
-        g->changed[i] = kind == VALIDATION_TRUNCATED ? v->nll[k * v->tests + g->test[i]] : loss(g, i, 1 + k);
-    *out = (struct validation_row){.kind = kind, .tokens = v->kept[k], .gradient = before(g, v->kept[k])};
+        g->changed[i] = kind == VALIDATION_TRUNCATED ? v->nll[k * v->tests + g->test[i]]
+                                                     : loss(g, i, 1 + k);
+    *out = (struct validation_row){.kind = kind,
+                                   .tokens = v->kept[k],
+                                   .gradient = before(g, v->kept[k])};
     return validation_change(&out->loss, g->changed, g->whole, v->used);
 }
 
 /* Single inputs [from, to) of each test, in one octave: each test counts with its means. */
-static void single_row(struct validation_row *out, struct gather *g, size_t from, size_t to, size_t octave)
+static void single_row(struct validation_row *out, struct gather *g, size_t from, size_t to,
+                       size_t octave)
 {
     const struct validation *v = g->v;
     double count = (double)(to - from), gradient = 0;
@@ -94,14 +106,16 @@ static void single_row(struct validation_row *out, struct gather *g, size_t from
 
             sum += change;
             size += fabs(change);
-            gradient += g->s[i * v->positions + v->positions - v->where[g->test[i] * v->single_count + j]];
+            gradient +=
+                g->s[i * v->positions + v->positions - v->where[g->test[i] * v->single_count + j]];
         }
         g->changed[i] = sum / count;
         g->other[i] = size / count;
     }
     *out = (struct validation_row){.kind = VALIDATION_SINGLE,
                                    .tokens = octave,
-                                   .loss = {validation_mean(g->changed, v->used), validation_mean(g->other, v->used)},
+                                   .loss = {validation_mean(g->changed, v->used),
+                                            validation_mean(g->other, v->used)},
                                    .gradient = gradient / count / (double)v->used};
 }
 
@@ -140,7 +154,8 @@ static size_t enough(const struct validation *v, int part)
 }
 
 /* Means over the tests of the existing rank correlations. */
-static int correlate(struct validation *v, struct gather *g, const struct result_field *f, struct error *e)
+static int correlate(struct validation *v, struct gather *g, const struct result_field *f,
+                     struct error *e)
 {
     double change[VALIDATION_SINGLE_MAX], all, octaves;
     size_t count = 0, in_octaves = 0;
@@ -150,8 +165,9 @@ static int correlate(struct validation *v, struct gather *g, const struct result
 
         for (size_t j = 0; j < v->single_count; j++)
             change[j] = loss(g, i, 1 + v->kept_count + j) - g->whole[i];
-        if (validation_correlate(&all, &octaves, change, v->where + test * v->single_count, v->single_count,
-                                 f->norm + v->segment[test] * v->positions, v->positions) != 0)
+        if (validation_correlate(&all, &octaves, change, v->where + test * v->single_count,
+                                 v->single_count, f->norm + v->segment[test] * v->positions,
+                                 v->positions) != 0)
             return fail_memory(e, (double)v->single_count * sizeof all, "a rank correlation");
         if (!isnan(all))
             g->changed[count++] = all;
@@ -173,7 +189,8 @@ int validate_reduce(struct validation *v, const struct result_model *m, struct e
     if (gather_open(&g, v, f, e) != 0)
         goto end;
     if (!v->rows) {
-        fail_memory(e, (double)(2 * v->kept_count + v->single_count) * sizeof *v->rows, "the validation");
+        fail_memory(e, (double)(2 * v->kept_count + v->single_count) * sizeof *v->rows,
+                    "the validation");
         goto end;
     }
     for (size_t i = 0; i < v->used; i++)

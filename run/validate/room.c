@@ -13,11 +13,14 @@ const double validation_within = 0.05;
 int validate_room(const struct measured *m, struct journal_sizes *most, struct error *e)
 {
     const struct segments *s = m->segments;
-    size_t asked = (size_t)m->asked, own = m->positions - (size_t)m->bounds->begins, record, each, drawn[VALIDATION_SINGLE_MAX];
+    size_t asked = (size_t)m->asked, own = m->positions - (size_t)m->bounds->begins, record, each,
+           drawn[VALIDATION_SINGLE_MAX];
     struct validation *v;
 
     if (s->count < 2)
-        return fail(e, "--validate: %s has %zu segment (expected at least two: inputs of one replace those of another)",
+        return fail(e,
+                    "--validate: %s has %zu segment (expected at least two: inputs of one replace "
+                    "those of another)",
                     m->argument->name, s->count);
     v = m->out->validation = calloc(1, sizeof *v);
     if (!v)
@@ -33,9 +36,11 @@ int validate_room(const struct measured *m, struct journal_sizes *most, struct e
     v->where = reallocarray(NULL, v->tests, (v->single_count + 1) * sizeof *v->where);
     if (!v->segment || !v->where || size_multiply(&v->values, v->tests, each) != 0 ||
         !(v->nll = reallocarray(NULL, v->values, sizeof *v->nll)))
-        return fail_memory(e, (double)v->tests * (double)each * sizeof *v->nll, "the losses of the validation");
+        return fail_memory(e, (double)v->tests * (double)each * sizeof *v->nll,
+                           "the losses of the validation");
     for (size_t i = 0; i < v->tests; i++) {
-        v->segment[i] = (size_t)((unsigned __int128)s->count * i / v->tests); /* spread over the whole text */
+        v->segment[i] = (size_t)((unsigned __int128)s->count * i /
+                                 v->tests); /* spread over the whole text */
         validation_single(drawn, own, m->seed, i * VALIDATION_SINGLE_MAX);
         memcpy(v->where + i * v->single_count, drawn, v->single_count * sizeof *v->where);
     }

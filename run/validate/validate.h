@@ -24,7 +24,8 @@ struct validation_row {
     enum validation_kind kind;
     size_t tokens; /* inputs kept, the last ones; for single ones, the nearest of their octave */
     struct validation_change loss;
-    double gradient; /* mean share of the gradient: of all inputs before those kept; of a single one */
+    double
+        gradient; /* mean share of the gradient: of all inputs before those kept; of a single one */
 };
 
 /* For one model. A test is a segment, with its target. */
@@ -32,10 +33,12 @@ struct validation {
     size_t positions, tests, kept_count, single_count;
     size_t kept[VALIDATION_KEPT_MAX];
     size_t *segment; /* [tests] */
-    size_t *where; /* [tests, single_count] inputs replaced one at a time, counted from the target */
+    size_t
+        *where; /* [tests, single_count] inputs replaced one at a time, counted from the target */
     size_t values; /* of nll: tests x (1 + 2 kept_count + single_count) */
-    double *nll; /* [kept_count, tests] of the last inputs alone; then [tests, 1 + kept_count + single_count] of all inputs, of
-                  * those with others before the last, and of those with one replaced. NaN: not measured yet */
+    double *nll; /* [kept_count, tests] of the last inputs alone; then [tests, 1 + kept_count +
+                  * single_count] of all inputs, of those with others before the last, and of those
+                  * with one replaced. NaN: not measured yet */
     /* from here on, set by validate_reduce */
     size_t used; /* tests with segments that are not excluded */
     struct validation_row *rows; /* [row_count], by kind, tokens ascending */

@@ -10,9 +10,10 @@
 extern const struct csv_layout validation_csv;
 
 /* Writes PATH from a struct result, without the rename. */
-int validate_write(const void *result, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int validate_write(const void *result, const char *path, struct atomic_file *out,
+                   struct error *e) MUST_USE;
 /* As plots/result.h; folder and stem give the place. */
-int validate_draw(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                  struct error *e) MUST_USE;
+int validate_draw(const char *folder, const char *stem, const struct result *r,
+                  const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

@@ -70,8 +70,8 @@ struct fiber {
 enum { MOST = 1024 };
 fiber fibers[MOST];
 int count, current;
-/* A bit a lane, a word a warp: threads that can run, that stand at the block's barrier, at an operation of their warp, or have
- * ended. */
+/* A bit a lane, a word a warp: threads that can run, that stand at the block's barrier, at an
+ * operation of their warp, or have ended. */
 unsigned ready[MOST / 32], at_barrier[MOST / 32], at_meeting[MOST / 32], ended[MOST / 32];
 int barrier_count, ended_count, barrier_any, barrier_all, released_any, released_all;
 const char *barrier_kind;
@@ -84,7 +84,8 @@ int shuffled;
 void *scheduler_sp;
 extern "C" void host_fiber_switch(void **save, void *to);
 /* Saves what a call preserves on the old stack, takes it from the new one. */
-asm(".text\n.globl host_fiber_switch\n.hidden host_fiber_switch\n.type host_fiber_switch,@function\nhost_fiber_switch:\n"
+asm(".text\n.globl host_fiber_switch\n.hidden host_fiber_switch\n.type "
+    "host_fiber_switch,@function\nhost_fiber_switch:\n"
     "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
     "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
     "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
@@ -100,19 +101,20 @@ size_t scheduler_size;
 
 [[noreturn]] void die(const char *what)
 {
-    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z,
-            threadIdx.x, threadIdx.y, threadIdx.z);
+    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x,
+            blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
     abort();
 }
 
 uint64_t next_random(void)
 {
-    random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+    random_state ^= random_state << 13, random_state ^= random_state >> 7,
+        random_state ^= random_state << 17;
     return random_state;
 }
 
-/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, and of another in
- * one turn of `stays`. -1: none. */
+/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed
+ * any of it, and of another in one turn of `stays`. -1: none. */
 int pick(void)
 {
     int warps = (count + 31) / 32, warp = current / 32;
@@ -139,7 +141,8 @@ void release_barrier(void)
     }
     barrier_count = 0;
     race_barrier();
-    released_any = barrier_any; /* until all have taken it: no one gets through the next barrier before */
+    released_any =
+        barrier_any; /* until all have taken it: no one gets through the next barrier before */
     released_all = barrier_all;
 }
 
@@ -148,8 +151,8 @@ void switch_to(fiber *from, int to)
 {
     fiber *f = to < 0 ? NULL : &fibers[to];
 #ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake, f ? f->stack : scheduler_stack,
-                                   f ? STACK : scheduler_size);
+    __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake,
+                                   f ? f->stack : scheduler_stack, f ? STACK : scheduler_size);
 #endif
     if (f) {
         current = to;
@@ -165,7 +168,8 @@ void switch_to(fiber *from, int to)
 #endif
 }
 
-/* The running thread cannot go on: the next one that can does, the scheduler when all have ended. Returns when this one can. */
+/* The running thread cannot go on: the next one that can does, the scheduler when all have ended.
+ * Returns when this one can. */
 void yield(void)
 {
     int self = current, next;
@@ -196,7 +200,8 @@ void fiber_main(void)
 /* A stack and a first frame for a thread that has none. */
 void make_stack(fiber *f)
 {
-    char *memory = (char *)mmap(NULL, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory = (char *)mmap(NULL, STACK + 4096, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, 4096, PROT_NONE) != 0)
         die("no memory for a thread's stack");
     f->stack = memory + 4096;
@@ -218,7 +223,8 @@ void prepare(int i)
     fiber *f = &fibers[i];
     if (!f->stack)
         make_stack(f);
-    f->index = {(unsigned)i % blockDim.x, (unsigned)i / blockDim.x % blockDim.y, (unsigned)i / blockDim.x / blockDim.y};
+    f->index = {(unsigned)i % blockDim.x, (unsigned)i / blockDim.x % blockDim.y,
+                (unsigned)i / blockDim.x / blockDim.y};
     f->group = 0;
 }
 
@@ -315,7 +321,8 @@ void multiply(fiber *lanes, const double (*a)[16], const double (*b)[8], int dep
                 d[row][column] += a[row][k] * b[k][column];
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 4; j++)
-            lanes[i].slot.out[j] = __float_as_uint((float)d[i / 4 + 8 * (j / 2)][2 * (i % 4) + j % 2]);
+            lanes[i].slot.out[j] = __float_as_uint(
+                (float)d[i / 4 + 8 * (j / 2)][2 * (i % 4) + j % 2]);
 }
 
 void do_mma_bf16(fiber *lanes, unsigned)
@@ -326,7 +333,8 @@ void do_mma_bf16(fiber *lanes, unsigned)
         int g = i / 4, t = i % 4;
         for (int half = 0; half < 2; half++) {
             for (int j = 0; j < 4; j++)
-                a[g + 8 * (j % 2)][2 * t + 8 * (j / 2) + half] = from_bf16(in[j] >> 16 * half & 0xffff);
+                a[g + 8 * (j % 2)][2 * t + 8 * (j / 2) + half] = from_bf16(in[j] >> 16 * half &
+                                                                           0xffff);
             for (int j = 0; j < 2; j++)
                 b[2 * t + 8 * j + half][g] = from_bf16(in[4 + j] >> 16 * half & 0xffff);
         }
@@ -355,7 +363,8 @@ void do_ldmatrix(fiber *lanes, unsigned)
         for (int m = 0; m < 4; m++) {
             uint16_t pair[2];
             for (int half = 0; half < 2; half++) {
-                int row = transposed ? 2 * (i % 4) + half : i / 4, column = transposed ? i / 4 : 2 * (i % 4) + half;
+                int row = transposed ? 2 * (i % 4) + half : i / 4,
+                    column = transposed ? i / 4 : 2 * (i % 4) + half;
                 memcpy(&pair[half], (const char *)lanes[8 * m + row].slot.row + 2 * column, 2);
             }
             lanes[i].slot.out[m] = pair[0] | (uint32_t)pair[1] << 16;
@@ -386,7 +395,8 @@ void finish_copies(fiber *f, int first_left)
 
 } // namespace
 
-void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed, const std::function<void()> &thread)
+void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed,
+                    const std::function<void()> &thread)
 {
     blockDim = block;
     count = (int)(block.x * block.y * block.z);
@@ -394,7 +404,9 @@ void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed, con
     body = &thread;
     shuffled = seed != 0;
     random_state = seed * 0x9e3779b97f4a7c15u + 1;
-    stays = next_random() >> 32 & 1 ? 8 : 1024; /* in half of the blocks a warp comes to a barrier long before another */
+    stays = next_random() >> 32 & 1
+                ? 8
+                : 1024; /* in half of the blocks a warp comes to a barrier long before another */
     for (int i = 0; i < count; i++)
         prepare(i);
 #ifdef FIBER_ASAN
@@ -483,7 +495,8 @@ uint32_t host_tf32_bits(float x)
     return (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & ~0x1fffu;
 }
 
-static void mma(const char *operation, float d[4], const uint32_t a[4], const uint32_t b[2], void (*work)(fiber *, unsigned))
+static void mma(const char *operation, float d[4], const uint32_t a[4], const uint32_t b[2],
+                void (*work)(fiber *, unsigned))
 {
     slot *s = &fibers[current].slot;
     memcpy(s->in, a, 16);

@@ -1,11 +1,14 @@
-/* A small stand-in for the CUDA runtime, so that the .cu files run on the host in tests. See doc/cuda.md for what that proves.
+/* A small stand-in for the CUDA runtime, so that the .cu files run on the host in tests. See
+ * doc/cuda.md for what that proves.
  *
- * Threads of a block are fibers of one OS thread, switched at barriers and warp operations, in an order that the environment
- * variable REACH_CUDA_HOST_SEED shuffles. Streams are queues that run as late as they may: an operation runs when the host, or
- * another stream by an event, waits for it; so a missing event, or a staging buffer that is filled again too early, gives wrong
- * numbers. REACH_CUDA_HOST_COPIES=early lets streams with a priority run as early as they may instead, at once unless they wait
- * for an event. Fresh device memory and the shared memory of each block hold NaN. Misuse (divergent barriers, too much shared
- * memory, copies outside an allocation) ends the program with a message. */
+ * Threads of a block are fibers of one OS thread, switched at barriers and warp operations, in an
+ * order that the environment variable REACH_CUDA_HOST_SEED shuffles. Streams are queues that run as
+ * late as they may: an operation runs when the host, or another stream by an event, waits for it;
+ * so a missing event, or a staging buffer that is filled again too early, gives wrong numbers.
+ * REACH_CUDA_HOST_COPIES=early lets streams with a priority run as early as they may instead, at
+ * once unless they wait for an event. Fresh device memory and the shared memory of each block hold
+ * NaN. Misuse (divergent barriers, too much shared memory, copies outside an allocation) ends the
+ * program with a message. */
 #ifndef REACH_TESTS_CUDA_RUNTIME_H
 #define REACH_TESTS_CUDA_RUNTIME_H
 
@@ -24,7 +27,8 @@
 #define __grid_constant__
 #define __align__(n) alignas(n)
 #define __shared__ \
-    static thread_local /* the module's thread-local memory holds nothing else, which is how runtime.cpp finds it */
+    static thread_local /* the module's thread-local memory holds nothing else, which is how \
+                           runtime.cpp finds it */
 #define __restrict__ __restrict
 
 /* -- vector types -- */
@@ -98,8 +102,8 @@ unsigned __ballot_sync(unsigned mask, int condition);
 int __any_sync(unsigned mask, int condition);
 int __all_sync(unsigned mask, int condition);
 
-/* 8 bytes of lane `from` of each lane's group of `width`; a lane that asks outside its group gets its own. kind: 'i' index, 'x'
- * xor, 'd' down, 'u' up. */
+/* 8 bytes of lane `from` of each lane's group of `width`; a lane that asks outside its group gets
+ * its own. kind: 'i' index, 'x' xor, 'd' down, 'u' up. */
 uint64_t host_shuffle(unsigned mask, uint64_t value, char kind, int from, int width);
 
 template <class T>
@@ -236,9 +240,17 @@ enum cudaError_t {
     cudaErrorInvalidDevice = 101,
     cudaErrorNotReady = 600
 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice
+};
 enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 enum { cudaSharedmemCarveoutMaxShared = 100 };
 enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
@@ -267,7 +279,8 @@ cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
 cudaError_t cudaFreeHost(void *memory);
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
@@ -291,8 +304,9 @@ cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int val
 /* -- launches and queues, for LAUNCH and the other stand-ins -- */
 /* Puts an operation behind what the stream holds. */
 void host_enqueue(cudaStream_t stream, std::function<void()> operation);
-/* A kernel as nvcc compiled it, in C++ once more (ptx.py). `run` is one thread of it: at[i] is where argument i lies,
- * host_shared_memory() its dynamic shared memory, before which its static shared memory lies, `fixed` bytes rounded up to 1024.
+/* A kernel as nvcc compiled it, in C++ once more (ptx.py). `run` is one thread of it: at[i] is
+ * where argument i lies, host_shared_memory() its dynamic shared memory, before which its static
+ * shared memory lies, `fixed` bytes rounded up to 1024.
  */
 struct host_translated {
     const void *kernel;
@@ -302,18 +316,23 @@ struct host_translated {
 /* NULL: the kernel runs as the host's compiler made it. */
 const struct host_translated *host_find_translated(const void *kernel);
 /* Enqueues a grid; checks its sizes as a launch does (the error is cudaGetLastError's). */
-void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
-                       std::function<void()> thread);
+void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes,
+                       cudaStream_t stream, std::function<void()> thread);
 
 template <class... P, class... A>
-void host_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, A... arguments)
+void host_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
+                 cudaStream_t stream, A... arguments)
 {
     const struct host_translated *translated = host_find_translated((const void *)kernel);
     std::tuple<P...> all{P(arguments)...};
     host_enqueue_grid((const void *)kernel, grid, block, shared_bytes, stream, [=] {
         if (translated)
-            std::apply([=](const P &...p) { translated->run(std::initializer_list<const char *>{(const char *)&p...}.begin()); },
-                       all);
+            std::apply(
+                [=](const P &...p) {
+                    translated->run(
+                        std::initializer_list<const char *>{(const char *)&p...}.begin());
+                },
+                all);
         else
             std::apply(kernel, all);
     });

@@ -4,8 +4,10 @@
 
 #include "cuda_runtime.h"
 
-/* Runs the threads of one block to their end; blockIdx and gridDim are set. seed 0: threads in order. */
-void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed, const std::function<void()> &thread);
+/* Runs the threads of one block to their end; blockIdx and gridDim are set. seed 0: threads in
+ * order. */
+void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed,
+                    const std::function<void()> &thread);
 
 /* Operations of each stream, by its number below STREAMS_MOST, that are over. */
 enum { STREAMS_MOST = 16 };
@@ -13,7 +15,8 @@ struct host_clock {
     uint64_t done[STREAMS_MOST];
 };
 
-/* races.cpp: what happens, for whoever looks for races. `pc`: where, in a kernel; NULL: in an operation that is none. */
+/* races.cpp: what happens, for whoever looks for races. `pc`: where, in a kernel; NULL: in an
+ * operation that is none. */
 #ifdef HOST_RACES
 /* An operation begins, the number-th of its stream, behind those in *knows. */
 void race_operation(int stream, uint64_t number, const struct host_clock *knows);

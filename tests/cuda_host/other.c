@@ -1,4 +1,5 @@
-/* A plug-in of another version, which a program must refuse. With NEEDS it wants a library of that name's function. */
+/* A plug-in of another version, which a program must refuse. With NEEDS it wants a library of that
+ * name's function. */
 #include "kernels/plugin.h"
 
 __attribute__((visibility("default"))) const struct plugin *reach_plugin(void);

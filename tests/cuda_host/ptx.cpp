@@ -9,7 +9,8 @@ float ptx_fma_down(float x, float y, float z)
 {
     int before = fegetround();
     fesetround(FE_DOWNWARD);
-    volatile float a = x, b = y, c = z; /* computed here, whatever the compiler thinks of rounding */
+    volatile float a = x, b = y,
+                   c = z; /* computed here, whatever the compiler thinks of rounding */
     volatile float r = fmaf(a, b, c);
     fesetround(before);
     return r;
@@ -28,7 +29,9 @@ double ptx_reciprocal(double x)
 void ptx_misaligned(uint64_t address, unsigned bytes)
 {
     fprintf(stderr,
-            "cuda stand-in: an access of %u bytes at %#llx, which is no multiple of its size (block %u,%u,%u, thread %u,%u,%u)\n",
-            bytes, (unsigned long long)address, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+            "cuda stand-in: an access of %u bytes at %#llx, which is no multiple of its size "
+            "(block %u,%u,%u, thread %u,%u,%u)\n",
+            bytes, (unsigned long long)address, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
+            threadIdx.y, threadIdx.z);
     abort();
 }

@@ -1,5 +1,5 @@
-/* What the C++ that ptx.py writes from PTX includes. Registers of 32 and 64 bits are unsigned, AS reads one as another type of
- * its size. */
+/* What the C++ that ptx.py writes from PTX includes. Registers of 32 and 64 bits are unsigned, AS
+ * reads one as another type of its size. */
 #ifndef REACH_TESTS_CUDA_HOST_PTX_H
 #define REACH_TESTS_CUDA_HOST_PTX_H
 

@@ -1,18 +1,20 @@
-/* What `make check-cuda-races` adds to the stand-in: two accesses of one place, one of them a write, that nothing orders.
+/* What `make check-cuda-races` adds to the stand-in: two accesses of one place, one of them a
+ * write, that nothing orders.
  *
- * The .cu files are compiled with -fsanitize=thread, which makes the compiler call __tsan_read4(address) and its like before each
- * access; here they are, in place of the sanitizer's library, since what orders the threads of a GPU is known exactly and needs
- * no clocks:
+ * The .cu files are compiled with -fsanitize=thread, which makes the compiler call
+ * __tsan_read4(address) and its like before each access; here they are, in place of the sanitizer's
+ * library, since what orders the threads of a GPU is known exactly and needs no clocks:
  *
- *     threads of a block: a barrier that all reach. Within a warp also __syncwarp. Shuffles, votes, mma and ldmatrix order
- * nothing, as PTX has it blocks of a grid: nothing kernels, copies and products: the order of a stream, events, and the host's
- * own waiting cp.async: from its start to the thread's wait nobody may touch the place it writes, behind that it is a write of
- * that thread
+ *     threads of a block: a barrier that all reach. Within a warp also __syncwarp. Shuffles, votes,
+ * mma and ldmatrix order nothing, as PTX has it blocks of a grid: nothing kernels, copies and
+ * products: the order of a stream, events, and the host's own waiting cp.async: from its start to
+ * the thread's wait nobody may touch the place it writes, behind that it is a write of that thread
  *
- * So a missing barrier is seen in whatever order the fibers ran, and whether or not the numbers come out right. Each pair of
- * lines is said once, and the program ends with 66: at its end, or, with REACH_CUDA_HOST_RACES=first, at once. Of each place the
- * last write is kept, and its readers since the last barrier: their warps, and the lanes of one warp since its last __syncwarp,
- * which is all that a later write has to know. */
+ * So a missing barrier is seen in whatever order the fibers ran, and whether or not the numbers
+ * come out right. Each pair of lines is said once, and the program ends with 66: at its end, or,
+ * with REACH_CUDA_HOST_RACES=first, at once. Of each place the last write is kept, and its readers
+ * since the last barrier: their warps, and the lanes of one warp since its last __syncwarp, which
+ * is all that a later write has to know. */
 #include "tests/cuda_host/host.h"
 
 #include <dlfcn.h>
@@ -103,14 +105,16 @@ std::string place_of(const void *pc)
     return place.empty() ? "?" : place;
 }
 
-void report(const char *what, const char *where, const char *before, const void *pc, const void *pc_before, unsigned thread)
+void report(const char *what, const char *where, const char *before, const void *pc,
+            const void *pc_before, unsigned thread)
 {
     if (reported.size() >= REPORTS || !reported.insert({pc, pc_before}).second)
         return;
-    std::string text = std::string(what) + " at " + place_of(pc) + "; " + before + " at " + place_of(pc_before);
+    std::string text = std::string(what) + " at " + place_of(pc) + "; " + before + " at " +
+                       place_of(pc_before);
     if (said.insert(text).second)
-        fprintf(stderr, "cuda stand-in: race in %s memory: thread %u of block %u,%u,%u %s\n", where, thread, blockIdx.x,
-                blockIdx.y, blockIdx.z, text.c_str());
+        fprintf(stderr, "cuda stand-in: race in %s memory: thread %u of block %u,%u,%u %s\n", where,
+                thread, blockIdx.x, blockIdx.y, blockIdx.z, text.c_str());
     const char *first = getenv("REACH_CUDA_HOST_RACES");
     if (first && !strcmp(first, "first"))
         _exit(EXIT_RACES);
@@ -129,7 +133,8 @@ const char *against_write(const write_record &w, unsigned thread, int is_shared)
     if (!w.operation)
         return NULL;
     if (w.operation != present)
-        return is_shared || is_over(w.operation) ? NULL : "written by an operation of another stream";
+        return is_shared || is_over(w.operation) ? NULL
+                                                 : "written by an operation of another stream";
     if (w.epoch < first_of_block)
         return is_shared ? NULL : "written by another block";
     if (w.pending)
@@ -138,7 +143,9 @@ const char *against_write(const write_record &w, unsigned thread, int is_shared)
         return NULL;
     if (w.thread / 32 != thread / 32)
         return "written by another warp since the last barrier,";
-    return w.sync == sync_of_warp[thread / 32] ? "written by another lane since the last __syncwarp," : NULL;
+    return w.sync == sync_of_warp[thread / 32]
+               ? "written by another lane since the last __syncwarp,"
+               : NULL;
 }
 
 /* The same of a write behind reads. */
@@ -185,7 +192,8 @@ void touch(struct cell *c, enum kind kind, unsigned thread, const void *pc, int 
     else {
         if (kind != WRITE_DONE && (before = against_reads(c->read, thread, is_shared)))
             report("writes", where, before, pc, c->read.pc, thread);
-        c->write = {present, epoch, sync_of_warp[thread / 32], (uint16_t)thread, kind == WRITE_PENDING, pc};
+        c->write = {
+            present, epoch, sync_of_warp[thread / 32], (uint16_t)thread, kind == WRITE_PENDING, pc};
     }
 }
 
@@ -198,7 +206,8 @@ struct cell *cells_of(uintptr_t at)
         auto found = pages.find(page);
         if (found == pages.end())
             return NULL;
-        if (!found->second && !(found->second = (struct cell *)calloc(PAGE / GRANULE, sizeof(struct cell)))) {
+        if (!found->second &&
+            !(found->second = (struct cell *)calloc(PAGE / GRANULE, sizeof(struct cell)))) {
             fprintf(stderr, "cuda stand-in: no memory for what was read and written\n");
             abort();
         }
@@ -222,7 +231,8 @@ void access(const void *memory, size_t bytes, enum kind kind, const void *pc)
         }
     else
         thread = 0;
-    for (uintptr_t a = (uintptr_t)at / GRANULE * GRANULE, end = (uintptr_t)at + bytes, next; a < end; a = next) {
+    for (uintptr_t a = (uintptr_t)at / GRANULE * GRANULE, end = (uintptr_t)at + bytes, next;
+         a < end; a = next) {
         struct cell *cells = cells_of(a);
         next = a / PAGE * PAGE + PAGE < end ? a / PAGE * PAGE + PAGE : end;
         for (; cells && a < next; a += GRANULE)
@@ -287,7 +297,8 @@ void race_copy_ends(const void *memory, size_t bytes, const void *pc)
 
 void race_allocated(const void *memory, size_t bytes)
 {
-    for (uintptr_t a = (uintptr_t)memory / GRANULE * GRANULE; a < (uintptr_t)memory + bytes; a += GRANULE) {
+    for (uintptr_t a = (uintptr_t)memory / GRANULE * GRANULE; a < (uintptr_t)memory + bytes;
+         a += GRANULE) {
         struct cell *cells = pages[a / PAGE];
         if (cells)
             cells[a % PAGE / GRANULE] = cell();

@@ -1,14 +1,15 @@
 /* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
- * Kernels that were translated from PTX (ptx.py) are linked into the same library, and then run in place of those of the host's
- * compiler.
+ * Kernels that were translated from PTX (ptx.py) are linked into the same library, and then run in
+ * place of those of the host's compiler.
  *
- * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is
- * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB);
- * REACH_CUDA_HOST_COPIES=early runs streams with a priority as early as may be; REACH_CUDA_HOST_SHARED the KB of shared memory
- * that a block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0).
- * REACH_CUDA_HOST_LAUNCHED=FOLDER adds where each kernel that is launched lies in the library to FOLDER/PROGRAM (launched.sh).
- * And a function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not
- * done. */
+ * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in
+ * order); REACH_CUDA_HOST_DEVICES is the number of devices (default 1; -1: a driver that is too
+ * old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB); REACH_CUDA_HOST_COPIES=early runs
+ * streams with a priority as early as may be; REACH_CUDA_HOST_SHARED the KB of shared memory that a
+ * block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0).
+ * REACH_CUDA_HOST_LAUNCHED=FOLDER adds where each kernel that is launched lies in the library to
+ * FOLDER/PROGRAM (launched.sh). And a function that the plug-in exports, `long
+ * cuda_host_waits(void)`: how often the host has waited for work that was not done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
@@ -25,7 +26,8 @@
 
 struct host_operation {
     std::function<void()> run;
-    cudaStream_t other; /* not NULL: it waits until this stream has done `after` operations, and does nothing else */
+    cudaStream_t other; /* not NULL: it waits until this stream has done `after` operations, and
+                           does nothing else */
     uint64_t after;
     struct host_clock knows; /* what it comes behind */
 };
@@ -52,7 +54,8 @@ const size_t SHARED_PLAIN = 48 << 10;
 
 std::vector<cudaStream_t> streams;
 struct host_clock host_knows; /* what the host has waited for */
-uint64_t operations_of_number[STREAMS_MOST]; /* of the streams that had it before, for the next one to count on */
+uint64_t operations_of_number[STREAMS_MOST]; /* of the streams that had it before, for the next one
+                                                to count on */
 std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
 std::map<const void *, int> shared_limits;
 size_t device_used;
@@ -224,7 +227,9 @@ cudaError_t cudaSetDevice(int device)
 {
     int count;
     cudaError_t error = cudaGetDeviceCount(&count);
-    return error != cudaSuccess ? error : device < 0 || device >= count ? keep(cudaErrorInvalidDevice) : cudaSuccess;
+    return error != cudaSuccess            ? error
+           : device < 0 || device >= count ? keep(cudaErrorInvalidDevice)
+                                           : cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
@@ -279,7 +284,8 @@ const char *cudaGetErrorString(cudaError_t error)
     switch (error) {
     case cudaSuccess: return "no error";
     case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     case cudaErrorInvalidDevice: return "invalid device ordinal";
     case cudaErrorNotReady: return "device not ready";
@@ -320,15 +326,18 @@ cudaError_t cudaFreeHost(void *memory)
     return cudaSuccess;
 }
 
-/* Pageable host memory is read before the call returns, and written before it returns; pinned memory when the stream comes to it.
+/* Pageable host memory is read before the call returns, and written before it returns; pinned
+ * memory when the stream comes to it.
  */
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
 {
     int to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     int from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if (!bytes)
         return cudaSuccess;
-    if ((to_device != inside(device_memory, to, bytes)) || (from_device != inside(device_memory, from, bytes)))
+    if ((to_device != inside(device_memory, to, bytes)) ||
+        (from_device != inside(device_memory, from, bytes)))
         die("cudaMemcpyAsync: not the kind of memory that it says, or past an allocation's end");
     if (!from_device && !inside(pinned_memory, from, bytes)) {
         std::vector<char> copy((const char *)from, (const char *)from + bytes);
@@ -484,7 +493,8 @@ static int find_shared(struct dl_phdr_info *module, size_t, void *)
 {
     const char *start = (const char *)module->dlpi_tls_data;
     for (int i = 0; start && i < module->dlpi_phnum; i++)
-        if (module->dlpi_phdr[i].p_type == PT_TLS && &in_shared >= start && &in_shared < start + module->dlpi_phdr[i].p_memsz) {
+        if (module->dlpi_phdr[i].p_type == PT_TLS && &in_shared >= start &&
+            &in_shared < start + module->dlpi_phdr[i].p_memsz) {
             static_shared = (char *)module->dlpi_tls_data;
             static_shared_bytes = module->dlpi_phdr[i].p_memsz;
             return 1;
@@ -500,11 +510,13 @@ static void spoil(void *memory, size_t bytes, bool zeros)
         ((unsigned char *)memory)[i] = nan[zeros][i % 4];
 }
 
-/* Lists that ptx.py wrote, if it is linked in, each up to an entry of zeros: the linker puts them into one section and names its
- * ends. */
+/* Lists that ptx.py wrote, if it is linked in, each up to an entry of zeros: the linker puts them
+ * into one section and names its ends. */
 extern "C" {
-extern const struct host_translated *const __start_host_translated[] __attribute__((weak, visibility("hidden")));
-extern const struct host_translated *const __stop_host_translated[] __attribute__((weak, visibility("hidden")));
+extern const struct host_translated *const __start_host_translated[]
+    __attribute__((weak, visibility("hidden")));
+extern const struct host_translated *const __stop_host_translated[]
+    __attribute__((weak, visibility("hidden")));
 }
 
 const struct host_translated *host_find_translated(const void *kernel)
@@ -513,7 +525,8 @@ const struct host_translated *host_find_translated(const void *kernel)
     if (!__start_host_translated)
         return NULL;
     if (all.empty())
-        for (const struct host_translated *const *list = __start_host_translated; list < __stop_host_translated; list++)
+        for (const struct host_translated *const *list = __start_host_translated;
+             list < __stop_host_translated; list++)
             for (const struct host_translated *t = *list; t->kernel; t++)
                 all[t->kernel] = t;
     auto found = all.find(kernel);
@@ -522,8 +535,8 @@ const struct host_translated *host_find_translated(const void *kernel)
     return found->second;
 }
 
-/* Shared memory of a block, for a grid. A translated kernel has addresses of 32 bits in it, which are those of the host: it lies
- * below 4 GB, and its end near a page that nobody may touch. */
+/* Shared memory of a block, for a grid. A translated kernel has addresses of 32 bits in it, which
+ * are those of the host: it lies below 4 GB, and its end near a page that nobody may touch. */
 static char *shared_area(size_t bytes, bool low)
 {
     const size_t most = 512 << 10, page = 4096;
@@ -536,7 +549,8 @@ static char *shared_area(size_t bytes, bool low)
     }
 #ifdef MAP_32BIT
     if (!area) {
-        shared = mmap(NULL, most + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        shared = mmap(NULL, most + page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
         if (shared == MAP_FAILED || mprotect((char *)shared + most, page, PROT_NONE) != 0)
             die("no memory below 4 GB for shared memory");
         area = (char *)shared;
@@ -547,10 +561,11 @@ static char *shared_area(size_t bytes, bool low)
     return area + most - (bytes + 1023) / 1024 * 1024;
 }
 
-static void run_grid(const struct host_translated *translated, dim3 grid, dim3 block, size_t shared_bytes,
-                     const std::function<void()> &thread)
+static void run_grid(const struct host_translated *translated, dim3 grid, dim3 block,
+                     size_t shared_bytes, const std::function<void()> &thread)
 {
-    uint64_t seed = (uint64_t)setting("REACH_CUDA_HOST_SEED", 0), blocks = (uint64_t)grid.x * grid.y * grid.z, step = 1;
+    uint64_t seed = (uint64_t)setting("REACH_CUDA_HOST_SEED", 0),
+             blocks = (uint64_t)grid.x * grid.y * grid.z, step = 1;
     size_t fixed = translated ? (translated->fixed + 1023) / 1024 * 1024 : 0;
     static uint64_t launches;
     char *shared = shared_area(fixed + shared_bytes, translated);
@@ -562,11 +577,14 @@ static void run_grid(const struct host_translated *translated, dim3 grid, dim3 b
     gridDim = grid;
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t at = (i * step + (seed ? launches : 0)) % blocks;
-        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
+        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y),
+                    (unsigned)(at / grid.x / grid.y)};
         spoil(shared, fixed + shared_bytes, at % 2);
-        spoil(static_shared, static_shared_bytes, at % 2); /* a block finds nothing there that it can use */
+        spoil(static_shared, static_shared_bytes,
+              at % 2); /* a block finds nothing there that it can use */
         race_block(shared, fixed + shared_bytes, static_shared, static_shared_bytes);
-        host_run_block(block, (unsigned char *)shared + fixed, seed ? seed + 1000003 * launches + at : 0, thread);
+        host_run_block(block, (unsigned char *)shared + fixed,
+                       seed ? seed + 1000003 * launches + at : 0, thread);
         race_block_end();
     }
     if (!translated)
@@ -583,20 +601,25 @@ static void note_launch(const void *kernel)
         return;
     std::string name = std::string(folder) + "/" + program_invocation_short_name;
     FILE *f = dladdr(kernel, &library) ? fopen(name.c_str(), "a") : NULL;
-    if (!f || fprintf(f, "%016zx\n", (size_t)((const char *)kernel - (const char *)library.dli_fbase)) < 0 || fclose(f))
+    if (!f ||
+        fprintf(f, "%016zx\n", (size_t)((const char *)kernel - (const char *)library.dli_fbase)) <
+            0 ||
+        fclose(f))
         die("cannot note a launch in the folder that REACH_CUDA_HOST_LAUNCHED names");
 }
 
-void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
-                       std::function<void()> thread)
+void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes,
+                       cudaStream_t stream, std::function<void()> thread)
 {
     const struct host_translated *translated = host_find_translated(kernel);
     uint64_t threads = (uint64_t)block.x * block.y * block.z,
              most = translated && translated->threads ? translated->threads : 1024;
-    size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN ? (size_t)shared_limits[kernel]
-                                                                                               : SHARED_PLAIN;
-    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > most ||
-        block.z > 64 || shared_bytes + (translated ? translated->fixed : 0) > limit) {
+    size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN
+                       ? (size_t)shared_limits[kernel]
+                       : SHARED_PLAIN;
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 ||
+        !threads || threads > most || block.z > 64 ||
+        shared_bytes + (translated ? translated->fixed : 0) > limit) {
         keep(cudaErrorInvalidValue);
         return;
     }

@@ -53,7 +53,10 @@ static int reading_end(struct reading *r, int result)
 
 static struct mapped in_memory(const uint8_t *data, size_t size)
 {
-    return (struct mapped){.path = (char *)(uintptr_t) "fuzz", .descriptor = -1, .bytes = data, .size = size};
+    return (struct mapped){.path = (char *)(uintptr_t) "fuzz",
+                           .descriptor = -1,
+                           .bytes = data,
+                           .size = size};
 }
 
 int fuzz_safetensors(const uint8_t *data, size_t size)
@@ -66,12 +69,14 @@ int fuzz_safetensors(const uint8_t *data, size_t size)
 /* The first part is adapter_config.json, the second adapter_model.safetensors. */
 int fuzz_adapter(const uint8_t *data, size_t size)
 {
-    static const char header[] =
-        "{\"a.fc.weight\":{\"dtype\":\"BF16\",\"shape\":[2,3],\"data_offsets\":[0,12]},\"a.fc.bias\":{\"dtype\":\"F32\","
-        "\"shape\":["
-        "2],\"data_offsets\":[12,20]},\"a.table.weight\":{\"dtype\":\"F64\",\"shape\":[3,2],\"data_offsets\":[20,68]},\"c_attn."
-        "weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[68,84]},\"a.count\":{\"dtype\":\"I32\",\"shape\":[1],"
-        "\"data_offsets\":[84,88]}}";
+    static const char header[] = "{\"a.fc.weight\":{\"dtype\":\"BF16\",\"shape\":[2,3],\"data_"
+                                 "offsets\":[0,12]},\"a.fc.bias\":{\"dtype\":\"F32\","
+                                 "\"shape\":["
+                                 "2],\"data_offsets\":[12,20]},\"a.table.weight\":{\"dtype\":"
+                                 "\"F64\",\"shape\":[3,2],\"data_offsets\":[20,68]},\"c_attn."
+                                 "weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[68,"
+                                 "84]},\"a.count\":{\"dtype\":\"I32\",\"shape\":[1],"
+                                 "\"data_offsets\":[84,88]}}";
     static const char *const transposed[] = {"c_attn", NULL};
     unsigned char base[8 + sizeof header - 1 + 88] = {0};
     uint64_t header_bytes = sizeof header - 1;
@@ -86,7 +91,9 @@ int fuzz_adapter(const uint8_t *data, size_t size)
     if (safetensors_read(r.tensors, &file, &r.error) || store_finish(r.tensors, &r.error))
         abort();
     struct config *c = adapter_merge(r.tensors, fuzz_folder(), transposed, &r.error);
-    unlink(scratch_path(fuzz_folder(), "adapter_config.json")); /* beside the models of other targets it would count */
+    unlink(scratch_path(
+        fuzz_folder(),
+        "adapter_config.json")); /* beside the models of other targets it would count */
     if (c)
         fuzz_read_tensors(r.tensors);
     else if (!r.error.text[0])
@@ -104,7 +111,10 @@ int fuzz_quantised(const uint8_t *data, size_t size)
     fuzz_split(parts, 2, data, size);
     struct mapped file = in_memory(parts[1].data, parts[1].size);
     r.own = config_from_text("fuzz", (const char *)parts[0].data, parts[0].size, &r.error);
-    int result = r.own && safetensors_read(r.tensors, &file, &r.error) == 0 && store_finish(r.tensors, &r.error) == 0 ? 0 : -1;
+    int result = r.own && safetensors_read(r.tensors, &file, &r.error) == 0 &&
+                         store_finish(r.tensors, &r.error) == 0
+                     ? 0
+                     : -1;
     if (result == 0 && (result = quantised_join(r.tensors, r.own, &r.error)) == 0) {
         fuzz_read_tensors(r.tensors);
         for (size_t i = 0; i < tensors_count(r.tensors); i++)
@@ -163,7 +173,8 @@ int fuzz_index(const uint8_t *data, size_t size)
     if (!t)
         abort();
     /* no shard holds anything: an index that is whole is refused for its first tensor */
-    int accepted = index_read(t, fuzz_write("input", data, size), no_shard, &e) == 0 || strstr(e.text, "is not in its shard");
+    int accepted = index_read(t, fuzz_write("input", data, size), no_shard, &e) == 0 ||
+                   strstr(e.text, "is not in its shard");
     tensors_close(t);
     return accepted;
 }
@@ -196,7 +207,8 @@ int fuzz_pickle(const uint8_t *data, size_t size)
     struct error e = {""};
     struct pickle p;
     char text[160];
-    if (pickle_load_memory(&p, "fuzz", "the pickle", data, size, known, sizeof known / sizeof *known, &e))
+    if (pickle_load_memory(&p, "fuzz", "the pickle", data, size, known,
+                           sizeof known / sizeof *known, &e))
         return 0;
     size_t length = strlen(pickle_describe(p.root, text));
     if (p.used > size || (p.first_unknown && !*pickle_describe(p.first_unknown, text)))
@@ -205,12 +217,14 @@ int fuzz_pickle(const uint8_t *data, size_t size)
         length += strlen(pickle_describe(p.storages[i], text));
     if (p.root->kind == PICKLE_DICT)
         for (size_t i = 0; i + 1 < p.root->items.count; i += 2)
-            length += pickle_is_text(p.root->items.item[i], "model") + strlen(pickle_describe(p.root->items.item[i + 1], text));
+            length += pickle_is_text(p.root->items.item[i], "model") +
+                      strlen(pickle_describe(p.root->items.item[i + 1], text));
     pickle_close(&p);
     return length > 0;
 }
 
-/* Sets the checksums of all records to 0, which stands for none: a changed byte would otherwise change nothing but the message.
+/* Sets the checksums of all records to 0, which stands for none: a changed byte would otherwise
+ * change nothing but the message.
  */
 static void clear_checksums(uint8_t *data, size_t size)
 {
@@ -250,7 +264,8 @@ int fuzz_yaml(const uint8_t *data, size_t size)
     return root != NULL;
 }
 
-/* The first part names files of the checkpoint, one a line; the parts behind it are what is in them. */
+/* The first part names files of the checkpoint, one a line; the parts behind it are what is in
+ * them. */
 int fuzz_neox(const uint8_t *data, size_t size)
 {
     enum { FILES = 24, NAME = 64 };
@@ -269,7 +284,8 @@ int fuzz_neox(const uint8_t *data, size_t size)
         char name[NAME - 16] = "";
         size_t length = 0;
         for (; at < parts[0].size && parts[0].data[at] != '\n'; at++)
-            if (length + 1 < sizeof name && (isalnum(parts[0].data[at]) || strchr("_-.", parts[0].data[at]) != NULL) &&
+            if (length + 1 < sizeof name &&
+                (isalnum(parts[0].data[at]) || strchr("_-.", parts[0].data[at]) != NULL) &&
                 parts[0].data[at])
                 name[length++] = (char)parts[0].data[at];
         at++;
@@ -283,7 +299,8 @@ int fuzz_neox(const uint8_t *data, size_t size)
         free(copy);
         files++;
     }
-    int result = neox_recognize(folder) ? neox_read(r.tensors, folder, &r.own, &r.error) : fail(&r.error, "fuzz: not recognized");
+    int result = neox_recognize(folder) ? neox_read(r.tensors, folder, &r.own, &r.error)
+                                        : fail(&r.error, "fuzz: not recognized");
     if (result == 0)
         fuzz_read_tensors(r.tensors);
     config_close(r.own);

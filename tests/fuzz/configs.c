@@ -33,7 +33,8 @@ int fuzz_config(const uint8_t *data, size_t size)
             abort();
         (void)config_has(c, key);
     }
-    if (keys && config_first_unread(c) && !strchr(config_first_unread(c), '.') && strlen(config_first_unread(c)) < 100)
+    if (keys && config_first_unread(c) && !strchr(config_first_unread(c), '.') &&
+        strlen(config_first_unread(c)) < 100)
         abort(); /* all were asked for */
     json_decref(keys);
     config_close(c);
@@ -48,7 +49,8 @@ static size_t data_bytes(const uint8_t *header, size_t size)
     json_t *entry, *root = json_loadb((const char *)header, size, 0, NULL);
     json_object_foreach(root, name, entry)
     {
-        json_int_t end = json_integer_value(json_array_get(json_object_get(entry, "data_offsets"), 1));
+        json_int_t end = json_integer_value(
+            json_array_get(json_object_get(entry, "data_offsets"), 1));
         if (end > 0 && (size_t)end > most)
             most = (size_t)end;
     }
@@ -56,14 +58,17 @@ static size_t data_bytes(const uint8_t *header, size_t size)
     return most;
 }
 
-/* Runs the model forward and back on a short segment, on plain loops, which the sanitizers see. Numbers may come out as anything.
+/* Runs the model forward and back on a short segment, on plain loops, which the sanitizers see.
+ * Numbers may come out as anything.
  */
 static void run(const struct decoder *d)
 {
     enum { POSITIONS = 5 };
     static struct kernels *plain;
     struct error e = {""};
-    const struct engine_request o = {.positions = POSITIONS, .weights = WEIGHTS_RESIDENT, .memory = 1u << 28};
+    const struct engine_request o = {.positions = POSITIONS,
+                                     .weights = WEIGHTS_RESIDENT,
+                                     .memory = 1u << 28};
     const int32_t last = d->vocabulary - 1, ids[POSITIONS + 1] = {0, last, last / 2, 0, last, last};
     double norm[POSITIONS], logprob;
     if (!plain && !(plain = kernels_open("f64", &e)))
@@ -88,7 +93,8 @@ int fuzz_family(const uint8_t *data, size_t size)
     uint8_t *file = malloc(sizeof header + header + numbers);
     if (!file)
         abort();
-    memset(file + sizeof header + header, 0x40, numbers); /* 3.004 as float32: fairseq takes such a version for one of today */
+    memset(file + sizeof header + header, 0x40,
+           numbers); /* 3.004 as float32: fairseq takes such a version for one of today */
     memcpy(file, &header, sizeof header);
     memcpy(file + sizeof header, parts[1].data, header);
     fuzz_write("config.json", parts[0].data, parts[0].size);

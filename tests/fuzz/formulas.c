@@ -37,7 +37,8 @@ int fuzz_formula(const uint8_t *data, size_t size)
         abort();
     for (int h = 1; h <= HEADS; h++)
         for (int t = 0; t < DISTANCES; t++) {
-            const struct formula_point at = {.t = t, .h = h, .heads = HEADS, .head_size = 64, .length = 2048};
+            const struct formula_point at = {
+                .t = t, .h = h, .heads = HEADS, .head_size = 64, .length = 2048};
             double value = formula_evaluate(f, &at), *kept = &table[(h - 1) * DISTANCES + t];
             if (result == 0 && memcmp(&value, kept, sizeof value))
                 abort();
@@ -70,7 +71,8 @@ int fuzz_series(const uint8_t *data, size_t size)
         if (series_trf(s, "0.01", &count, &e) == 0)
             check_count(&count);
         if (series_trf_finite(s, "0.01", 128, &count, &lo, &hi, &e) == 0) {
-            int unknown = isnan(count.log10_lo) && lo == 0 && isinf(hi); /* a value may be no number */
+            int unknown = isnan(count.log10_lo) && lo == 0 &&
+                          isinf(hi); /* a value may be no number */
             if (!(lo <= hi) || !(count.log10_hi <= 3 || unknown))
                 abort();
             check_count(&count);

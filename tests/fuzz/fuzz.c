@@ -47,7 +47,8 @@ char *fuzz_text(const uint8_t *data, size_t size)
 /* Of the sanitizers' runtime, where there is one. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* Files of HDF5 are read by processes of their own; when one of these crashes, libFuzzer would take that for a finding. */
+/* Files of HDF5 are read by processes of their own; when one of these crashes, libFuzzer would take
+ * that for a finding. */
 static void forget_fuzzer(void)
 {
     if (__sanitizer_set_death_callback)

@@ -1,4 +1,5 @@
-/* Targets: saved results as figures, pages and explanations are made of them. gnuplot is not started. */
+/* Targets: saved results as figures, pages and explanations are made of them. gnuplot is not
+ * started. */
 #include "tests/fuzz/fuzz.h"
 
 #include "commands/report.h"
@@ -19,8 +20,8 @@ static void say_nothing(struct progress *p, enum progress_kind kind, const char 
 
 static struct progress quiet = {.say = say_nothing};
 
-/* A file in the folder of inputs, which is made once; without bytes there is none of that name. The path stays valid as
- * scratch_path's does. */
+/* A file in the folder of inputs, which is made once; without bytes there is none of that name. The
+ * path stays valid as scratch_path's does. */
 static const char *put(const char *name, struct fuzz_part part)
 {
     static char folder[4096];
@@ -62,7 +63,10 @@ static int report(const char *path)
     const struct report_options o = {.results = {(const char *[]){path}, 1},
                                      .path = scratch_path(fuzz_folder(), "page.html"),
                                      .force = 1};
-    struct report_run r = {.options = &o, .progress = &quiet, .command = "reach report", .put = report_page};
+    struct report_run r = {.options = &o,
+                           .progress = &quiet,
+                           .command = "reach report",
+                           .put = report_page};
     int rc = report_run(&r, &e);
     report_run_free(&r);
     return conclude(rc, &e);
@@ -86,7 +90,9 @@ int fuzz_report(const uint8_t *data, size_t size)
 int fuzz_report_result(const uint8_t *data, size_t size)
 {
     struct fuzz_part parts[2];
-    const char *folder = fuzz_split(parts, 2, data, size) == 2 && parts[1].size ? put("", (struct fuzz_part){0}) : NULL;
+    const char *folder = fuzz_split(parts, 2, data, size) == 2 && parts[1].size
+                             ? put("", (struct fuzz_part){0})
+                             : NULL;
     if (!folder)
         return 0;
     put("attention.csv", parts[0]);
@@ -98,7 +104,9 @@ int fuzz_report_result(const uint8_t *data, size_t size)
 int fuzz_explain_result(const uint8_t *data, size_t size)
 {
     struct error e = {""};
-    const struct explain_options o = {.source = size ? put("explained.h5", (struct fuzz_part){data, size}) : "",
+    const struct explain_options o = {.source = size ? put("explained.h5",
+                                                           (struct fuzz_part){data, size})
+                                                     : "",
                                       .folder = scratch_path(fuzz_folder(), "explained"),
                                       .segment = 1,
                                       .force = 1};

@@ -27,7 +27,8 @@ int fuzz_result(const uint8_t *data, size_t size)
             const struct result_field *f = &m->fields[k];
             const struct erf_summary *u = &f->summary;
             size_t n = f->positions;
-            sum += f->norm[m->segments * n - 1] + f->logprob[m->segments - 1] + f->status[m->segments - 1];
+            sum += f->norm[m->segments * n - 1] + f->logprob[m->segments - 1] +
+                   f->status[m->segments - 1];
             sum += u->s[n - 1] + u->c[n - 1] + u->c_lo[n - 1] + u->c_hi[n - 1];
             sum += f->completeness ? f->completeness[2 * m->segments - 1] : 0;
         }
@@ -99,7 +100,8 @@ int fuzz_journal(const uint8_t *data, size_t size)
         for (; size - at >= RECORD; at += RECORD)
             mend(copy + at, RECORD, digest);
     }
-    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), &sizes, settings, add_record, &sum, &found, &e);
+    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), &sizes, settings,
+                                       add_record, &sum, &found, &e);
     free(copy);
     if (!j)
         return 0;
@@ -107,9 +109,14 @@ int fuzz_journal(const uint8_t *data, size_t size)
     const uint64_t words[WORDS] = {1, 2};
     const struct journal_record segment = {.kind = JOURNAL_SEGMENT,
                                            .model = 1,
-                                           .segment = {.segment = 2, .status = 1, .values = values}},
-                                attention = {.kind = JOURNAL_ATTENTION, .model = 1, .attention = {2, 1, WORDS, words, words}};
-    int result = journal_append(j, &segment, &e) || journal_append(j, &attention, &e) || journal_close(j, &e);
+                                           .segment = {.segment = 2,
+                                                       .status = 1,
+                                                       .values = values}},
+                                attention = {.kind = JOURNAL_ATTENTION,
+                                             .model = 1,
+                                             .attention = {2, 1, WORDS, words, words}};
+    int result = journal_append(j, &segment, &e) || journal_append(j, &attention, &e) ||
+                 journal_close(j, &e);
     if (result)
         abort();
     return 1;
@@ -119,7 +126,8 @@ int fuzz_csv(const uint8_t *data, size_t size)
 {
     struct error e = {""};
     struct csv_table table;
-    const char *path = fuzz_write("input.csv", data, size); /* a report is told to be a table by its name */
+    const char *path = fuzz_write("input.csv", data,
+                                  size); /* a report is told to be a table by its name */
     if (csv_read(path, &table, &e)) {
         if (!e.text[0])
             abort();

@@ -21,7 +21,8 @@
 
 enum { PATH_BYTES = 4096, SEED_BYTES_MAX = 1 << 20 };
 
-/* Where seeds go, and the one that is being made. The first failure is kept, and nothing is done from then on. */
+/* Where seeds go, and the one that is being made. The first failure is kept, and nothing is done
+ * from then on. */
 struct sower {
     const char *folder;
     uint8_t *bytes; /* [SEED_BYTES_MAX] */
@@ -119,9 +120,11 @@ static void sow_files(struct sower *w, const char *target, const char *pattern)
 static void sow_safetensors(struct sower *w)
 {
     static const char *const headers[] = {
-        ("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"BF16\",\"shape\":[],\"data_"
+        ("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},\"b\":{\"dtype\":"
+         "\"BF16\",\"shape\":[],\"data_"
          "offsets\":[24,26]},\"__metadata__\":{\"format\":\"pt\"}}   "),
-        "{\"m\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[0,4]},\"\xCE\xB1\":{\"dtype\":\"F64\",\"shape\":[0,7],"
+        "{\"m\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[0,4]},\"\xCE\xB1\":{"
+        "\"dtype\":\"F64\",\"shape\":[0,7],"
         "\"data_offsets\":[4,4]}}",
         "{}"};
     static const size_t data[] = {26, 4, 0};
@@ -143,24 +146,32 @@ static void sow_adapters(struct sower *w)
         size_t data;
     } seeds[] = {
         {"pair",
-         "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":4,\"rank_pattern\":{\"a.f.\":1},\"alpha_pattern\":{\"x|c\":0.5}}",
-         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F32\",\"shape\":[1,3],\"data_offsets\":[0,12]},\"base_model."
+         "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":4,\"rank_pattern\":{\"a.f.\":1},\"alpha_"
+         "pattern\":{\"x|c\":0.5}}",
+         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F32\",\"shape\":[1,3],\"data_"
+         "offsets\":[0,12]},\"base_model."
          "model.a.fc."
          "lora_B.weight\":{\"dtype\":\"BF16\",\"shape\":[2,1],\"data_offsets\":[12,16]}}",
          16},
         {"table",
-         "{\"peft_type\":\"LORA\",\"r\":1,\"use_rslora\":true,\"lora_bias\":false,\"use_dora\":false,\"init_lora_weights\":"
+         "{\"peft_type\":\"LORA\",\"r\":1,\"use_rslora\":true,\"lora_bias\":false,\"use_dora\":"
+         "false,\"init_lora_weights\":"
          "\"gaussian\"}",
-         "{\"base_model.model.a.table.lora_embedding_A\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_offsets\":[0,6]},\"base_model."
+         "{\"base_model.model.a.table.lora_embedding_A\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_"
+         "offsets\":[0,6]},\"base_model."
          "model."
-         "a.table.lora_embedding_B\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[6,14]},\"base_model.model.a.table.base_"
+         "a.table.lora_embedding_B\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[6,14]},"
+         "\"base_model.model.a.table.base_"
          "layer."
          "weight\":{\"dtype\":\"F16\",\"shape\":[3,2],\"data_offsets\":[14,26]}}",
          26},
-        {"bias", "{\"peft_type\":\"LORA\",\"r\":1,\"lora_bias\":true,\"modules_to_save\":[\"count\"]}",
-         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_offsets\":[0,6]},\"base_model.model."
+        {"bias",
+         "{\"peft_type\":\"LORA\",\"r\":1,\"lora_bias\":true,\"modules_to_save\":[\"count\"]}",
+         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_"
+         "offsets\":[0,6]},\"base_model.model."
          "a.fc."
-         "lora_B.weight\":{\"dtype\":\"F16\",\"shape\":[2,1],\"data_offsets\":[6,10]},\"base_model.model.a.fc.lora_B.bias\":{"
+         "lora_B.weight\":{\"dtype\":\"F16\",\"shape\":[2,1],\"data_offsets\":[6,10]},\"base_model."
+         "model.a.fc.lora_B.bias\":{"
          "\"dtype\":"
          "\"F16\",\"shape\":[2],\"data_offsets\":[10,14]}}",
          14},
@@ -172,7 +183,8 @@ static void sow_adapters(struct sower *w)
         add_text(w, FUZZ_BETWEEN);
         add(w, &size, sizeof size);
         add_text(w, seeds[i].header);
-        add(w, "!!\"\"##$$%%&&''(())**++,,--", seeds[i].data); /* numbers that are finite in every type */
+        add(w, "!!\"\"##$$%%&&''(())**++,,--",
+            seeds[i].data); /* numbers that are finite in every type */
         sow(w, "adapter", seeds[i].name);
     }
 }
@@ -180,16 +192,19 @@ static void sow_adapters(struct sower *w)
 /* The pickles of files of torch.save, out of their archives. */
 static void sow_pickles(struct sower *w)
 {
-    static const char *const names[] = {"plain", "nested", "fairseq", "fairseq-object", "opaque", "unknown", "tensor", "list"};
+    static const char *const names[] = {"plain",  "nested",  "fairseq", "fairseq-object",
+                                        "opaque", "unknown", "tensor",  "list"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !w->failed; i++) {
         char path[PATH_BYTES];
         size_t size;
         struct zip z;
         snprintf(path, sizeof path, GOLDENS "torch/%s.pt", names[i]);
         char *archive = file_read_whole(path, SEED_BYTES_MAX, &size, w->e);
-        w->failed = !archive || zip_open_memory(&z, path, (unsigned char *)archive, size, w->e) ? -1 : 0;
+        w->failed = !archive || zip_open_memory(&z, path, (unsigned char *)archive, size, w->e) ? -1
+                                                                                                : 0;
         for (size_t k = 0; !w->failed && k < z.count; k++)
-            if (z.records[k].name_length > 9 && memcmp(z.records[k].name + z.records[k].name_length - 9, "/data.pkl", 9) == 0) {
+            if (z.records[k].name_length > 9 &&
+                memcmp(z.records[k].name + z.records[k].name_length - 9, "/data.pkl", 9) == 0) {
                 add(w, z.records[k].data, z.records[k].size);
                 sow(w, "pickle", names[i]);
             }
@@ -203,7 +218,8 @@ static void sow_neox(struct sower *w)
 {
     static const struct {
         const char *name, *pattern;
-    } cases[] = {{"ranks", "neox-column/global_step10/mp_*"}, {"layers", "neox-row/global_step10/layer_*"}};
+    } cases[] = {{"ranks", "neox-column/global_step10/mp_*"},
+                 {"layers", "neox-row/global_step10/layer_*"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !w->failed; i++) {
         char pattern[PATH_BYTES];
         glob_t found;
@@ -218,10 +234,12 @@ static void sow_neox(struct sower *w)
             add_text(w, path_base(found.gl_pathv[k]));
         }
         const char *folder = i ? "neox-row" : "neox-column";
-        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/model.yml", folder);
+        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/model.yml",
+                 folder);
         begin_part(w);
         add_file(w, pattern, SIZE_MAX);
-        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/setup.yml", folder);
+        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/setup.yml",
+                 folder);
         begin_part(w);
         add_file(w, pattern, SIZE_MAX);
         for (size_t k = 0; k < found.gl_pathc; k++) {
@@ -255,7 +273,8 @@ static void sow_yaml(struct sower *w)
 /* config.json and tensors of checkpoints with scales beside their matrices. */
 static void sow_quantised(struct sower *w)
 {
-    static const char *const names[] = {"tensors-bitsandbytes", "tensors-fp8", "gpt2-nf4", "gpt2-int8"};
+    static const char *const names[] = {"tensors-bitsandbytes", "tensors-fp8", "gpt2-nf4",
+                                        "gpt2-int8"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[PATH_BYTES];
         snprintf(path, sizeof path, GOLDENS "quantised/%s/config.json", names[i]);
@@ -281,7 +300,8 @@ static void sow_families(struct sower *w)
         size_t size, folder = (size_t)(path_base(path) - path);
         uint64_t header;
         snprintf(config, sizeof config, "%.*sconfig.json", (int)folder, path);
-        snprintf(name, sizeof name, "%.*s", (int)(folder - sizeof GOLDENS), path + sizeof GOLDENS - 1);
+        snprintf(name, sizeof name, "%.*s", (int)(folder - sizeof GOLDENS),
+                 path + sizeof GOLDENS - 1);
         if (strcmp(name, "fairseq-version-2") == 0) /* the target gives it another version */
             continue;
         add_file(w, config, SIZE_MAX);
@@ -312,7 +332,8 @@ static void sow_tokenizers(struct sower *w)
     }
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *name = path_base(found.gl_pathv[i]);
-        if (strcmp(name, "behaviors.json") == 0 || strcmp(name, "words.json") == 0) /* lists of cases */
+        if (strcmp(name, "behaviors.json") == 0 ||
+            strcmp(name, "words.json") == 0) /* lists of cases */
             continue;
         add_file(w, found.gl_pathv[i], SIZE_MAX);
         begin_part(w);
@@ -322,32 +343,44 @@ static void sow_tokenizers(struct sower *w)
         sow(w, "tokenizer", name);
     }
     globfree(&found);
-    sow_text(
-        w, "tokenizer", "small-unigram",
-        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"<u>\",0],[\"a\",-1.5],[\"ab\",-2.25],"
-        "[\"_\",-3e0],[\"_b\",-1]]},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":"
-        "true,"
-        "\"strip_right\":true},{\"type\":\"StripAccents\"}]},\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}"
-        "}" FUZZ_BETWEEN " ab  a\xCC\x81 bxab ");
+    sow_text(w, "tokenizer", "small-unigram",
+             "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"<"
+             "u>\",0],[\"a\",-1.5],[\"ab\",-2.25],"
+             "[\"_\",-3e0],[\"_b\",-1]]},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{"
+             "\"type\":\"Strip\",\"strip_left\":"
+             "true,"
+             "\"strip_right\":true},{\"type\":\"StripAccents\"}]},\"pre_tokenizer\":{\"type\":"
+             "\"Metaspace\",\"replacement\":\"_\"}"
+             "}" FUZZ_BETWEEN " ab  a\xCC\x81 bxab ");
     /* small ones, which take a tenth of the time, with the parts that those lack */
-    sow_text(
-        w, "tokenizer", "small-bytes",
-        "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"abb\":3,\"c\":4},\"merges\":[\"a "
-        "b\",[\"ab\",\"b\"]],\"ignore_merges\":true},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{"
-        "\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
-        "x]{1,2}\"},\"content\":\"b\"},{\"type\":\"Lowercase\"}]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{"
-        "\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},{\"type\":"
-        "\"Digits\",\"individual_digits\":true},{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]}}" FUZZ_BETWEEN
-        "abbx ac  \xC3\x84 a12 \xFF");
+    sow_text(w, "tokenizer", "small-bytes",
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"abb\":3,\"c\":4},"
+             "\"merges\":[\"a "
+             "b\",[\"ab\",\"b\"]],\"ignore_merges\":true},\"normalizer\":{\"type\":\"Sequence\","
+             "\"normalizers\":[{\"type\":\"NFKC\"},{"
+             "\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
+             "x]{1,2}\"},\"content\":\"b\"},{\"type\":\"Lowercase\"}]},\"pre_tokenizer\":{\"type\":"
+             "\"Sequence\",\"pretokenizers\":[{"
+             "\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},"
+             "\"behavior\":\"MergedWithNext\"},{\"type\":"
+             "\"Digits\",\"individual_digits\":true},{\"type\":\"ByteLevel\",\"add_prefix_space\":"
+             "true}]}}" FUZZ_BETWEEN "abbx ac  \xC3\x84 a12 \xFF");
     sow_text(w, "tokenizer", "small-fallback",
-             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"_\":1,\"_a\":2,\"<0x62>\":3,\"<s>\":4,\"<u>\":5},\"merges\":[\"_ "
-             "a\"],\"byte_fallback\":true,\"unk_token\":\"<u>\",\"fuse_unk\":true},\"pre_tokenizer\":{\"type\":\"Metaspace\","
-             "\"replacement\":\"_\",\"prepend_scheme\":\"first\"},\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":"
-             "true,\"lstrip\":true},{\"id\":6,\"content\":\"xy\",\"single_word\":true}],\"post_processor\":{\"type\":"
-             "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
-             "\"type_id\":0}}],\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[4],\"tokens\":[\"<s>\"]}}}}" FUZZ_BETWEEN
-             "a aba <s>xy xyz?" FUZZ_BETWEEN "{\"bos_token\":\"<s>\",\"add_bos_token\":true}");
-    sow_text(w, "merges", "small", "{\"a\":0,\"b\":1,\"ab\":2}" FUZZ_BETWEEN "#version: 0.2\na b\n" FUZZ_BETWEEN "ab ba");
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"_\":1,\"_a\":2,\"<0x62>\":3,\"<s>"
+             "\":4,\"<u>\":5},\"merges\":[\"_ "
+             "a\"],\"byte_fallback\":true,\"unk_token\":\"<u>\",\"fuse_unk\":true},\"pre_"
+             "tokenizer\":{\"type\":\"Metaspace\","
+             "\"replacement\":\"_\",\"prepend_scheme\":\"first\"},\"added_tokens\":[{\"id\":4,"
+             "\"content\":\"<s>\",\"special\":"
+             "true,\"lstrip\":true},{\"id\":6,\"content\":\"xy\",\"single_word\":true}],\"post_"
+             "processor\":{\"type\":"
+             "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"
+             "{\"Sequence\":{\"id\":\"A\","
+             "\"type_id\":0}}],\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[4],\"tokens\":["
+             "\"<s>\"]}}}}" FUZZ_BETWEEN "a aba <s>xy xyz?" FUZZ_BETWEEN
+             "{\"bos_token\":\"<s>\",\"add_bos_token\":true}");
+    sow_text(w, "merges", "small",
+             "{\"a\":0,\"b\":1,\"ab\":2}" FUZZ_BETWEEN "#version: 0.2\na b\n" FUZZ_BETWEEN "ab ba");
     add_file(w, GOLDENS "tokenizer/two-files/vocab.json", SIZE_MAX);
     begin_part(w);
     add_file(w, GOLDENS "tokenizer/two-files/merges.txt", SIZE_MAX);
@@ -373,7 +406,8 @@ static void sow_charsmap(struct sower *w, const char *path)
 
 static void sow_pieces(struct sower *w)
 {
-    static const char *const models[] = {"unigram-user", "unigram-bytes", "bpe-bytes", "bpe-unsplit"};
+    static const char *const models[] = {"unigram-user", "unigram-bytes", "bpe-bytes",
+                                         "bpe-unsplit"};
     char path[128];
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         snprintf(path, sizeof path, GOLDENS "tokenizer/pieces/%s.model", models[i]);
@@ -387,7 +421,8 @@ static void sow_pieces(struct sower *w)
 
 static void sow_tokens(struct sower *w)
 {
-    static const char *const indexes[] = {"mmididx-1", "mmididx-3", "mmididx-4", "mmididx-5", "mmididx-8", "tntidx-8"};
+    static const char *const indexes[] = {"mmididx-1", "mmididx-3", "mmididx-4",
+                                          "mmididx-5", "mmididx-8", "tntidx-8"};
     static const char *const headers[] = {"'descr': '<u2', 'fortran_order': False, 'shape': (4,), ",
                                           "'descr': '>i8', 'fortran_order': True, 'shape': (1, 1)",
                                           "'shape': (2, 4), 'fortran_order': True, 'descr': '|u1'"};
@@ -402,7 +437,10 @@ static void sow_tokens(struct sower *w)
     }
     for (size_t i = 0; i < 3; i++) {
         char name[24];
-        const unsigned char start[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(strlen(headers[i]) + 3), 0};
+        const unsigned char start[] = {0x93, 'N', 'U',
+                                       'M',  'P', 'Y',
+                                       1,    0,   (unsigned char)(strlen(headers[i]) + 3),
+                                       0};
         add(w, start, sizeof start);
         add_text(w, "{"), add_text(w, headers[i]), add_text(w, "}\n");
         add(w, "\0\0\0\0\0\0\1\2", 8);
@@ -412,13 +450,17 @@ static void sow_tokens(struct sower *w)
     sow_files(w, "llmc_tokens", GOLDENS "tokens/llmc-*.bin");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/named.h5");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/only.h5");
-    static const char *const refused[] = {GOLDENS "tokens/table.h5", GOLDENS "tokens/two.h5", GOLDENS "tokens/virtual.h5"};
+    static const char *const refused[] = {GOLDENS "tokens/table.h5", GOLDENS "tokens/two.h5",
+                                          GOLDENS "tokens/virtual.h5"};
     sow_refused(w, "hdf_tokens", refused, sizeof refused / sizeof *refused);
     add_file(w, GOLDENS "tokenizer/text.bin", 1000);
     uint8_t packed[4096];
-    z_stream z = {.next_in = w->bytes, .avail_in = (uInt)w->size, .next_out = packed, .avail_out = sizeof packed};
-    if (!w->failed &&
-        (deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&z, Z_FINISH) != Z_STREAM_END))
+    z_stream z = {.next_in = w->bytes,
+                  .avail_in = (uInt)w->size,
+                  .next_out = packed,
+                  .avail_out = sizeof packed};
+    if (!w->failed && (deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+                       deflate(&z, Z_FINISH) != Z_STREAM_END))
         w->failed = fail(w->e, "zlib");
     deflateEnd(&z);
     sow(w, "gzip", "plain");
@@ -433,7 +475,8 @@ static void sow_tokens(struct sower *w)
 
 static void sow_result(struct sower *w)
 {
-    double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, sums[4] = {1, -2, 3, -4}, vector[3] = {0.5, 0.25, 0.25};
+    double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, sums[4] = {1, -2, 3, -4},
+           vector[3] = {0.5, 0.25, 0.25};
     uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
     uint64_t start[2] = {0, 4}, words[3] = {1, 2, 3};
     int32_t ids[8] = {3, 1, 4, 1, 5, 9, 2, 6}, piece_ids[2] = {1, 4};
@@ -443,19 +486,22 @@ static void sow_result(struct sower *w)
     struct result_field fields[2];
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
-        fields[i] = (struct result_field){.target = 4,
-                                          .layer = (size_t)i,
-                                          .positions = 3,
-                                          .norm = norm,
-                                          .logprob = logprob,
-                                          .status = status,
-                                          .summary = {.s = vector, .c = vector, .c_lo = vector, .c_hi = vector},
-                                          .attributes = attributes,
-                                          .attribute_count = 2};
-        models[i] = (struct result_model){.segments = 2, .wide = i, .start = start, .fields = fields, .field_count = 1};
+        fields[i] = (struct result_field){
+            .target = 4,
+            .layer = (size_t)i,
+            .positions = 3,
+            .norm = norm,
+            .logprob = logprob,
+            .status = status,
+            .summary = {.s = vector, .c = vector, .c_lo = vector, .c_hi = vector},
+            .attributes = attributes,
+            .attribute_count = 2};
+        models[i] = (struct result_model){
+            .segments = 2, .wide = i, .start = start, .fields = fields, .field_count = 1};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
-    static const char *const names[] = {"one", "two", "layer", "shard"}; /* layer: one model, with a layer of its target */
+    static const char *const names[] = {"one", "two", "layer",
+                                        "shard"}; /* layer: one model, with a layer of its target */
     for (size_t i = 0; i < 4 && !w->failed; i++) {
         char path[PATH_BYTES];
         const struct result r = {.version = (char[]){"1"},
@@ -467,10 +513,15 @@ static void sow_result(struct sower *w)
         models[0].field_count = i == 2 ? 2 : 1;
         models[0].tokens = i ? NULL : ids;
         models[0].pieces = i ? (struct token_texts){0}
-                             : (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
+                             : (struct token_texts){.count = 2,
+                                                    .size = 3,
+                                                    .id = piece_ids,
+                                                    .end = ends,
+                                                    .bytes = bytes};
         if (i == 3) {
             fields[0].completeness = sums;
-            models[0].attention = (struct result_attention){.layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
+            models[0].attention = (struct result_attention){
+                .layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
         }
         struct atomic_file f;
         w->failed = result_stage(path, &r, &f, w->e) || atomic_place(&f, w->e) ? -1 : 0;
@@ -479,7 +530,8 @@ static void sow_result(struct sower *w)
 
 static void sow_journal(struct sower *w)
 {
-    static const char *const settings[] = {"seed=1\nlength=4\nmodel=a b\n", "seed=2\nlength=4\nmodel=a b\n"};
+    static const char *const settings[] = {"seed=1\nlength=4\nmodel=a b\n",
+                                           "seed=2\nlength=4\nmodel=a b\n"};
     static const struct journal_sizes sizes = {.models = 2, .values = 3, .words = 2};
     const double values[3] = {1, 2, 3};
     const uint64_t words[2] = {4, 5};
@@ -492,15 +544,20 @@ static void sow_journal(struct sower *w)
             return;
         }
         for (uint32_t k = 0; k < 3; k++) {
-            const struct journal_record segment = {.kind = JOURNAL_SEGMENT,
-                                                   .model = i,
-                                                   .segment = {.segment = k, .status = 1, .logprob = -1, .values = values}};
+            const struct journal_record segment = {
+                .kind = JOURNAL_SEGMENT,
+                .model = i,
+                .segment = {.segment = k, .status = 1, .logprob = -1, .values = values}};
             const struct journal_record attention = {.kind = JOURNAL_ATTENTION,
                                                      .model = i,
-                                                     .attention = {k + 1, k, sizeof words / sizeof *words, words, words}};
+                                                     .attention = {k + 1, k,
+                                                                   sizeof words / sizeof *words,
+                                                                   words, words}};
             const struct journal_record losses = {.kind = JOURNAL_LOSSES,
                                                   .model = i,
-                                                  .losses = {.first = k, .count = 2, .values = values}};
+                                                  .losses = {.first = k,
+                                                             .count = 2,
+                                                             .values = values}};
             w->failed |= journal_append(j, &segment, w->e) | journal_append(j, &attention, w->e) |
                          journal_append(j, &losses, w->e);
         }
@@ -514,17 +571,20 @@ static void sow_tables(struct sower *w)
     while (w->size && w->bytes[w->size - 1] != '\n')
         w->size--;
     sow(w, "csv", "data");
-    sow_text(w, "csv", "curve", "# reach\nmodel,target,layer,distance,s,c\na,1,2,0,0.5,0.5\na,1,2,1,0.5,1\n");
-    sow_text(w, "csv", "quoted", "\xEF\xBB\xBF\"a \"\"b\"\"\",\"c\nd\"\r\n1,inf\r\n\r\n\"2\",-1e-3");
+    sow_text(w, "csv", "curve",
+             "# reach\nmodel,target,layer,distance,s,c\na,1,2,0,0.5,0.5\na,1,2,1,0.5,1\n");
+    sow_text(w, "csv", "quoted",
+             "\xEF\xBB\xBF\"a \"\"b\"\"\",\"c\nd\"\r\n1,inf\r\n\r\n\"2\",-1e-3");
 }
 
 /* A table of every kind and an erf.h5, as runs wrote them. */
 static void sow_reports(struct sower *w)
 {
     sow_files(w, "report", GOLDENS "tables/*.csv");
-    static const char *const drawn[][2] = {{"attention"}, {"bias"},          {"curve"},       {"fit"},
-                                           {"gain"},      {"summary"},       {"trf"},         {"validation"},
-                                           {"ppl"},       {"ppl", "tokens"}, {"curve", "trf"}};
+    static const char *const drawn[][2] = {{"attention"},     {"bias"},        {"curve"},
+                                           {"fit"},           {"gain"},        {"summary"},
+                                           {"trf"},           {"validation"},  {"ppl"},
+                                           {"ppl", "tokens"}, {"curve", "trf"}};
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
         char path[128], name[64];
         for (int k = 0; k < 2 && drawn[i][k]; k++) {
@@ -583,11 +643,17 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_adapters(&w);
     sow_pickles(&w);
     sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
-    static const char *const torch[] = {
-        "fairseq", "legacy", "nested", "plain", "refused-complex", "refused-expanded", "refused-fairseq-object"};
+    static const char *const torch[] = {"fairseq",
+                                        "legacy",
+                                        "nested",
+                                        "plain",
+                                        "refused-complex",
+                                        "refused-expanded",
+                                        "refused-fairseq-object"};
     for (size_t i = 0; i < sizeof torch / sizeof *torch; i++) {
         char path[PATH_BYTES];
-        snprintf(path, sizeof path, GOLDENS "torch/%s.pt", torch[i] + (strncmp(torch[i], "refused-", 8) ? 0 : 8));
+        snprintf(path, sizeof path, GOLDENS "torch/%s.pt",
+                 torch[i] + (strncmp(torch[i], "refused-", 8) ? 0 : 8));
         add_file(&w, path, SIZE_MAX);
         sow(&w, "torch", torch[i]);
     }
@@ -600,12 +666,16 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_files(&w, "gguf", GOLDENS "gguf/small.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/tokenizer/[gl]*.gguf");
     sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
-    static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5",   GOLDENS "torch/hdf-bad-filter.h5",
-                                      GOLDENS "torch/hdf-bad-json.h5",    GOLDENS "torch/hdf-bad-link.h5",
-                                      GOLDENS "torch/hdf-bad-storage.h5", GOLDENS "torch/hdf-bad-type.h5"};
+    static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5",
+                                      GOLDENS "torch/hdf-bad-filter.h5",
+                                      GOLDENS "torch/hdf-bad-json.h5",
+                                      GOLDENS "torch/hdf-bad-link.h5",
+                                      GOLDENS "torch/hdf-bad-storage.h5",
+                                      GOLDENS "torch/hdf-bad-type.h5"};
     sow_refused(&w, "hdf_tensors", bad, sizeof bad / sizeof *bad);
     sow_text(&w, "index", "two",
-             "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": "
+             "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", "
+             "\"b\": \"2.safetensors\", \"c\": "
              "\"1.safetensors\"}}");
     sow_quantised(&w);
     sow_families(&w);

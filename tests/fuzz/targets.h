@@ -1,4 +1,5 @@
-/* Every fuzz target: its name, and the most bytes that its inputs are worth. TARGET is defined by whoever includes this. */
+/* Every fuzz target: its name, and the most bytes that its inputs are worth. TARGET is defined by
+ * whoever includes this. */
 TARGET(safetensors, 8192)
 TARGET(zip, 4096)
 TARGET(pickle, 12288)

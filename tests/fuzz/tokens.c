@@ -56,7 +56,8 @@ int fuzz_indexed(const uint8_t *data, size_t size)
     struct stored_tokens s = {0};
     struct fuzz_part parts[2];
     fuzz_split(parts, 2, data, size);
-    struct input *index = memory(parts[0].data, parts[0].size, &e), *tokens = memory(parts[1].data, parts[1].size, &e);
+    struct input *index = memory(parts[0].data, parts[0].size, &e),
+                 *tokens = memory(parts[1].data, parts[1].size, &e);
     int result = indexed_read(&a, &s, index, tokens, &e);
     input_close(index);
     input_close(tokens);
@@ -92,12 +93,16 @@ int fuzz_gzip(const uint8_t *data, size_t size)
 
 /* -- tokenizers -- */
 
-/* Encodes the text twice, which must give the same ids: the second time its words are remembered. */
+/* Encodes the text twice, which must give the same ids: the second time its words are remembered.
+ */
 static int encode_twice(struct tokenizer *t, const struct fuzz_part *text, struct error *e)
 {
     struct ids a = {0}, b = {0};
-    int result = tokenizer_encode(t, &a, text->data, text->size, e), again = tokenizer_encode(t, &b, text->data, text->size, e);
-    if (result != again || (result == 0 && (a.count != b.count || (a.count && memcmp(a.id, b.id, a.count * sizeof *a.id)))))
+    int result = tokenizer_encode(t, &a, text->data, text->size, e),
+        again = tokenizer_encode(t, &b, text->data, text->size, e);
+    if (result != again ||
+        (result == 0 &&
+         (a.count != b.count || (a.count && memcmp(a.id, b.id, a.count * sizeof *a.id)))))
         abort();
     for (size_t i = 0; i < a.count; i++)
         if (a.id[i] < 0)
@@ -123,8 +128,10 @@ static int tokenizer_end(struct tokenizer *t, const struct fuzz_part *text, stru
     return result == 0;
 }
 
-/* The same tokenizer.json with "model" spelt otherwise: all of it goes to Jansson then, which must find the same tokenizer. */
-static void check_tables(const struct tokenizer *t, struct source json, const struct source *settings)
+/* The same tokenizer.json with "model" spelt otherwise: all of it goes to Jansson then, which must
+ * find the same tokenizer. */
+static void check_tables(const struct tokenizer *t, struct source json,
+                         const struct source *settings)
 {
     static const char key[] = "\"model\"", spelt[] = "\"mod\\u0065l\"";
     char *text = malloc(2 * json.size + 1), *end = text;
@@ -136,10 +143,13 @@ static void check_tables(const struct tokenizer *t, struct source json, const st
         } else {
             *end++ = json.text[at];
         }
-    struct tokenizer *other = tokenizer_parse((struct source){json.path, text, (size_t)(end - text)}, settings, &e);
+    struct tokenizer *other =
+        tokenizer_parse((struct source){json.path, text, (size_t)(end - text)}, settings, &e);
     if (!t != !other ||
-        (t && (t->bpe.vocabulary.count != other->bpe.vocabulary.count || t->bpe.merge_count != other->bpe.merge_count ||
-               (t->bpe.merge_count && memcmp(t->bpe.merged, other->bpe.merged, t->bpe.merge_count * sizeof *t->bpe.merged)))))
+        (t && (t->bpe.vocabulary.count != other->bpe.vocabulary.count ||
+               t->bpe.merge_count != other->bpe.merge_count ||
+               (t->bpe.merge_count && memcmp(t->bpe.merged, other->bpe.merged,
+                                             t->bpe.merge_count * sizeof *t->bpe.merged)))))
         abort();
     tokenizer_close(other);
     free(text);
@@ -164,7 +174,8 @@ int fuzz_merges(const uint8_t *data, size_t size)
     struct fuzz_part parts[4];
     size_t count = fuzz_split(parts, 4, data, size);
     struct source settings = source_of(&parts[3]);
-    return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]), count > 3 ? &settings : NULL, &e),
+    return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]),
+                                                count > 3 ? &settings : NULL, &e),
                          &parts[2], &e);
 }
 
@@ -175,7 +186,9 @@ int fuzz_pieces(const uint8_t *data, size_t size)
     struct fuzz_part parts[3];
     size_t count = fuzz_split(parts, 3, data, size);
     struct source settings = source_of(&parts[2]);
-    return tokenizer_end(tokenizer_parse_pieces(source_of(&parts[0]), count > 2 ? &settings : NULL, &e), &parts[1], &e);
+    return tokenizer_end(tokenizer_parse_pieces(source_of(&parts[0]), count > 2 ? &settings : NULL,
+                                                &e),
+                         &parts[1], &e);
 }
 
 /* A precompiled_charsmap, and a text of which every place is looked up. */
@@ -191,10 +204,12 @@ int fuzz_charsmap(const uint8_t *data, size_t size)
     for (size_t at = 0, bytes; result == 0 && at < text.size; at += bytes) {
         struct span rest = {text.text + at, text.size - at}, normal;
         size_t longest = charsmap_longest(&m, rest, &normal);
-        if (longest > rest.size || (longest && utf8_sound(normal) != normal.size) || (longest && utf8_sound(rest) != rest.size))
+        if (longest > rest.size || (longest && utf8_sound(normal) != normal.size) ||
+            (longest && utf8_sound(rest) != rest.size))
             abort();
         size_t shortest = charsmap_shortest(&m, rest, &normal);
-        if (shortest > longest || !shortest != !longest || (shortest && utf8_sound(normal) != normal.size))
+        if (shortest > longest || !shortest != !longest ||
+            (shortest && utf8_sound(normal) != normal.size))
             abort();
         character_at(rest.text, &bytes);
     }

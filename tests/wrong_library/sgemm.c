@@ -2,8 +2,9 @@
 #include <dnnl.h>
 #include <string.h>
 
-dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, float alpha, const float *A,
-                         dnnl_dim_t lda, const float *B, dnnl_dim_t ldb, float beta, float *C, dnnl_dim_t ldc)
+dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K,
+                         float alpha, const float *A, dnnl_dim_t lda, const float *B,
+                         dnnl_dim_t ldb, float beta, float *C, dnnl_dim_t ldc)
 {
     for (dnnl_dim_t i = 0; i < M; i++) {
         float *row = C + i * ldc;

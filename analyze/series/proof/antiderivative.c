@@ -1,6 +1,7 @@
-/* Antiderivatives that are known functions, recognised on the expression. With y0 = shift + slope t, y1 = shift + slope ln y0, y2
- * = shift + slope ln y1, ..., slopes > 0, the bias is taken apart into c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of
- * these, and the sum is integrated from t to infinity (up to a constant where that diverges). */
+/* Antiderivatives that are known functions, recognised on the expression. With y0 = shift + slope
+ * t, y1 = shift + slope ln y0, y2 = shift + slope ln y1, ..., slopes > 0, the bias is taken apart
+ * into c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of these, and the sum is integrated from
+ * t to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/summand.h"
 
@@ -17,12 +18,14 @@ static const double GAMMA_WORK = 60, GAMMA_TERMS = 20 /* of its order s */;
 struct taken {
     const struct expression_pool *p;
     slong prec;
-    int node[LOGS + 1]; /* of y0, y1, ...; -1 while nothing names it, which is then t, or the logarithm of the one before */
+    int node[LOGS + 1]; /* of y0, y1, ...; -1 while nothing names it, which is then t, or the
+                           logarithm of the one before */
     arb_t shift[LOGS + 1], slope[LOGS + 1];
     arb_t constant, linear; /* b = constant + linear * t + ... */
     arb_t slopes; /* the product of those of the variables gone through */
     arb_t log[LOGS + 1]; /* weights of ln y0, ln y1, ... */
-    arb_t weight, power, inverse; /* weight * y^power, and 1/power: exactly, where it is a whole number */
+    arb_t weight, power,
+        inverse; /* weight * y^power, and 1/power: exactly, where it is a whole number */
     int level; /* which y that is; -1: absent */
 };
 
@@ -101,7 +104,8 @@ static int take(struct taken *k, int n, const fmpq *weight)
     arb_set(k->weight, factor);
     evaluate_constant(k->power, k->p, x->child[1], k->prec);
     arb_inv(k->inverse, k->power, k->prec);
-    if (k->p->node[x->child[1]].kind == X_NUMBER && fmpz_is_one(fmpq_numref(k->p->node[x->child[1]].q)))
+    if (k->p->node[x->child[1]].kind == X_NUMBER &&
+        fmpz_is_one(fmpq_numref(k->p->node[x->child[1]].q)))
         arb_set_fmpz(k->inverse, fmpq_denref(k->p->node[x->child[1]].q));
     return k->level >= 0 && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
 }
@@ -118,8 +122,10 @@ static int integrate_monomial(arb_t out, int *vanishes, const arb_t a, const arb
     return arb_is_nonzero(more);
 }
 
-/* [5.5] Gamma(s, w y^p) / (p w^s), weight = -w; an exact s takes a thirtieth of the time of a ball about a whole number. */
-int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y, slong prec)
+/* [5.5] Gamma(s, w y^p) / (p w^s), weight = -w; an exact s takes a thirtieth of the time of a ball
+ * about a whole number. */
+int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y,
+                    slong prec)
 {
     LOCAL(arb, w, x);
     arb_neg(w, weight);
@@ -127,7 +133,8 @@ int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t po
         return 0;
     arb_pow(x, y, power, prec);
     arb_mul(x, x, w, prec);
-    work_done += (GAMMA_WORK + fmin(fabs(arf_get_d(arb_midref(s), ARF_RND_NEAR)) / GAMMA_TERMS, GAMMA_WORK)) *
+    work_done += (GAMMA_WORK +
+                  fmin(fabs(arf_get_d(arb_midref(s), ARF_RND_NEAR)) / GAMMA_TERMS, GAMMA_WORK)) *
                  work_elementary(prec);
     arb_hypgeom_gamma_upper(out, s, x, 0, prec);
     arb_pow(x, w, s, prec);
@@ -137,7 +144,8 @@ int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t po
 }
 
 /* [5.5] exp(-w y^2 + linear y) dy. */
-static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, const arb_t y, slong prec)
+static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, const arb_t y,
+                            slong prec)
 {
     LOCAL(arb, w, b, x);
     arb_neg(w, weight);
@@ -164,17 +172,19 @@ static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, c
 
 int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
 {
-    const struct expression *b = &p->node[root], *inside = b->kind == X_LINEAR ? &p->node[b->child[0]] : b;
+    const struct expression *b = &p->node[root],
+                            *inside = b->kind == X_LINEAR ? &p->node[b->child[0]] : b;
     LOCAL(arb, v, shift);
-    if (b->kind != X_LINEAR || b->count != 1 || inside->kind != X_LN || fmpq_cmp_si(&b->weight[0], -1) != 0)
+    if (b->kind != X_LINEAR || b->count != 1 || inside->kind != X_LN ||
+        fmpq_cmp_si(&b->weight[0], -1) != 0)
         return 0;
     inside = &p->node[inside->child[0]];
     if (inside->kind != X_LINEAR || inside->count != 1 || !fmpq_is_one(inside->q))
         return 0;
     const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
     if (square->kind != X_POWER || p->node[square->child[1]].kind != X_NUMBER ||
-        fmpq_cmp_si(p->node[square->child[1]].q, 2) != 0 || !evaluate_affine(shift, k, p, square->child[0], prec) ||
-        !arb_is_zero(shift))
+        fmpq_cmp_si(p->node[square->child[1]].q, 2) != 0 ||
+        !evaluate_affine(shift, k, p, square->child[0], prec) || !arb_is_zero(shift))
         return 0;
     arb_set_fmpq(shift, &inside->weight[0], prec);
     arb_mul(v, v, shift, prec);
@@ -211,8 +221,9 @@ static void taken_init(struct taken *k, const struct expression_pool *p, slong p
     }
 }
 
-/* [5.5] The integral from t on, but for the factor exp(constant) / slopes; 1 if it is known. With x = ln y, y^a dy is exp((a + 1)
- * x) dx, and x a line in the next y: so one after the other is made the variable, until none is left behind it. */
+/* [5.5] The integral from t on, but for the factor exp(constant) / slopes; 1 if it is known. With x
+ * = ln y, y^a dy is exp((a + 1) x) dx, and x a line in the next y: so one after the other is made
+ * the variable, until none is left behind it. */
 static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
 {
     int level, last = k->level;
@@ -246,7 +257,8 @@ static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
     arb_mul(s, s, k->inverse, k->prec);
     if (arb_is_zero(linear))
         return integrate_power(out, s, k->weight, k->power, y, k->prec);
-    return arb_is_zero(a) && arb_equal_si(k->power, 2) && integrate_square(out, k->weight, linear, y, k->prec);
+    return arb_is_zero(a) && arb_equal_si(k->power, 2) &&
+           integrate_square(out, k->weight, linear, y, k->prec);
 }
 
 /* All of the bias. 1 if it has such a form. */
@@ -265,7 +277,8 @@ static int take_all(struct taken *k, int root)
 }
 
 /* [5.5] */
-int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec)
+int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root,
+                   const arb_t t, slong prec)
 {
     struct taken k __attribute__((cleanup(taken_leave)));
     taken_init(&k, p, prec);

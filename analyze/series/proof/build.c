@@ -14,7 +14,8 @@ struct build {
     const struct formula_point *at;
     const fmpz *t; /* NULL: t stays a variable */
     struct formula_error *e;
-    int *made; /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
+    int *
+        made; /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
     uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
     int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
     long steps; /* left */
@@ -53,7 +54,8 @@ void decimal_exact(fmpq_t q, const char *decimal)
         fmpz_add_ui(digits, digits, (ulong)(*text - '0'));
         exponent -= after_point;
     }
-    if (!fmpz_is_zero(digits)) { /* the number is within the range of double, so the exponent is small */
+    if (!fmpz_is_zero(
+            digits)) { /* the number is within the range of double, so the exponent is small */
         if (*text)
             exponent += strtol(text + 1, NULL, 10);
         fmpz_ui_pow_ui(power, 10, (ulong)labs(exponent));
@@ -106,7 +108,8 @@ static int parameter(struct build *b, const struct formula_node *node)
 {
     const struct formula_parameter *p = &b->f->parameters[node->slot];
     if (p->count == 0)
-        return node->child[0] >= 0 ? build_node(b, node->child[0]) : refuse(b, "a parameter has no value");
+        return node->child[0] >= 0 ? build_node(b, node->child[0])
+                                   : refuse(b, "a parameter has no value");
     if (p->count > 1 && p->count != b->at->heads)
         return refuse(b, "a parameter has neither one value nor one for each head");
     int i = p->count == 1 ? 0 : b->at->h - 1;
@@ -117,7 +120,8 @@ static int sum_of(struct build *b, const struct formula_node *node)
 {
     int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]);
     const struct expression *x = b->p->node;
-    if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY || x[last].kind == X_INFINITY)
+    if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY ||
+        x[last].kind == X_INFINITY)
         return NODE_NAN;
     if (x[first].depends || x[last].depends)
         return expression_leaf(b->p, X_OPAQUE);
@@ -155,7 +159,8 @@ static int sum_of(struct build *b, const struct formula_node *node)
 /* a < b and the like, by a >= b or b >= a. */
 static int compare(struct expression_pool *p, enum formula_node_kind kind, int a, int b)
 {
-    int turned = kind == NODE_GREATER || kind == NODE_LESS_EQUAL, equality = kind == NODE_EQUAL || kind == NODE_NOT_EQUAL;
+    int turned = kind == NODE_GREATER || kind == NODE_LESS_EQUAL,
+        equality = kind == NODE_EQUAL || kind == NODE_NOT_EQUAL;
     int holds = expression_at_least(p, turned ? b : a, turned ? a : b);
     if (equality)
         holds = expression_choose(p, holds, expression_at_least(p, b, a), NODE_ZERO);
@@ -201,7 +206,8 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_ADD: return expression_add(p, x, y);
     case NODE_SUBTRACT: return expression_subtract(p, x, y);
     case NODE_MULTIPLY: return expression_multiply(p, x, y);
-    case NODE_DIVIDE: return expression_multiply(p, x, expression_power(p, y, expression_ratio(p, -1, 1)));
+    case NODE_DIVIDE:
+        return expression_multiply(p, x, expression_power(p, y, expression_ratio(p, -1, 1)));
     case NODE_POWER: return expression_power(p, x, y);
     case NODE_MIN:
     case NODE_MAX: return expression_extremum(p, node->kind == NODE_MAX, x, y);
@@ -224,8 +230,8 @@ static int build_node(struct build *b, int n)
 }
 
 /* [1.1] */
-int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
-                     struct formula_error *e)
+int expression_build(struct expression_pool *p, const struct formula *f,
+                     const struct formula_point *at, const fmpz *t, struct formula_error *e)
 {
     struct build b = {.p = p, .f = f, .at = at, .t = t, .e = e, .steps = FORMULA_STEPS_MAX};
     int root = -1;
@@ -268,7 +274,9 @@ int expression_replace(struct expression_pool *to, const struct expression_pool 
         struct expression like = from->node[i]; /* the pool may move while it grows */
         for (int k = 0; k < like.count; k++)
             child[k] = made[like.child[k]];
-        result = made[i] = i == NODE_T_ITSELF ? t : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
+        result = made[i] = i == NODE_T_ITSELF            ? t
+                           : to == from && !like.depends ? i
+                                                         : expression_rebuild(to, &like, child);
     }
     free(made);
     free(nodes);
@@ -276,7 +284,8 @@ int expression_replace(struct expression_pool *to, const struct expression_pool 
     return to->failed ? NODE_NAN : result;
 }
 
-int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
+int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n,
+                          const fmpz_t t)
 {
     return expression_replace(to, from, n, expression_whole(to, t));
 }

@@ -1,5 +1,5 @@
-/* What a rule claims, in numbers, for a checker that shares no code with this one. The lines are those of doc/certificate.md;
- * every bound is rounded outwards. */
+/* What a rule claims, in numbers, for a checker that shares no code with this one. The lines are
+ * those of doc/certificate.md; every bound is rounded outwards. */
 #include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/rounding.h"
 
@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 17, TAIL_FROM = 1000 /* tails are given from here on, where the rule holds so early */ };
+enum {
+    DIGITS = 17,
+    TAIL_FROM = 1000 /* tails are given from here on, where the rule holds so early */
+};
 
 void text_append(char **text, const char *format, ...)
 {
@@ -46,7 +49,8 @@ static void append_rule(char **to, const char *rule, const fmpz_t X)
 static const char *interval_text(char out[140], const mpfi_t x)
 {
     char lo[64], hi[64];
-    snprintf(out, 140, "%s %s", bound_text(lo, &x->left, DIGITS, 0), bound_text(hi, &x->right, DIGITS, 1));
+    snprintf(out, 140, "%s %s", bound_text(lo, &x->left, DIGITS, 0),
+             bound_text(hi, &x->right, DIGITS, 1));
     return out;
 }
 
@@ -79,7 +83,9 @@ static const char *growth_bounds(char out[800], const struct growth *g)
         char *q = fmpq_get_str(NULL, 10, &exponent[k]);
         int n = snprintf(out + used, 340 - used, "%s ", q);
         flint_free(q);
-        if (n < 0 || (size_t)n >= 340 - used) /* exponents that long are those of no bound that could be checked */
+        if (n < 0 ||
+            (size_t)n >=
+                340 - used) /* exponents that long are those of no bound that could be checked */
             return "unknown";
         used += (size_t)n;
     }
@@ -88,7 +94,8 @@ static const char *growth_bounds(char out[800], const struct growth *g)
         LOCAL_INTERVAL(128, weight);
         interval_set_arb(weight, g->weight);
         char *power = fmpq_get_str(NULL, 10, g->power);
-        snprintf(out + used, 800 - used, " stretch %d %s %.140s", g->stretched, interval_text(rest, weight), power);
+        snprintf(out + used, 800 - used, " stretch %d %s %.140s", g->stretched,
+                 interval_text(rest, weight), power);
         flint_free(power);
     }
     return out;
@@ -155,7 +162,8 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
-    } else if (f->tail == TAIL_GROWTH && f->residues == 1 && (g = growth_new(f->pool, root, X)) != NULL) {
+    } else if (f->tail == TAIL_GROWTH && f->residues == 1 &&
+               (g = growth_new(f->pool, root, X)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);

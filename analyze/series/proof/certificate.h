@@ -1,5 +1,5 @@
-/* What a rule claims, in numbers: lines of doc/certificate.md. They are kept beside the proof for people; where memory is short
- * they are missing, and the verdict holds all the same. */
+/* What a rule claims, in numbers: lines of doc/certificate.md. They are kept beside the proof for
+ * people; where memory is short they are missing, and the verdict holds all the same. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 #define REACH_ANALYZE_SERIES_PROOF_CERTIFICATE_H
 

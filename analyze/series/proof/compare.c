@@ -1,6 +1,6 @@
-/* Comparing two series: whether f/g is proved never to increase. Then the normalised kernel of f is smaller in the
- * likelihood-ratio order, its share below every j is at least that of g, and TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem
- * 0.5 in this form). */
+/* Comparing two series: whether f/g is proved never to increase. Then the normalised kernel of f is
+ * smaller in the likelihood-ratio order, its share below every j is at least that of g, and
+ * TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem 0.5 in this form). */
 #include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/evaluate.h"
 
@@ -10,7 +10,8 @@ static int step_falls(const struct expression_pool *p, int n, const fmpz_t from,
     struct expression_pool *q = expression_pool_new();
     int known = 0;
     if (q) {
-        int change = expression_subtract(q, expression_substitute(q, p, n, to), expression_substitute(q, p, n, from));
+        int change = expression_subtract(q, expression_substitute(q, p, n, to),
+                                         expression_substitute(q, p, n, from));
         int sign = expression_sign(q, change);
         known = !q->failed && (sign == -1 || sign == 0);
         expression_pool_free(q);
@@ -18,8 +19,10 @@ static int step_falls(const struct expression_pool *p, int n, const fmpz_t from,
     return known;
 }
 
-/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) from each whole t to the next, for certain. */
-static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, long *budget)
+/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) from each whole t to the next, for
+ * certain. */
+static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi,
+                       long *budget)
 {
     if (!p->node[n].depends)
         return p->node[n].kind != X_NAN;
@@ -30,10 +33,12 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
     LOCAL(fmpz, middle, span);
     int known = 0;
     if (!hi) {
-        if (fmpz_bits(lo) < 4096) { /* [lo, 2 lo + 1] and what is beyond, which is looked at first */
+        if (fmpz_bits(lo) <
+            4096) { /* [lo, 2 lo + 1] and what is beyond, which is looked at first */
             fmpz_mul_ui(middle, lo, fmpz_bits(lo) > 20 ? 1 << 20 : 2);
             fmpz_add_ui(middle, middle, 1);
-            known = never_grows(p, n, middle, NULL, budget) && never_grows(p, n, lo, middle, budget);
+            known = never_grows(p, n, middle, NULL, budget) &&
+                    never_grows(p, n, lo, middle, budget);
         }
     } else {
         fmpz_sub(span, hi, lo);
@@ -77,7 +82,8 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
             if (known && joined) /* `before` was the last distance at which both were positive */
                 known = step_falls(p, expression_subtract(p, f->root, g->root), before, from);
             if (known)
-                known = never_grows(p, expression_subtract(p, x->root, y->root), from, unbounded ? NULL : last, &budget);
+                known = never_grows(p, expression_subtract(p, x->root, y->root), from,
+                                    unbounded ? NULL : last, &budget);
             fmpz_set(before, last);
             joined = 1;
         }

@@ -1,5 +1,6 @@
-/* Across depth: the distance reached after R layers is a sum of R independent distances, each distributed as the kernel. Only the
- * kernel below j matters for P(distance < j), so nothing is cut off, however heavy the tail. */
+/* Across depth: the distance reached after R layers is a sum of R independent distances, each
+ * distributed as the kernel. Only the kernel below j matters for P(distance < j), so nothing is cut
+ * off, however heavy the tail. */
 #include "analyze/series/proof/field.h"
 
 #include <math.h>
@@ -32,11 +33,11 @@ double depth_work(int length, slong bits)
     return PRODUCT_WORK * length * (double)bits * (1 + fmax(log2(length) - LEVEL_BITS, 0) / 2);
 }
 
-/* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients being cut to whole ones of
- * `count`.
+/* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients
+ * being cut to whole ones of `count`.
  */
-static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const mag_t eu, const fmpz_poly_t v, const mag_t ev,
-                     int count, slong bits)
+static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const mag_t eu,
+                     const fmpz_poly_t v, const mag_t ev, int count, slong bits)
 {
     LOCAL(mag, one, sum);
     work_done += depth_work((int)FLINT_MIN(fmpz_poly_length(u) + fmpz_poly_length(v), count), bits);
@@ -50,8 +51,9 @@ static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const ma
     mag_add(error, sum, one);
 }
 
-/* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. Only absolute
- * errors matter: shares are whole multiples of 2^-bits, and the error is that of the sum of all coefficients. */
+/* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with
+ * P(k) = share[k]. Only absolute errors matter: shares are whole multiples of 2^-bits, and the
+ * error is that of the sum of all coefficients. */
 static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec)
 {
     LOCAL(fmpz_poly, kernel, power, product);
@@ -134,7 +136,8 @@ void depth_free(struct depth *d)
     free(d);
 }
 
-/* The first m from which on cumulative[m] is surely above the target, or not surely at most that; cells + 1: none. */
+/* The first m from which on cumulative[m] is surely above the target, or not surely at most that;
+ * cells + 1: none. */
 static int first_above(const struct depth *d, const arb_t target, int surely)
 {
     int lo = 0, hi = d->cells + 1;
@@ -160,7 +163,8 @@ void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon
     fmpq_sub(q, q, epsilon);
     arb_set_fmpq(target, q, 512);
     int below = first_above(d, target, 0) - 1, above = first_above(d, target, 1);
-    /* rounding each distance down to its cell makes the sum smaller, rounding up to the cell's end makes it larger */
+    /* rounding each distance down to its cell makes the sum smaller, rounding up to the cell's end
+     * makes it larger */
     fmpz_mul_si(j, d->width, below);
     if (fmpz_cmp(j, out->no) > 0)
         fmpz_set(out->no, j);
@@ -176,7 +180,8 @@ void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon
 }
 
 /* [7.4] */
-void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers, double most_work)
+void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers,
+                   double most_work)
 {
     LOCAL(fmpz, span, all, sum, none);
     LOCAL(fmpz_poly, kernel, power);
@@ -247,7 +252,8 @@ void depth_epsilons(fmpq_t least, fmpq_t greatest, const fmpq_t epsilon, int lay
 }
 
 /* [7.1] */
-void depth_by_one_layer(struct field *out, const struct field *least, const struct field *greatest, int layers)
+void depth_by_one_layer(struct field *out, const struct field *least, const struct field *greatest,
+                        int layers)
 {
     fmpz_set(out->no, least->no);
     out->bounded = greatest->bounded;
@@ -256,8 +262,10 @@ void depth_by_one_layer(struct field *out, const struct field *least, const stru
     fmpz_add_ui(out->yes, out->yes, 1);
 }
 
-void depth_report_far(struct series_count *out, const struct series_count *least, const struct series_count *greatest, int layers)
+void depth_report_far(struct series_count *out, const struct series_count *least,
+                      const struct series_count *greatest, int layers)
 {
-    *out = (struct series_count){.log10_lo = least->log10_lo,
-                                 .log10_hi = nextafter(greatest->log10_hi + log10(layers) * (1 + 1e-15), INFINITY)};
+    *out = (struct series_count){
+        .log10_lo = least->log10_lo,
+        .log10_hi = nextafter(greatest->log10_hi + log10(layers) * (1 + 1e-15), INFINITY)};
 }

@@ -52,7 +52,8 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
     return (double)fmpz_get_si(MAG_EXPREF(bound));
 }
 
-/* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
+/* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2
+ * more for the rounding of this. */
 double euler_remainder(double n, double r, double magnitude_log2, double length_log2)
 {
     return magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
@@ -66,7 +67,8 @@ double euler_length(const fmpz_t a, const fmpz_t b)
     return bits;
 }
 
-/* [5.3] C(x), with as many terms as matter: those dropped are bounded by Cauchy's estimate on the circle of radius r. */
+/* [5.3] C(x), with as many terms as matter: those dropped are bounded by Cauchy's estimate on the
+ * circle of radius r. */
 static void correction(arb_t out, struct euler *e, const fmpz_t x)
 {
     slong terms = e->order / 2, used = terms;
@@ -74,10 +76,10 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
     if (r * 4 > (double)e->order) {
         double size = euler_magnitude(e, x, x, r);
         if (size != EULER_NONE)
-            for (slong k = 1; k < terms;
-                 k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next terms are less than half each */
-                double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 - 2.0 * (double)k * log2(2 * M_PI) -
-                               (2.0 * (double)k - 1) * log2(r);
+            for (slong k = 1; k < terms; k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next
+                                                   terms are less than half each */
+                double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 -
+                               2.0 * (double)k * log2(2 * M_PI) - (2.0 * (double)k - 1) * log2(r);
                 if (bound <= -(double)e->target - 16) {
                     used = k - 1;
                     dropped = bound;
@@ -93,7 +95,8 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
     arb_poly_get_coeff_arb(out, f, 0);
     arb_mul_2exp_si(out, out, -1);
     arb_neg(out, out);
-    for (slong k = 1; k <= used; k++) { /* B_2k / (2k)! f^(2k-1) = B_2k / (2k) times the Taylor coefficient */
+    for (slong k = 1; k <= used;
+         k++) { /* B_2k / (2k)! f^(2k-1) = B_2k / (2k) times the Taylor coefficient */
         arb_poly_get_coeff_arb(c, f, 2 * k - 1);
         arb_set_fmpq(b, bernoulli_cache + 2 * k, e->prec + GUARD);
         arb_div_si(b, b, 2 * k, e->prec + GUARD);
@@ -131,7 +134,8 @@ static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmp
     arb_set(out, acb_realref(result));
 }
 
-struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target)
+struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec,
+                        slong target)
 {
     struct euler *e = calloc(1, sizeof *e);
     if (!e)
@@ -179,7 +183,9 @@ double euler_offer(struct euler *e, const fmpz_t next, double r)
 {
     const fmpz *a = euler_end(e);
     double size = r > 0 && fmpz_cmp(next, a) > 0 ? euler_magnitude(e, a, next, r) : EULER_NONE;
-    double bound = size == EULER_NONE ? size : euler_remainder((double)e->order, r, size, euler_length(a, next));
+    double bound = size == EULER_NONE
+                       ? size
+                       : euler_remainder((double)e->order, r, size, euler_length(a, next));
     if (!fmpz_equal(next, e->offered))
         e->bound = EULER_NONE;
     fmpz_set(e->offered, next);
@@ -223,7 +229,8 @@ void euler_limit(struct euler *e, double work)
     e->most = work_done + work;
 }
 
-/* Minus an integral from N to t that is known in closed form, but for a constant. 1, or 0: it is not. */
+/* Minus an integral from N to t that is known in closed form, but for a constant. 1, or 0: it is
+ * not. */
 static int primitive(arb_t out, struct euler *e, const fmpz_t at)
 {
     int vanishes;
@@ -247,7 +254,8 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
         i++;
     for (; e->integrated < i; e->integrated++) {
         panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
-        if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0 || work_done > e->most) { /* nothing comes of it */
+        if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0 ||
+            work_done > e->most) { /* nothing comes of it */
             arb_indeterminate(out);
             return;
         }

@@ -1,11 +1,13 @@
-/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved remainder.
+/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved
+ * remainder.
  *
  * sum of f(t), N <= t < j  =  integral from N to j  +  C(j) - C(N)  +  R,
- * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) * integral of |f^(2m)|,
- * |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r (Cauchy).
+ * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) *
+ * integral of |f^(2m)|, |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r (Cauchy).
  *
- * The maximum is taken of complex balls over a rectangle around each of a series of panels. Which order, panels and radii do is
- * searched for (search/panels.c); each panel is taken with the bound that was found here. */
+ * The maximum is taken of complex balls over a rectangle around each of a series of panels. Which
+ * order, panels and radii do is searched for (search/panels.c); each panel is taken with the bound
+ * that was found here. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_EULER_H
 #define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
@@ -13,8 +15,10 @@
 #include "analyze/series/proof/summand.h"
 
 struct euler;
-/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about 2^-target. NULL: memory. */
-struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target);
+/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about
+ * 2^-target. NULL: memory. */
+struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec,
+                        slong target);
 void euler_free(struct euler *e);
 
 /* ---- panels: until the first sum is asked for ---- */
@@ -30,7 +34,8 @@ void euler_order(struct euler *e, slong order);
 /* N; where the panels end, N at first. */
 const fmpz *euler_begin(const struct euler *e);
 const fmpz *euler_end(const struct euler *e);
-/* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles of radius r. */
+/* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles
+ * of radius r. */
 double euler_offer(struct euler *e, const fmpz_t next, double r);
 /* Takes the panel offered last. 0, or -1: no bound is known, or there is no room. */
 int euler_accept(struct euler *e);

@@ -10,7 +10,8 @@ enum {
 };
 
 /* [1.3] */
-void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec)
+void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x,
+                         slong prec)
 {
     LOCAL(arb, a, w);
     for (slong bits = prec;; bits *= 2) {
@@ -28,7 +29,8 @@ void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struc
     }
 }
 
-int evaluate_line_in(arb_t shift, arb_t slope, const struct expression_pool *p, int n, int u, slong prec)
+int evaluate_line_in(arb_t shift, arb_t slope, const struct expression_pool *p, int n, int u,
+                     slong prec)
 {
     const struct expression *x = &p->node[n];
     int affine = 1;
@@ -86,7 +88,8 @@ static void part_add(struct part *list, int *count, int step, const fmpq *weight
 /* Elementary functions take some ten times as long as sums and products. */
 static double cost_of(const struct evaluator *v, int beside_waves)
 {
-    double elementary = work_elementary(v->prec), sum = 1 + (double)v->prec / 512, cost = elementary;
+    double elementary = work_elementary(v->prec), sum = 1 + (double)v->prec / 512,
+           cost = elementary;
     for (int i = 0; i < v->steps; i++) {
         const struct step *s = &v->step[i];
         if (s->depends && (s->beside || !beside_waves))
@@ -97,7 +100,8 @@ static double cost_of(const struct evaluator *v, int beside_waves)
     return cost;
 }
 
-struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec, const fmpz *near)
+struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec,
+                                const fmpz *near)
 {
     LOCAL(fmpq, one);
     const struct expression *x = &p->node[root];
@@ -109,9 +113,11 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     v->p = p;
     v->more = near ? significant_bits(near) : 0;
     arb_init(v->q);
-    for (int more = 0; more <= 1 && x->kind == X_LINEAR; more++) { /* other terms cancel most of a large constant */
+    for (int more = 0; more <= 1 && x->kind == X_LINEAR;
+         more++) { /* other terms cancel most of a large constant */
         evaluate_fixed_part(v->q, p, x, prec + v->more);
-        if (arf_cmpabs_2exp_si(arb_midref(v->q), v->more) > 0 && arf_cmpabs_2exp_si(arb_midref(v->q), FIXED_BITS) < 0)
+        if (arf_cmpabs_2exp_si(arb_midref(v->q), v->more) > 0 &&
+            arf_cmpabs_2exp_si(arb_midref(v->q), FIXED_BITS) < 0)
             v->more = arf_abs_bound_lt_2exp_si(arb_midref(v->q));
     }
     v->prec = prec += v->more;
@@ -248,7 +254,8 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 
 /* ---- complex balls and power series ---- */
 
-/* exp(b) on a set, from its parts there. 1 if b is proved to be analytic on it: exp(b) may be too large for a ball all the same.
+/* exp(b) on a set, from its parts there. 1 if b is proved to be analytic on it: exp(b) may be too
+ * large for a ball all the same.
  */
 static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
@@ -296,7 +303,8 @@ static void exponent_series(acb_poly_t out, struct evaluator *v, slong length)
     }
 }
 
-/* [5.2] On a wide set f is also f(m) exp((z - m) b'), m its midpoint: terms of b that cancel do not add up. */
+/* [5.2] On a wide set f is also f(m) exp((z - m) b'), m its midpoint: terms of b that cancel do not
+ * add up. */
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 {
     LOCAL(acb, set, middle, beside);

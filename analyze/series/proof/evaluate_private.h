@@ -17,8 +17,8 @@ struct step {
     acb_poly_t series; /* around there */
 };
 
-/* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight become powers, which is
- * faster and analytic in a larger region when the power is whole. */
+/* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight
+ * become powers, which is faster and analytic in a larger region when the power is whole. */
 struct part {
     int step;
     arb_t weight;
@@ -61,7 +61,8 @@ void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);
 /* exp of the value of b; 0, or -1 where it is +inf or not known. */
 int exp_of(arb_t out, const arb_t b, slong prec);
 /* Steps for nodes in order, with all below them. 0 or -1. */
-int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes, int count);
+int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes,
+                    int count);
 /* The step of a node. */
 int evaluator_place(const struct evaluator *v, int n);
 
@@ -75,6 +76,7 @@ int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum);
 /* ---- waves (waves.c) ---- */
 
 /* Finds the waves among the terms. 0 or -1. */
-int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term);
+int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p,
+                         const int *node_of_term);
 
 #endif

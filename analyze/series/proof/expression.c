@@ -88,7 +88,8 @@ static int rule_total(const struct expression_pool *p, const struct expression *
     case X_POWER: {
         const struct expression *e = &p->node[x->child[1]];
         int sign = p->node[x->child[0]].sign;
-        return sign == 2 || (e->kind == X_NUMBER && fmpq_sgn(e->q) >= 0 && (sign == 1 || fmpz_is_one(fmpq_denref(e->q))));
+        return sign == 2 || (e->kind == X_NUMBER && fmpq_sgn(e->q) >= 0 &&
+                             (sign == 1 || fmpz_is_one(fmpq_denref(e->q))));
     }
     default: return 1;
     }
@@ -120,7 +121,8 @@ static int is_total(const struct expression_pool *p, int n)
     for (int i = 0; i < x->count; i++)
         if (!p->node[x->child[i]].total)
             return 0;
-    return rule_total(p, x) || ((x->kind == X_LN || x->kind == X_POWER) && !x->depends && is_finite_constant(p, n));
+    return rule_total(p, x) ||
+           ((x->kind == X_LN || x->kind == X_POWER) && !x->depends && is_finite_constant(p, n));
 }
 
 /* [1.2] */
@@ -174,7 +176,9 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
             return p->bucket[at];
     if (p->count == p->capacity) {
         int capacity = p->capacity ? 2 * p->capacity : 128;
-        struct expression *grown = capacity > POOL_NODES_MAX ? NULL : realloc(p->node, (size_t)capacity * sizeof *grown);
+        struct expression *grown = capacity > POOL_NODES_MAX
+                                       ? NULL
+                                       : realloc(p->node, (size_t)capacity * sizeof *grown);
         if (!grown)
             return expression_fail(p);
         p->node = grown;

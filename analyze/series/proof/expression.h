@@ -1,5 +1,6 @@
-/* The bias of one head as an expression in t alone: parameters, head and sums are written out, rational arithmetic is done
- * exactly, equal parts are one node. Rewriting keeps the value at every whole t >= 0, infinities and not-a-number included. */
+/* The bias of one head as an expression in t alone: parameters, head and sums are written out,
+ * rational arithmetic is done exactly, equal parts are one node. Rewriting keeps the value at every
+ * whole t >= 0, infinities and not-a-number included. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_EXPRESSION_H
 #define REACH_ANALYZE_SERIES_PROOF_EXPRESSION_H
 
@@ -21,9 +22,11 @@ enum expression_kind {
     X_SIN,
     X_COS,
     X_ABS,
-    X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
-    X_NONNEGATIVE, /* 1 if child[0] >= 0, else 0. With three children, child[0] = child[1] - child[2] and these two are compared:
-                    * both may be the same infinity, whose difference is not a number. */
+    X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear
+                   in u cancels */
+    X_NONNEGATIVE, /* 1 if child[0] >= 0, else 0. With three children, child[0] = child[1] -
+                    * child[2] and these two are compared: both may be the same infinity, whose
+                    * difference is not a number. */
     X_CHOOSE, /* condition (0 or not), then, else */
     X_OPAQUE /* a sum whose bounds depend on t: has a value at a given t only */
 };
@@ -50,7 +53,8 @@ struct expression {
     fmpq_t q; /* X_NUMBER: its value; X_LINEAR: the constant */
     unsigned depends : 1; /* on t */
     unsigned kinked : 1; /* holds a kind from X_ABS on that depends on t */
-    unsigned total : 1; /* proved to be a finite real for every real t >= 0 (that of a node without t: proved to be one) */
+    unsigned total : 1; /* proved to be a finite real for every real t >= 0 (that of a node without
+                           t: proved to be one) */
     unsigned opaque : 1; /* holds X_OPAQUE */
     unsigned sign : 2; /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
 };
@@ -78,7 +82,8 @@ int expression_ratio(struct expression_pool *p, slong numerator, ulong denominat
 /* X_PI or X_OPAQUE. */
 int expression_leaf(struct expression_pool *p, enum expression_kind kind);
 /* q + sum of weight[i] * node[i]. */
-int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight);
+int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node,
+                      const fmpq *weight);
 int expression_add(struct expression_pool *p, int a, int b);
 int expression_subtract(struct expression_pool *p, int a, int b);
 int expression_scale(struct expression_pool *p, int a, const fmpq_t factor);
@@ -101,19 +106,23 @@ int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
 int expression_weight_of_t(fmpq_t w, const struct expression_pool *p, int n);
 /* 1 if a node is a whole number wherever it is a number, at whole t. */
 int expression_is_whole(struct expression_pool *p, int n);
-/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what
- * may be 0. */
+/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it
+ * cannot be told which: ln of what may be 0. */
 int expression_is_known(const struct expression_pool *p, int n);
-/* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a number). */
+/* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a
+ * number). */
 int expression_sign(struct expression_pool *p, int n);
 
-/* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure (memory, too large). */
-int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
-                     struct formula_error *e);
+/* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure
+ * (memory, too large). */
+int expression_build(struct expression_pool *p, const struct formula *f,
+                     const struct formula_point *at, const fmpz *t, struct formula_error *e);
 /* Node n of `from` with node t of `to` for t, in the pool `to` (which may be the same). */
-int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t);
+int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n,
+                       int t);
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
-int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t);
+int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n,
+                          const fmpz_t t);
 
 /* The roots and all nodes below them, in order. NULL: memory. Caller frees. */
 int *expression_below(int *count, const struct expression_pool *p, const int *root, int roots);

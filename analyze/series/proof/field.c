@@ -32,12 +32,17 @@ int field_epsilon(fmpq_t out, const char *text, struct formula_error *e)
 {
     size_t length = decimal_length(text), exponent = strcspn(text, "eE");
     if (length == 0 || text[length])
-        return formula_refuse(e, 0, "epsilon '%.40s' is not a decimal number between 0 and 1", text);
-    if (length > EPSILON_DIGITS || (text[exponent] && labs(strtol(text + exponent + 1, NULL, 10)) > EPSILON_DIGITS))
-        return formula_refuse(e, 0, "epsilon '%.40s' has too many digits (expected at most %d)", text, EPSILON_DIGITS);
+        return formula_refuse(e, 0, "epsilon '%.40s' is not a decimal number between 0 and 1",
+                              text);
+    if (length > EPSILON_DIGITS ||
+        (text[exponent] && labs(strtol(text + exponent + 1, NULL, 10)) > EPSILON_DIGITS))
+        return formula_refuse(e, 0, "epsilon '%.40s' has too many digits (expected at most %d)",
+                              text, EPSILON_DIGITS);
     decimal_exact(out, text);
     if (fmpq_sgn(out) <= 0 || fmpz_cmp(fmpq_numref(out), fmpq_denref(out)) >= 0)
-        return formula_refuse(e, 0, "epsilon is %.40s (expected a number between 0 and 1, both excluded)", text);
+        return formula_refuse(e, 0,
+                              "epsilon is %.40s (expected a number between 0 and 1, both excluded)",
+                              text);
     return 0;
 }
 
@@ -96,7 +101,8 @@ int field_report(struct series_count *out, const struct field *f, struct formula
     LOCAL(fmpz, least);
     *out = (struct series_count){.log10_hi = INFINITY};
     fmpz_add_ui(least, f->no, 1);
-    if (report_end(&out->lo, &out->log10_lo, least, 0, e) || (f->bounded && report_end(&out->hi, &out->log10_hi, f->yes, 1, e))) {
+    if (report_end(&out->lo, &out->log10_lo, least, 0, e) ||
+        (f->bounded && report_end(&out->hi, &out->log10_hi, f->yes, 1, e))) {
         series_count_free(out);
         return -1;
     }

@@ -34,13 +34,15 @@ static int leading_level(const struct scaled *u)
     return 0;
 }
 
-/* A rational number of so many bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is none. */
+/* A rational number of so many bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is
+ * none. */
 static int near(fmpq_t q, const mpfr_t x, int side, int bits)
 {
     LOCAL_REAL(bits, r);
     LOCAL(arf, exact);
     mpfr_set(r, x, side == BELOW ? MPFR_RNDD : MPFR_RNDU);
-    if (!mpfr_number_p(r) || (!mpfr_zero_p(r) && (mpfr_get_exp(r) > EXPONENT_BITS || mpfr_get_exp(r) < -EXPONENT_SMALL)))
+    if (!mpfr_number_p(r) ||
+        (!mpfr_zero_p(r) && (mpfr_get_exp(r) > EXPONENT_BITS || mpfr_get_exp(r) < -EXPONENT_SMALL)))
         return 0;
     arf_set_mpfr(exact, r);
     arf_get_fmpq(q, exact);
@@ -55,12 +57,15 @@ static void add_exponent(struct growth *out, int level, int side, const fmpq_t q
 /* 1 if a coefficient is a rational number that is not too large to be an exponent as it is. */
 static int is_exact(const struct expression *x)
 {
-    return x->kind == X_NUMBER && fmpz_bits(fmpq_numref(x->q)) < fmpz_bits(fmpq_denref(x->q)) + EXPONENT_BITS;
+    return x->kind == X_NUMBER &&
+           fmpz_bits(fmpq_numref(x->q)) < fmpz_bits(fmpq_denref(x->q)) + EXPONENT_BITS;
 }
 
-/* [4.7] Takes u's leading term, a multiple of a level, out of it and into the growth: as it is, or where its coefficient is not
- * rational, with the bounds of that. *below: there is one from below. 1 or 0. */
-static int take_level(struct growth *out, int *below, const struct scale *g, struct scaled *u, int level)
+/* [4.7] Takes u's leading term, a multiple of a level, out of it and into the growth: as it is, or
+ * where its coefficient is not rational, with the bounds of that. *below: there is one from below.
+ * 1 or 0. */
+static int take_level(struct growth *out, int *below, const struct scale *g, struct scaled *u,
+                      int level)
 {
     LOCAL(fmpq, q);
     LOCAL(arb, x);
@@ -100,9 +105,11 @@ static void set_exponents(struct growth *out, int i)
     out->apart = 0;
 }
 
-/* [4.7] d = b + ln t + ... + level[i] tends to -infinity, at least as c m, c < 0, m at least level[i]: takes multiples of the
- * levels off it until what is left is bounded, or bounded above. Else c m is at most -q level[i], q being c m / level[i] at X. */
-static int converges(struct growth *out, struct scale *g, const struct scaled *d, int i, const mpfi_t c, const struct monomial *m)
+/* [4.7] d = b + ln t + ... + level[i] tends to -infinity, at least as c m, c < 0, m at least
+ * level[i]: takes multiples of the levels off it until what is left is bounded, or bounded above.
+ * Else c m is at most -q level[i], q being c m / level[i] at X. */
+static int converges(struct growth *out, struct scale *g, const struct scaled *d, int i,
+                     const mpfi_t c, const struct monomial *m)
 {
     LOCAL_SCALED(g, left);
     LOCAL_MONOMIAL(own);
@@ -110,10 +117,11 @@ static int converges(struct growth *out, struct scale *g, const struct scaled *d
     LOCAL(fmpq, q);
     int level, taken = 0, below = 1;
     scaled_set(&left, d);
-    while ((level = leading_level(&left)) >= i && (taken || level == i) && take_level(out, &below, g, &left, level))
+    while ((level = leading_level(&left)) >= i && (taken || level == i) &&
+           take_level(out, &below, g, &left, level))
         taken = 1;
-    if (taken && fmpq_cmp_si(&out->exponent[ABOVE][i - 2], -1) < 0 && scaled_bounds(out->rest, g, &left) &&
-        mpfr_number_p(&out->rest->right)) {
+    if (taken && fmpq_cmp_si(&out->exponent[ABOVE][i - 2], -1) < 0 &&
+        scaled_bounds(out->rest, g, &left) && mpfr_number_p(&out->rest->right)) {
         if (!below)
             mpfr_set_inf(&out->rest->left, -1);
         return 1;
@@ -134,12 +142,14 @@ static int converges(struct growth *out, struct scale *g, const struct scaled *d
         add_exponent(out, i, side, q);
     fmpq_neg(q, q);
     scaled_set(&left, d);
-    return add_level(g, &left, i, q) && scaled_bounds(out->rest, g, &left) && mpfr_number_p(&out->rest->right);
+    return add_level(g, &left, i, q) && scaled_bounds(out->rest, g, &left) &&
+           mpfr_number_p(&out->rest->right);
 }
 
-/* [4.7] large = w level[i]^p + q level[i+1], w < 0 < p < 1, of d = b + ln t + ... + level[i] = large + low: the integral of exp(w
- * y^p) y^q dy, y = level[i], is finite. */
-static int stretches(struct growth *out, struct scale *g, const struct scaled *all, const struct scaled *low, int i)
+/* [4.7] large = w level[i]^p + q level[i+1], w < 0 < p < 1, of d = b + ln t + ... + level[i] =
+ * large + low: the integral of exp(w y^p) y^q dy, y = level[i], is finite. */
+static int stretches(struct growth *out, struct scale *g, const struct scaled *all,
+                     const struct scaled *low, int i)
 {
     LOCAL_SCALED(g, large);
     LOCAL_MONOMIAL(level);
@@ -147,7 +157,8 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
     int below = 1;
     scaled_set(&large, all);
     monomial_level(&level, i);
-    if (!large.count || large.rough || fmpq_sgn(&large.of[0].a[i]) <= 0 || fmpq_cmp_si(&large.of[0].a[i], 1) >= 0)
+    if (!large.count || large.rough || fmpq_sgn(&large.of[0].a[i]) <= 0 ||
+        fmpq_cmp_si(&large.of[0].a[i], 1) >= 0)
         return 0;
     fmpq_set(out->power, &large.of[0].a[i]);
     monomial_multiply(&power, &level, out->power);
@@ -165,8 +176,8 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
     return 1;
 }
 
-/* [4.7] Compares b with -ln t, -ln t - ln ln t, ...: what is left tends to -infinity at least as a multiple of the last of these,
- * or is bounded below. */
+/* [4.7] Compares b with -ln t, -ln t - ln ln t, ...: what is left tends to -infinity at least as a
+ * multiple of the last of these, or is bounded below. */
 static int decide(struct growth *out, struct scale *g, const struct scaled *b)
 {
     LOCAL_SCALED(g, d);
@@ -214,7 +225,8 @@ static int growth_find(struct growth *result, struct expression_pool *p, int roo
     int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed;
     if (known && b.masked) /* f may be 0 where the sum says nothing of it */
         mpfr_set_inf(&result->rest->left, -1);
-    if (known && mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
+    if (known &&
+        mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
         mpfr_set_d(&result->rest->right, -EXPONENT_MAX, MPFR_RNDU);
     scale_clear(&g);
     return known;

@@ -1,6 +1,7 @@
-/* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with rational exponents and a
- * bounded rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series; where it does not decide,
- * exp(weight y^power), y one of ln t, ln ln t, ..., may be another factor. */
+/* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with
+ * rational exponents and a bounded rest, or one of the two bounds, whichever decides. This is the
+ * scale of Bertrand's series; where it does not decide, exp(weight y^power), y one of ln t, ln ln
+ * t, ..., may be another factor. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 #define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 
@@ -11,8 +12,9 @@ enum { GROWTH_LEVELS = SCALE_LEVELS - 1 };
 enum { BELOW, ABOVE, SIDES };
 
 struct growth {
-    fmpq exponent[SIDES][GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... in the bound from that side: the same but where b has a
-                                          * coefficient that is not rational, or varies: */
+    fmpq exponent[SIDES][GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... in the bound from that side:
+                                          * the same but where b has a coefficient that is not
+                                          * rational, or varies: */
     int apart; /* they are not the same */
     int stretched; /* y is so many logarithms of t; 0: there is no such factor */
     arb_t weight; /* < 0 */
@@ -22,7 +24,8 @@ struct growth {
     int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
 };
 
-/* Of exp(b), b the node `root`, from X >= 1 on. NULL if it decides nothing (or memory is short). Caller frees. */
+/* Of exp(b), b the node `root`, from X >= 1 on. NULL if it decides nothing (or memory is short).
+ * Caller frees. */
 struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from);
 void growth_free(struct growth *g);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */

@@ -5,8 +5,10 @@
 
 #include <string.h>
 
-/* Of the bound from one side, with its exponents, and level[i] being i logarithms of `from`; out: its logarithm there. */
-static void growth_at(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level, slong prec)
+/* Of the bound from one side, with its exponents, and level[i] being i logarithms of `from`; out:
+ * its logarithm there. */
+static void growth_at(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level,
+                      slong prec)
 {
     LOCAL(arb, q);
     arb_zero(out);
@@ -33,8 +35,8 @@ static int deciding_level(const fmpq *exponent)
     return k;
 }
 
-/* [4.8] 1 if the growth falls from there on: its rate is at most a0 + a1 / ln t + a2 / (ln t ln ln t) + ... without the later
- * terms that are negative, and this falls. */
+/* [4.8] 1 if the growth falls from there on: its rate is at most a0 + a1 / ln t + a2 / (ln t ln ln
+ * t) + ... without the later terms that are negative, and this falls. */
 static int growth_falls(const struct growth *g, const fmpq *exponent, arb_srcptr level, slong prec)
 {
     int positive = 1;
@@ -54,8 +56,10 @@ static int growth_falls(const struct growth *g, const fmpq *exponent, arb_srcptr
     return positive && arb_is_negative(rate);
 }
 
-/* [4.8] y^a exp(w y^p) dy from y = level[k] on, or y^a (ln y)^b dy = exp((a + 1) x) x^b dx, x = ln y, if there is no more. */
-static int known_integral(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level, slong prec)
+/* [4.8] y^a exp(w y^p) dy from y = level[k] on, or y^a (ln y)^b dy = exp((a + 1) x) x^b dx, x = ln
+ * y, if there is no more. */
+static int known_integral(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level,
+                          slong prec)
 {
     int k = g->stretched;
     LOCAL(arb, s, weight, power);
@@ -82,8 +86,9 @@ static int known_integral(arb_t out, const struct growth *g, const fmpq *exponen
     return arb_is_positive(level + k) && integrate_power(out, s, weight, power, level + k, prec);
 }
 
-/* [4.8] y^a ... dy from y = level[k] on, k the first whose exponent is not -1. Its elasticity lies between -greatest and -least
- * from there on, so the integral is between y^(1+a) ... over (greatest - 1) and over (least - 1); both are kept less 1. */
+/* [4.8] y^a ... dy from y = level[k] on, k the first whose exponent is not -1. Its elasticity lies
+ * between -greatest and -least from there on, so the integral is between y^(1+a) ... over (greatest
+ * - 1) and over (least - 1); both are kept less 1. */
 static int power_integral(arb_t out, const fmpq *exponent, arb_srcptr level, slong prec)
 {
     int k = deciding_level(exponent);
@@ -114,11 +119,14 @@ static int power_integral(arb_t out, const fmpq *exponent, arb_srcptr level, slo
     return 1;
 }
 
-/* [4.8] The integral of the bound from one side, but for its rest, and that with its first term. 1 or 0. */
-static int integral_of(arb_t out, arb_t with_first, const struct growth *g, int side, arb_srcptr level, slong prec)
+/* [4.8] The integral of the bound from one side, but for its rest, and that with its first term. 1
+ * or 0. */
+static int integral_of(arb_t out, arb_t with_first, const struct growth *g, int side,
+                       arb_srcptr level, slong prec)
 {
     const fmpq *exponent = g->exponent[side];
-    if (!known_integral(out, g, exponent, level, prec) && (g->stretched || !power_integral(out, exponent, level, prec)))
+    if (!known_integral(out, g, exponent, level, prec) &&
+        (g->stretched || !power_integral(out, exponent, level, prec)))
         return 0;
     growth_at(with_first, g, exponent, level, prec);
     arb_exp(with_first, with_first, prec);
@@ -139,7 +147,8 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     arb_set(level, from);
     for (int i = 1; i <= GROWTH_LEVELS; i++)
         arb_log(level + i, level + i - 1, prec);
-    if (integral_of(least, greatest, g, ABOVE, level, prec)) { /* to it comes at most the first term */
+    if (integral_of(least, greatest, g, ABOVE, level,
+                    prec)) { /* to it comes at most the first term */
         if (g->apart && !integral_of(least, other, g, BELOW, level, prec))
             arb_zero(least);
         interval_get_upper(other, g->rest, prec);
@@ -155,7 +164,8 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
 
 void growth_text(char *text, size_t size, const struct growth *g)
 {
-    static const char *const level[GROWTH_LEVELS] = {"t", "ln t", "ln ln t", "ln ln ln t", "ln ln ln ln t"};
+    static const char *const level[GROWTH_LEVELS] = {"t", "ln t", "ln ln t", "ln ln ln t",
+                                                     "ln ln ln ln t"};
     const fmpq *exponent = g->exponent[g->verdict < 0 ? ABOVE : BELOW];
     size_t used = 0;
     text[0] = '\0';
@@ -163,22 +173,23 @@ void growth_text(char *text, size_t size, const struct growth *g)
         if (fmpq_is_zero(&exponent[k]))
             continue;
         char *q = fmpq_get_str(NULL, 10, &exponent[k]), decimal[64];
-        if (g->apart &&
-            fmpz_bits(fmpq_denref(&exponent[k])) > 30) { /* a bound from above; what it is the power of is at least 1 */
+        if (g->apart && fmpz_bits(fmpq_denref(&exponent[k])) >
+                            30) { /* a bound from above; what it is the power of is at least 1 */
             LOCAL_INTERVAL(64, x);
             interval_set_fmpq(x, &exponent[k]);
             snprintf(q, strlen(q) + 1, "%s", bound_text(decimal, &x->right, 12, 1));
         }
         int bare = k == 0, fraction = strchr(q, '/') != NULL;
-        int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "", bare ? "" : "(", level[k], bare ? "" : ")",
-                         fraction ? "(" : "", q, fraction ? ")" : "");
+        int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "",
+                         bare ? "" : "(", level[k], bare ? "" : ")", fraction ? "(" : "", q,
+                         fraction ? ")" : "");
         used += n > 0 ? (size_t)n : 0;
         flint_free(q);
     }
     if (g->stretched && used < size) {
         char *p = fmpq_get_str(NULL, 10, g->power);
-        snprintf(text + used, size - used, " exp(%.12g (%s)^(%s))", arf_get_d(arb_midref(g->weight), ARF_RND_NEAR),
-                 level[g->stretched], p);
+        snprintf(text + used, size - used, " exp(%.12g (%s)^(%s))",
+                 arf_get_d(arb_midref(g->weight), ARF_RND_NEAR), level[g->stretched], p);
         flint_free(p);
     }
     if (used == 0)

@@ -65,8 +65,8 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Adds up equal terms. Where one may be infinite or not a number somewhere, 0 * u stays, beside what is left of it after u has
- * been taken off: 2 u - u is not a number where u is infinite. */
+/* Adds up equal terms. Where one may be infinite or not a number somewhere, 0 * u stays, beside
+ * what is left of it after u has been taken off: 2 u - u is not a number where u is infinite. */
 static void terms_collect(struct expression_pool *p, struct terms *s)
 {
     int kept = 0;
@@ -84,7 +84,9 @@ static void terms_collect(struct expression_pool *p, struct terms *s)
             s->term[kept].node = n;
             fmpq_set(s->term[kept++].weight, sum);
         }
-        if (!p->node[n].total && (signs & 2 || signs == 5)) { /* as many as there were at most: two signs are two terms */
+        if (!p->node[n].total &&
+            (signs & 2 ||
+             signs == 5)) { /* as many as there were at most: two signs are two terms */
             s->term[kept].node = n;
             fmpq_zero(s->term[kept++].weight);
         }
@@ -94,8 +96,8 @@ static void terms_collect(struct expression_pool *p, struct terms *s)
     s->count = kept;
 }
 
-/* [1.1] q + w / (c + v) with q c = -w is q v / (c + v), which does not cancel where v tends to 0: 1 - 1/(1 + exp(-t)). v must be
- * a number. -1: it is no such sum. */
+/* [1.1] q + w / (c + v) with q c = -w is q v / (c + v), which does not cancel where v tends to 0: 1
+ * - 1/(1 + exp(-t)). v must be a number. -1: it is no such sum. */
 static int one_fraction(struct expression_pool *p, const struct terms *s)
 {
     int fraction = s->term[0].node;
@@ -104,7 +106,8 @@ static int one_fraction(struct expression_pool *p, const struct terms *s)
         return -1;
     int base = x->child[0];
     const struct expression *u = &p->node[base], *power = &p->node[x->child[1]];
-    if (u->kind != X_LINEAR || !u->total || power->kind != X_NUMBER || fmpq_cmp_si(power->q, -1) != 0)
+    if (u->kind != X_LINEAR || !u->total || power->kind != X_NUMBER ||
+        fmpq_cmp_si(power->q, -1) != 0)
         return -1;
     LOCAL(fmpq, c, sum);
     fmpq_set(c, u->q);
@@ -147,7 +150,9 @@ static int terms_node(struct expression_pool *p, struct terms *s)
             fmpq_set(&weight[i], s->term[i].weight);
         else
             fmpq_one(&weight[i]);
-        child[i] = i < s->count ? s->term[i].node : s->infinity > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+        child[i] = i < s->count      ? s->term[i].node
+                   : s->infinity > 0 ? NODE_PLUS_INFINITY
+                                     : NODE_MINUS_INFINITY;
     }
     result = expression_intern(p, &(struct shape){X_LINEAR, count, child, weight, s->q});
     for (int i = 0; i < count; i++)
@@ -158,7 +163,8 @@ static int terms_node(struct expression_pool *p, struct terms *s)
 }
 
 /* [1.1] */
-int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight)
+int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node,
+                      const fmpq *weight)
 {
     struct terms s = {0};
     fmpq_init(s.q);

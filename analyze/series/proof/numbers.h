@@ -1,5 +1,5 @@
-/* The number libraries, and numbers that are cleared where their block ends. Arb is part of FLINT from version 3 on and has
- * headers of its own before: the only place that knows. */
+/* The number libraries, and numbers that are cleared where their block ends. Arb is part of FLINT
+ * from version 3 on and has headers of its own before: the only place that knows. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_NUMBERS_H
 #define REACH_ANALYZE_SERIES_PROOF_NUMBERS_H
 
@@ -35,8 +35,9 @@
 #include <flint/ulong_extras.h>
 #include <mpfi.h>
 
-/* LOCAL(arb, x, y); are balls x and y, 0 at first and cleared however their block is left; so for all types below.
- * LOCAL_INTERVAL(prec, x, y); are MPFI's, LOCAL_REAL those of MPFR: not a number at first. */
+/* LOCAL(arb, x, y); are balls x and y, 0 at first and cleared however their block is left; so for
+ * all types below. LOCAL_INTERVAL(prec, x, y); are MPFI's, LOCAL_REAL those of MPFR: not a number
+ * at first. */
 #define LOCAL(type, ...) LOCAL_EACH(LOCAL_ONE, type, __VA_ARGS__)
 #define LOCAL_INTERVAL(prec, ...) LOCAL_EACH(LOCAL_MPFI, prec, __VA_ARGS__)
 #define LOCAL_REAL(prec, ...) LOCAL_EACH(LOCAL_MPFR, prec, __VA_ARGS__)

@@ -1,5 +1,5 @@
-/* Where the bias has which smooth form: what interval arithmetic decides on a stretch of distances, and the pieces made of such
- * stretches. */
+/* Where the bias has which smooth form: what interval arithmetic decides on a stretch of distances,
+ * and the pieces made of such stretches. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
@@ -12,7 +12,8 @@ enum { WHOLE_BITS = 200000, /* whole parts of larger values are not told apart *
 /* 1 if floor is the same on the whole range. */
 static int same_floor(fmpz_t floor, const struct range *x)
 {
-    if (!range_is_number(x) || !interval_is_bounded(x->value) || interval_is_beyond(x->value, WHOLE_BITS))
+    if (!range_is_number(x) || !interval_is_bounded(x->value) ||
+        interval_is_beyond(x->value, WHOLE_BITS))
         return 0;
     LOCAL(mpz, least, most);
     mpfr_get_z(least, &x->value->left, MPFR_RNDD);
@@ -22,7 +23,8 @@ static int same_floor(fmpz_t floor, const struct range *x)
 }
 
 /* A linear combination without the terms 0 * u whose u is a number throughout. */
-static int drop_zeros(struct expression_pool *p, const struct expression *x, int *child, const struct ranges *r)
+static int drop_zeros(struct expression_pool *p, const struct expression *x, int *child,
+                      const struct ranges *r)
 {
     int count = 0;
     fmpq *weight = malloc((size_t)x->count * sizeof *weight);
@@ -41,9 +43,10 @@ static int drop_zeros(struct expression_pool *p, const struct expression *x, int
     return made;
 }
 
-/* [2.1] Node x of `p` over the decided nodes `child`, with what the ranges of its old children decide put in. */
-static int decide_node(struct expression_pool *p, const struct expression *x, const struct range *range, int *child,
-                       const struct ranges *r)
+/* [2.1] Node x of `p` over the decided nodes `child`, with what the ranges of its old children
+ * decide put in. */
+static int decide_node(struct expression_pool *p, const struct expression *x,
+                       const struct range *range, int *child, const struct ranges *r)
 {
     const struct range *a = &r->node[x->child[0]];
     int infinite = -1, infinities = 0, numbers = 1;
@@ -67,14 +70,16 @@ static int decide_node(struct expression_pool *p, const struct expression *x, co
         if (mpfr_sgn(&a->value->right) <= 0)
             return expression_subtract(p, NODE_ZERO, child[0]);
     } else if (x->kind == X_LINEAR && infinities == 1 && numbers) {
-        int sign = fmpq_sgn(&x->weight[infinite]) * (child[infinite] == NODE_PLUS_INFINITY ? 1 : -1);
+        int sign = fmpq_sgn(&x->weight[infinite]) *
+                   (child[infinite] == NODE_PLUS_INFINITY ? 1 : -1);
         return sign == 0 ? NODE_NAN : sign > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
     } else if (x->kind == X_LINEAR && !(infinities && numbers)) {
         return drop_zeros(p, x, child, r);
     } else if (x->kind == X_MULTIPLY && infinite >= 0 && numbers) {
         const struct range *other = &r->node[x->child[1 - infinite]];
         if (other->positive || interval_is_negative(other->value))
-            return other->positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+            return other->positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
+                                                                              : NODE_MINUS_INFINITY;
     } else if (x->kind == X_POWER && child[1] == NODE_ZERO && range_is_number(a)) {
         return NODE_ONE;
     }
@@ -107,15 +112,16 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 
 /* ---- stretches ---- */
 
-void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within, const fmpz_t first,
-                  const fmpz *last)
+void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within,
+                  const fmpz_t first, const fmpz *last)
 {
     *s = (struct stretch){.unbounded = !last, .root = f->root};
     fmpz_init_set(s->first, first);
     fmpz_init(s->last);
     if (last)
         fmpz_set(s->last, last);
-    if (within && fmpz_cmp(within->first, first) <= 0 && (within->unbounded || (last && fmpz_cmp(last, within->last) <= 0)))
+    if (within && fmpz_cmp(within->first, first) <= 0 &&
+        (within->unbounded || (last && fmpz_cmp(last, within->last) <= 0)))
         s->root = within->root;
 }
 
@@ -126,8 +132,8 @@ void stretch_clear(struct stretch *s)
 }
 
 /* [2.1] */
-void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within, const fmpz_t first,
-                     const fmpz *last)
+void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within,
+                     const fmpz_t first, const fmpz *last)
 {
     struct expression_pool *p = f->pool;
     stretch_init(out, f, within, first, last);
@@ -139,7 +145,8 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
             break;
         }
         /* an X that is no power of 2 must be told from its neighbours */
-        if (ranges_compute(&r, p, out->root, first, last, 96 + (last ? (mpfr_prec_t)fmpz_bits(last) : 0))) {
+        if (ranges_compute(&r, p, out->root, first, last,
+                           96 + (last ? (mpfr_prec_t)fmpz_bits(last) : 0))) {
             p->failed = 1;
             return;
         }
@@ -151,7 +158,8 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
         }
         out->root = next;
     }
-    if (!out->settled && last && fmpz_equal(first, last) && p->count < POOL_NODES_MAX / 2) { /* else it is left to its sum */
+    if (!out->settled && last && fmpz_equal(first, last) &&
+        p->count < POOL_NODES_MAX / 2) { /* else it is left to its sum */
         out->root = summand_value(p, f, given, first);
         out->settled = expression_is_known(p, out->root);
     }
@@ -166,7 +174,8 @@ static enum piece_kind kind_of(const struct expression_pool *p, const struct str
     if (!p->node[s->root].depends)
         return s->root == NODE_MINUS_INFINITY ? PIECE_ZERO : PIECE_CONSTANT;
     LOCAL(arb, shift, slope);
-    return evaluate_affine(shift, slope, p, s->root, 256) && arb_is_nonzero(slope) && arb_rel_accuracy_bits(slope) > 64
+    return evaluate_affine(shift, slope, p, s->root, 256) && arb_is_nonzero(slope) &&
+                   arb_rel_accuracy_bits(slope) > 64
                ? PIECE_GEOMETRIC
                : PIECE_SMOOTH;
 }
@@ -179,7 +188,8 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     if (last)
         fmpz_set(first, last->end);
     fmpz_add_ui(end, s->last, 1);
-    if ((last && last->unbounded) || fmpz_cmp(s->first, first) > 0 || (!s->unbounded && fmpz_cmp(end, first) <= 0))
+    if ((last && last->unbounded) || fmpz_cmp(s->first, first) > 0 ||
+        (!s->unbounded && fmpz_cmp(end, first) <= 0))
         return formula_refuse(e, 0, "the pieces of the bias do not meet");
     if (f->pool->failed)
         return formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");

@@ -1,4 +1,5 @@
-/* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded outwards by MPFI. */
+/* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded
+ * outwards by MPFI. */
 #include "analyze/series/proof/range_rules.h"
 #include "analyze/series/proof/evaluate.h"
 
@@ -33,8 +34,8 @@ static void set_constant(struct range *r)
     r->relative = 1;
 }
 
-/* [3.3] The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is
- * never positive it stays between that and 0. */
+/* [3.3] The value, as far as it follows from its own at X: what never grows stays below that, and
+ * with an elasticity that is never positive it stays between that and 0. */
 static void monotone_value(struct range *r, mpfi_t x)
 {
     mpfi_set(x, r->start);
@@ -88,9 +89,11 @@ static void range_of_any(struct range *out, long lo, long hi)
 /* [3.4] */
 static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
-    long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
-    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) ||
-        interval_is_beyond(a->value, bits) || interval_is_beyond(a->start, bits)) {
+    long bits = (long)mpfi_get_prec(
+        out->value); /* beyond, an interval that is no single number is longer than a period */
+    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) ||
+        !interval_is_bounded(a->rate) || interval_is_beyond(a->value, bits) ||
+        interval_is_beyond(a->start, bits)) {
         range_of_any(out, -1, 1);
         return;
     }
@@ -150,11 +153,12 @@ static void range_of_test(struct range *out, const struct range *a)
     range_of_any(out, mpfr_sgn(&a->value->left) >= 0, !interval_is_negative(a->value));
 }
 
-static void rule(struct range *out, const struct expression_pool *p, int n, const struct range *all, const mpfi_t t,
-                 const mpfi_t start)
+static void rule(struct range *out, const struct expression_pool *p, int n, const struct range *all,
+                 const mpfi_t t, const mpfi_t start)
 {
     const struct expression *x = &p->node[n];
-    const struct range *a = x->count ? &all[x->child[0]] : NULL, *b = x->count > 1 ? &all[x->child[1]] : NULL;
+    const struct range *a = x->count ? &all[x->child[0]] : NULL,
+                       *b = x->count > 1 ? &all[x->child[1]] : NULL;
     out->defined = out->smooth = 1;
     if (!x->depends && x->kind != X_NAN && x->kind != X_INFINITY) {
         LOCAL(arb, v);
@@ -241,7 +245,8 @@ static int is_positive(const struct expression *x, const struct range *all)
     }
 }
 
-int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
+int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo,
+                   const fmpz *hi, mpfr_prec_t prec)
 {
     LOCAL(fmpz, length);
     slong more = significant_bits(lo); /* of t less a number near to it */
@@ -273,12 +278,14 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         mpfi_init2(x->start, prec);
         mpfi_init2(x->rate, prec);
         mpfi_init2(x->elasticity, prec);
-        work_done += p->node[n].kind == X_POWER                  ? 2 * elementary
-                     : expression_is_elementary(p->node[n].kind) ? elementary
-                                                                 : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
+        work_done += p->node[n].kind == X_POWER ? 2 * elementary
+                     : expression_is_elementary(p->node[n].kind)
+                         ? elementary
+                         : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
         range_mend(x);
         rule(x, p, n, r->node, t, start);
-        x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
+        x->positive = x->defined && !x->masked &&
+                      (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }
     return 0;
 }
@@ -300,7 +307,8 @@ void ranges_free(struct ranges *r)
     *r = (struct ranges){0};
 }
 
-int range_compute(struct range *out, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
+int range_compute(struct range *out, const struct expression_pool *p, int root, const fmpz_t lo,
+                  const fmpz *hi, mpfr_prec_t prec)
 {
     struct ranges r;
     if (ranges_compute(&r, p, root, lo, hi, prec))
@@ -320,10 +328,12 @@ static int is_told(const struct expression_pool *p, int n, const struct range *a
         return 1;
     if (x->kind == X_LN) {
         const struct range *inside = &all[x->child[0]];
-        return range_is_number(inside) && (p->node[x->child[0]].sign > 0 || mpfr_sgn(&inside->value->left) >= 0);
+        return range_is_number(inside) &&
+               (p->node[x->child[0]].sign > 0 || mpfr_sgn(&inside->value->left) >= 0);
     }
     for (int i = 0; i < x->count && told; i++)
-        told = range_is_number(&all[x->child[i]]) || (fmpq_sgn(&x->weight[i]) > 0 && is_told(p, x->child[i], all));
+        told = range_is_number(&all[x->child[i]]) ||
+               (fmpq_sgn(&x->weight[i]) > 0 && is_told(p, x->child[i], all));
     return told;
 }
 

@@ -34,7 +34,8 @@ static void power_whole(mpfi_t out, const mpfi_t x, long n)
 }
 
 /* [3.1] */
-void range_of_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent)
+void range_of_power(struct range *out, const struct range *a, const struct range *b,
+                    const struct expression *exponent)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     if (exponent->depends) { /* exp(b ln a) */
@@ -58,11 +59,13 @@ void range_of_power(struct range *out, const struct range *a, const struct range
         range_mend(out);
         return;
     }
-    int whole = exponent->kind == X_NUMBER && fmpz_is_one(fmpq_denref(exponent->q)) && fmpz_bits(fmpq_numref(exponent->q)) < 16;
+    int whole = exponent->kind == X_NUMBER && fmpz_is_one(fmpq_denref(exponent->q)) &&
+                fmpz_bits(fmpq_numref(exponent->q)) < 16;
     long n = whole ? fmpz_get_si(fmpq_numref(exponent->q)) : 0;
     int shrinks = mpfr_sgn(&b->value->left) <= 0; /* the exponent is not known to be positive */
     out->defined = whole ? !shrinks || !range_has_zero(a->value)
-                         : interval_is_positive(a->value) || (mpfr_sgn(&a->value->left) >= 0 && !shrinks);
+                         : interval_is_positive(a->value) ||
+                               (mpfr_sgn(&a->value->left) >= 0 && !shrinks);
     if (!out->defined)
         return;
     LOCAL_INTERVAL(prec, x); /* e a^(e-1) */

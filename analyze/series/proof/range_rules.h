@@ -14,9 +14,11 @@ void range_mend(struct range *r);
 void range_settle(struct range *r);
 
 /* q + sum of weight * child. */
-void range_of_sum(struct range *out, const struct expression_pool *p, const struct expression *x, const struct range *all);
+void range_of_sum(struct range *out, const struct expression_pool *p, const struct expression *x,
+                  const struct range *all);
 void range_of_product(struct range *out, const struct range *a, const struct range *b);
-void range_of_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent);
+void range_of_power(struct range *out, const struct range *a, const struct range *b,
+                    const struct expression *exponent);
 void range_of_ln(struct range *out, const struct range *a);
 void range_of_exp(struct range *out, const struct range *a);
 

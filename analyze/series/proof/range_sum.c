@@ -3,7 +3,8 @@
 #include "analyze/series/proof/range_rules.h"
 
 /* [3.1] Value, rate and start of q + sum of weight * child. */
-static void sum_by_terms(struct range *out, const struct expression_pool *p, const struct expression *x, const struct range *all)
+static void sum_by_terms(struct range *out, const struct expression_pool *p,
+                         const struct expression *x, const struct range *all)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), w, product);
     LOCAL(arb, fixed);
@@ -26,8 +27,8 @@ static void sum_by_terms(struct range *out, const struct expression_pool *p, con
     range_mend(out);
 }
 
-/* [3.2] A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives
- * no bound. */
+/* [3.2] A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant.
+ * Nothing is done where that gives no bound. */
 static void sum_from_leading(struct range *out, const struct expression *x, const struct range *all)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
@@ -39,8 +40,11 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
         usable = all[x->child[i]].relative;
     if (!fmpq_is_zero(x->q))
         leading = -1;
-    for (int i = 0; i < x->count && usable; i++) { /* the fastest growth, judged by its least value */
-        mpfi_srcptr best = leading == -2 ? NULL : leading == -1 ? zero : all[x->child[leading]].elasticity;
+    for (int i = 0; i < x->count && usable;
+         i++) { /* the fastest growth, judged by its least value */
+        mpfi_srcptr best = leading == -2   ? NULL
+                           : leading == -1 ? zero
+                                           : all[x->child[leading]].elasticity;
         const struct range *c = &all[x->child[i]];
         if ((c->positive || !range_has_zero(c->value)) && !fmpq_is_zero(&x->weight[i]) &&
             (!best || mpfr_cmp(&c->elasticity->left, &best->left) > 0))
@@ -74,7 +78,8 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
         }
         if (mpfi_nan_p(ratio) || mpfi_nan_p(difference) || mpfr_sgn(&difference->right) > 0)
             return;
-        if (!mpfi_is_zero(difference)) /* the ratio shrinks from its value at X, how far is not known */
+        if (!mpfi_is_zero(
+                difference)) /* the ratio shrinks from its value at X, how far is not known */
             mpfi_put_si(ratio, 0);
         mpfi_add(sum, sum, ratio);
         mpfi_mul(product, ratio, difference);
@@ -100,7 +105,8 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
     out->relative = 1;
 }
 
-void range_of_sum(struct range *out, const struct expression_pool *p, const struct expression *x, const struct range *all)
+void range_of_sum(struct range *out, const struct expression_pool *p, const struct expression *x,
+                  const struct range *all)
 {
     out->defined = 1;
     out->smooth = 1;

@@ -1,4 +1,5 @@
-/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for all t, those modulo 1. */
+/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for
+ * all t, those modulo 1. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
@@ -70,7 +71,8 @@ int residues_diverge(const struct series_summand *f)
 }
 
 /* The growth from N or a little before on: kept, as the next question is often near. */
-static const struct growth *closer_growth(struct residue *x, struct expression_pool *p, const fmpz_t N)
+static const struct growth *closer_growth(struct residue *x, struct expression_pool *p,
+                                          const fmpz_t N)
 {
     LOCAL(fmpz, near);
     ulong low = fmpz_bits(N) > 4 ? fmpz_bits(N) - 4 : 0;
@@ -90,8 +92,10 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
 {
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole, N);
-    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 && arb_get_unique_fmpz(whole, from);
-    arb_ptr asked = _arb_vec_init(2 * f->residues), known = asked + f->residues; /* the n of each growth's last tail, and that */
+    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) <= 0 &&
+               arb_get_unique_fmpz(whole, from);
+    arb_ptr asked = _arb_vec_init(2 * f->residues),
+            known = asked + f->residues; /* the n of each growth's last tail, and that */
     arb_zero(out);
     for (int r = 0; r < f->residues; r++) {
         int first = f->residue[r].first;
@@ -106,7 +110,8 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
                 continue;
             }
             growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
-        } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
+        } else { /* it is between n and n + 1: at most the one with its first term, at least the
+                    integral from the other on */
             strand_near(n, from, r, f->residues, prec);
             growth_tail(tail, x->growth, n, prec);
             if (!arb_equal(n, from)) {

@@ -43,7 +43,8 @@ int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
 static int in_turns(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];
-    if (x->kind != X_MULTIPLY || (kind_of(p, x->child[0]) != X_PI && kind_of(p, x->child[1]) != X_PI))
+    if (x->kind != X_MULTIPLY ||
+        (kind_of(p, x->child[0]) != X_PI && kind_of(p, x->child[1]) != X_PI))
         return 0;
     int found = expression_in_t(w, q, p, x->child[kind_of(p, x->child[0]) == X_PI]);
     fmpq_div_2exp(w, w, 1);
@@ -61,7 +62,8 @@ static int is_monomial(const struct expression *x) /* weight * child */
 /* Node n as u^e, e rational: u. */
 static int power_of(fmpq_t e, const struct expression_pool *p, int n)
 {
-    const struct expression *x = &p->node[n], *exponent = x->kind == X_POWER ? &p->node[x->child[1]] : NULL;
+    const struct expression *x = &p->node[n],
+                            *exponent = x->kind == X_POWER ? &p->node[x->child[1]] : NULL;
     fmpq_one(e);
     if (!exponent || exponent->kind != X_NUMBER)
         return n;
@@ -74,7 +76,8 @@ int expression_multiply(struct expression_pool *p, int a, int b)
 {
     if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
         return NODE_NAN;
-    if (kind_of(p, b) == X_NUMBER || (kind_of(p, a) != X_NUMBER && is_monomial(&p->node[b]) && !is_monomial(&p->node[a]))) {
+    if (kind_of(p, b) == X_NUMBER ||
+        (kind_of(p, a) != X_NUMBER && is_monomial(&p->node[b]) && !is_monomial(&p->node[a]))) {
         int swap = a;
         a = b;
         b = swap;
@@ -95,18 +98,22 @@ int expression_multiply(struct expression_pool *p, int a, int b)
                                                                     : NODE_MINUS_INFINITY;
     }
     if (kind_of(p, a) == X_EXP && kind_of(p, b) == X_EXP && p->node[a].total && p->node[b].total)
-        return expression_unary(p, X_EXP, expression_add(p, p->node[a].child[0], p->node[b].child[0]));
+        return expression_unary(p, X_EXP,
+                                expression_add(p, p->node[a].child[0], p->node[b].child[0]));
     if (a == b)
         return expression_power(p, a, expression_ratio(p, 2, 1));
     LOCAL(fmpq, e, f);
     int base = power_of(e, p, a);
-    if (base == power_of(f, p, b) && !p->node[base].depends && p->node[base].total && expression_sign(p, base) == 1) {
+    if (base == power_of(f, p, b) && !p->node[base].depends && p->node[base].total &&
+        expression_sign(p, base) == 1) {
         fmpq_add(e, e, f); /* u^e u^f of a number u > 0 */
         return expression_power(p, base, expression_number(p, e));
     }
     for (int i = 0; i < 2; i++) { /* u (v x) of numbers u and v without t, u v rational */
         int u = i ? b : a, product = i ? a : b;
-        for (int k = 0; k < 2 && kind_of(p, product) == X_MULTIPLY && p->node[u].total && !p->node[u].depends; k++) {
+        for (int k = 0;
+             k < 2 && kind_of(p, product) == X_MULTIPLY && p->node[u].total && !p->node[u].depends;
+             k++) {
             int v = p->node[product].child[k], x = p->node[product].child[1 - k];
             int both = p->node[v].total && !p->node[v].depends ? expression_multiply(p, u, v) : x;
             if (kind_of(p, both) == X_NUMBER)
@@ -133,7 +140,8 @@ static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
     if (root == 1)
         fmpq_set(base, q);
     else
-        exact = fmpz_root(fmpq_numref(base), fmpq_numref(q), root) && fmpz_root(fmpq_denref(base), fmpq_denref(q), root);
+        exact = fmpz_root(fmpq_numref(base), fmpq_numref(q), root) &&
+                fmpz_root(fmpq_denref(base), fmpq_denref(q), root);
     if (exact)
         fmpq_pow_si(out, base, power);
     return exact;
@@ -168,8 +176,10 @@ static int in_power_of_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, in
 int expression_is_whole(struct expression_pool *p, int n)
 {
     LOCAL(fmpq, w, q);
-    for (int i = 0; p->node[n].kind == X_LINEAR && i < p->node[n].count; i++) /* of w floor(u), written w u - w fraction(u) */
-        if (p->node[p->node[n].child[i]].kind == X_FRACTION && !fmpq_is_zero(&p->node[n].weight[i])) {
+    for (int i = 0; p->node[n].kind == X_LINEAR && i < p->node[n].count;
+         i++) /* of w floor(u), written w u - w fraction(u) */
+        if (p->node[p->node[n].child[i]].kind == X_FRACTION &&
+            !fmpq_is_zero(&p->node[n].weight[i])) {
             fmpq_set(w, &p->node[n].weight[i]);
             if (!fmpz_is_one(fmpq_denref(w)))
                 return 0;
@@ -182,34 +192,38 @@ int expression_is_whole(struct expression_pool *p, int n)
         return x->kind == X_NUMBER ? fmpz_is_one(fmpq_denref(x->q)) : in_power_of_t(w, q, p, n);
     int whole = fmpz_is_one(fmpq_denref(x->q));
     for (int i = 0; i < x->count; i++) /* 0 u, where u may be none */
-        whole &= fmpq_is_zero(&x->weight[i]) || (fmpz_is_one(fmpq_denref(&x->weight[i])) && in_power_of_t(w, q, p, x->child[i]));
+        whole &= fmpq_is_zero(&x->weight[i]) ||
+                 (fmpz_is_one(fmpq_denref(&x->weight[i])) && in_power_of_t(w, q, p, x->child[i]));
     return whole;
 }
 
-/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at every t and may grow; c^v, c
- * > 1 rational, is such an exp(u), too. -1: it is no such sum. */
+/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at
+ * every t and may grow; c^v, c > 1 rational, is such an exp(u), too. -1: it is no such sum. */
 static int without_growth(struct expression_pool *p, int n, int *u)
 {
     const struct expression *x = &p->node[n];
     if (x->kind != X_LINEAR || x->count != 1 || fmpq_sgn(x->q) <= 0 || fmpq_sgn(&x->weight[0]) <= 0)
         return -1;
-    const struct expression *y = &p->node[x->child[0]], *inner = y->count ? &p->node[y->child[y->count - 1]] : NULL;
+    const struct expression *y = &p->node[x->child[0]],
+                            *inner = y->count ? &p->node[y->child[y->count - 1]] : NULL;
     int power = y->kind == X_POWER && kind_of(p, y->child[0]) == X_NUMBER &&
-                fmpz_cmp(fmpq_numref(p->node[y->child[0]].q), fmpq_denref(p->node[y->child[0]].q)) > 0;
+                fmpz_cmp(fmpq_numref(p->node[y->child[0]].q), fmpq_denref(p->node[y->child[0]].q)) >
+                    0;
     if ((!power && y->kind != X_EXP) || !inner->depends || !inner->total ||
         (inner->kind == X_LINEAR && fmpq_sgn(&inner->weight[0]) < 0))
         return -1;
     LOCAL(fmpq, q, w);
     fmpq_set(q, x->q);
     fmpq_set(w, &x->weight[0]);
-    int base = power ? y->child[0] : -1, exponent = y->child[y->count - 1], less = expression_subtract(p, NODE_ZERO, exponent);
+    int base = power ? y->child[0] : -1, exponent = y->child[y->count - 1],
+        less = expression_subtract(p, NODE_ZERO, exponent);
     int falling = power ? expression_power(p, base, less) : expression_unary(p, X_EXP, less);
     *u = power ? expression_multiply(p, exponent, expression_unary(p, X_LN, base)) : exponent;
     return expression_add(p, expression_number(p, w), expression_scale(p, falling, q));
 }
 
-/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if
- * this is none. */
+/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base
+ * has whole powers only. -1 if this is none. */
 static int special_power(struct expression_pool *p, int base, int exponent)
 {
     const struct expression *b = &p->node[base], *e = &p->node[exponent];
@@ -217,24 +231,29 @@ static int special_power(struct expression_pool *p, int base, int exponent)
         return NODE_NAN;
     if (e->kind == X_NUMBER && fmpq_is_zero(e->q))
         return b->total || b->kind == X_INFINITY ? NODE_ONE : -1;
-    int e_sign = e->depends ? 2 : expression_sign(p, exponent), b_sign = b->depends ? 2 : expression_sign(p, base);
+    int e_sign = e->depends ? 2 : expression_sign(p, exponent),
+        b_sign = b->depends ? 2 : expression_sign(p, base);
     if (b_sign == -1 && !e->depends) {
         int whole = constant_is_whole(p, exponent);
         if (whole != 1)
             return whole == 0 ? NODE_NAN : -1;
     }
     if (b->kind == X_INFINITY) {
-        int odd = e->kind == X_NUMBER && fmpz_is_odd(fmpq_numref(e->q)); /* whole if the base is negative */
+        int odd = e->kind == X_NUMBER &&
+                  fmpz_is_odd(fmpq_numref(e->q)); /* whole if the base is negative */
         return e_sign == 2                          ? -1
                : e_sign < 0                         ? NODE_ZERO
                : base == NODE_MINUS_INFINITY && odd ? NODE_MINUS_INFINITY
                                                     : NODE_PLUS_INFINITY;
     }
     if (e->kind == X_INFINITY && !b->depends) {
-        int above = expression_sign(p, expression_subtract(p, base, NODE_ONE)), sign = expression_sign(p, base);
+        int above = expression_sign(p, expression_subtract(p, base, NODE_ONE)),
+            sign = expression_sign(p, base);
         if (above == 2 || sign == 2 || sign < 0)
             return -1;
-        return above == 0 ? NODE_ONE : (above > 0) == (exponent == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_ZERO;
+        return above == 0                                        ? NODE_ONE
+               : (above > 0) == (exponent == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
+                                                                 : NODE_ZERO;
     }
     if (b->kind == X_NUMBER && fmpq_is_zero(b->q) && e_sign != 2)
         return e_sign > 0 ? NODE_ZERO : NODE_PLUS_INFINITY;
@@ -251,7 +270,8 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         return special;
     if (kind_of(p, exponent) == X_NUMBER && (tame = without_growth(p, base, &u)) >= 0) {
         u = expression_scale(p, u, p->node[exponent].q);
-        return expression_multiply(p, expression_unary(p, X_EXP, u), expression_power(p, tame, exponent));
+        return expression_multiply(p, expression_unary(p, X_EXP, u),
+                                   expression_power(p, tame, exponent));
     }
     if (kind_of(p, exponent) == X_NUMBER) {
         const fmpq *e = p->node[exponent].q;
@@ -259,24 +279,30 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             return base;
         LOCAL(fmpq, q);
         int whole = fmpz_is_one(fmpq_denref(e)), result = -1;
-        /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
-        int signless = whole && (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
+        /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a
+         * number */
+        int signless = whole &&
+                       (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
         const struct expression *b = &p->node[base];
         if (b->kind == X_EXP && b->total) {
             fmpq_set(q, e);
             result = expression_unary(p, X_EXP, expression_scale(p, b->child[0], q));
         } else if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
             result = expression_number(p, q);
-        } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) &&
+        } else if (is_monomial(b) && fmpq_sgn(e) != 0 &&
+                   (signless || fmpq_sgn(&b->weight[0]) > 0) &&
                    rational_power(q, &b->weight[0], e)) {
             result = expression_scale(p, expression_power(p, b->child[0], exponent), q);
-        } else if (b->kind == X_MULTIPLY && signless && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
+        } else if (b->kind == X_MULTIPLY && signless &&
+                   (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
         } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER &&
-                   (p->node[b->child[0]].sign == 2 || (!b->depends && expression_sign(p, b->child[0]) == 1) ||
-                    (p->node[b->child[0]].sign && fmpq_sgn(e) > 0 && fmpq_sgn(p->node[b->child[1]].q) > 0))) {
+                   (p->node[b->child[0]].sign == 2 ||
+                    (!b->depends && expression_sign(p, b->child[0]) == 1) ||
+                    (p->node[b->child[0]].sign && fmpq_sgn(e) > 0 &&
+                     fmpq_sgn(p->node[b->child[1]].q) > 0))) {
             int inner = b->child[0];
             fmpq_mul(q, e, p->node[b->child[1]].q);
             result = expression_power(p, inner, expression_number(p, q));
@@ -285,14 +311,17 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             return result;
     }
     LOCAL(fmpq, w);
-    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && p->node[exponent].total && p->node[exponent].depends &&
+    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && p->node[exponent].total &&
+        p->node[exponent].depends &&
         expression_is_whole(p, exponent)) { /* |b|^u cos(pi u), u whole */
         fmpq_neg(w, p->node[base].q);
         int size = expression_power(p, expression_number(p, w), exponent);
         int turn = expression_multiply(p, expression_leaf(p, X_PI), exponent);
         return expression_multiply(p, size, expression_unary(p, X_COS, turn));
     }
-    return expression_intern(p, &(struct shape){.kind = X_POWER, .count = 2, .child = (const int[]){base, exponent}});
+    return expression_intern(p, &(struct shape){.kind = X_POWER,
+                                                .count = 2,
+                                                .child = (const int[]){base, exponent}});
 }
 
 /* ---- functions ---- */
@@ -305,7 +334,8 @@ static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
     for (slong prec = 128; prec <= 8192 && !found; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         arb_floor(v, v, prec);
-        found = arb_is_finite(v) && arf_cmpabs_2exp_si(arb_midref(v), EXACT_BITS_MAX) < 0 && arb_get_unique_fmpz(out, v);
+        found = arb_is_finite(v) && arf_cmpabs_2exp_si(arb_midref(v), EXACT_BITS_MAX) < 0 &&
+                arb_get_unique_fmpz(out, v);
     }
     return found;
 }
@@ -313,7 +343,8 @@ static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
 /* [1.1] The sine (or cosine) of w pi, where it is rational, or -1. */
 static int rational_sine(struct expression_pool *p, const fmpq_t w, int cosine)
 {
-    static const signed char twice[12] = {0, 1, 3, 2, 3, 1, 0, -1, 3, -2, 3, -1}; /* by sixths of pi; 3: not rational */
+    static const signed char twice[12] = {0,  1, 3,  2, 3, 1, 0,
+                                          -1, 3, -2, 3, -1}; /* by sixths of pi; 3: not rational */
     LOCAL(fmpq, sixths);
     fmpq_set_si(sixths, 6, 1);
     fmpq_mul(sixths, sixths, w);
@@ -335,7 +366,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     case X_LN:
         if (x->kind == X_EXP)
             return x->child[0];
-        if (x->kind == X_POWER && p->node[x->child[0]].sign == 2 && p->node[x->child[0]].total && p->node[x->child[1]].total) {
+        if (x->kind == X_POWER && p->node[x->child[0]].sign == 2 && p->node[x->child[0]].total &&
+            p->node[x->child[1]].total) {
             int exponent = x->child[1]; /* the pool may move while it grows */
             return expression_multiply(p, exponent, expression_unary(p, X_LN, x->child[0]));
         }
@@ -351,8 +383,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
             return NODE_ONE;
         if (x->kind == X_LN && p->node[x->child[0]].sign)
             return x->child[0];
-        if (is_monomial(x) && kind_of(p, x->child[0]) == X_LN && p->node[p->node[x->child[0]].child[0]].sign &&
-            !fmpq_is_zero(&x->weight[0])) {
+        if (is_monomial(x) && kind_of(p, x->child[0]) == X_LN &&
+            p->node[p->node[x->child[0]].child[0]].sign && !fmpq_is_zero(&x->weight[0])) {
             int inside = p->node[x->child[0]].child[0]; /* the pool may move while it grows */
             return expression_power(p, inside, expression_number(p, &x->weight[0]));
         }
@@ -394,8 +426,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     }
 }
 
-/* [1.1] A fraction's argument without whole multiples of t and its powers, or (turns) a wave's without multiples of 2 pi t:
- * whatever whole t is, that changes nothing. */
+/* [1.1] A fraction's argument without whole multiples of t and its powers, or (turns) a wave's
+ * without multiples of 2 pi t: whatever whole t is, that changes nothing. */
 static int without_turns(struct expression_pool *p, int a, int turns)
 {
     int result = a, linear = kind_of(p, a) == X_LINEAR, count = linear ? p->node[a].count : 1;
@@ -415,7 +447,9 @@ static int without_turns(struct expression_pool *p, int a, int turns)
         result = expression_add(p, result, expression_scale(p, child, factor));
         if (turns)
             fmpq_mul_2exp(q, q, 1);
-        result = expression_add(p, result, expression_scale(p, turns ? expression_leaf(p, X_PI) : NODE_ONE, q));
+        result = expression_add(p, result,
+                                expression_scale(p, turns ? expression_leaf(p, X_PI) : NODE_ONE,
+                                                 q));
     }
     const struct expression *x = &p->node[result];
     for (int i = 0; turns && x->kind == X_LINEAR && i < x->count; i++)
@@ -429,7 +463,8 @@ static int without_turns(struct expression_pool *p, int a, int turns)
     return result;
 }
 
-/* [1.1] ln of a rational q > 0, not 1, is k ln r, q = r^k, r > 1, k as large as may be. -1 where q is no such power. */
+/* [1.1] ln of a rational q > 0, not 1, is k ln r, q = r^k, r > 1, k as large as may be. -1 where q
+ * is no such power. */
 static int ln_of_power(struct expression_pool *p, const fmpq_t q)
 {
     LOCAL(fmpq, r, k);
@@ -441,7 +476,8 @@ static int ln_of_power(struct expression_pool *p, const fmpq_t q)
         fmpq_inv(r, r);
     ulong bits = fmpz_bits(fmpq_numref(r));
     for (ulong e = 2; e < bits && bits <= ROOT_BITS_MAX; e = n_nextprime(e, 1))
-        while (fmpz_root(top, fmpq_numref(r), (slong)e) && fmpz_root(bottom, fmpq_denref(r), (slong)e)) {
+        while (fmpz_root(top, fmpq_numref(r), (slong)e) &&
+               fmpz_root(bottom, fmpq_denref(r), (slong)e)) {
             fmpz_set(fmpq_numref(r), top);
             fmpz_set(fmpq_denref(r), bottom);
             fmpz_mul_ui(fmpq_numref(k), fmpq_numref(k), e);
@@ -451,7 +487,8 @@ static int ln_of_power(struct expression_pool *p, const fmpq_t q)
     if (fmpq_is_one(k))
         return -1;
     int number = expression_number(p, r);
-    return expression_scale(p, expression_intern(p, &(struct shape){.kind = X_LN, .count = 1, .child = &number}), k);
+    return expression_scale(
+        p, expression_intern(p, &(struct shape){.kind = X_LN, .count = 1, .child = &number}), k);
 }
 
 /* [1.1] */
@@ -470,7 +507,9 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
     int u, tame = special < 0 && kind == X_LN ? without_growth(p, a, &u) : -1;
     if (tame >= 0)
         special = expression_add(p, u, expression_unary(p, X_LN, tame));
-    return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
+    return special >= 0
+               ? special
+               : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
 }
 
 /* expression_at_least with difference = a - b, of which more may be known. */
@@ -486,7 +525,9 @@ static int compare(struct expression_pool *p, int difference, int a, int b)
         return sign >= 0 ? NODE_ONE : NODE_ZERO;
     int apart = x->total || y->total; /* they are not the same infinity */
     const int child[] = {difference, a, b};
-    return expression_intern(p, &(struct shape){.kind = X_NONNEGATIVE, .count = apart ? 1 : 3, .child = child});
+    return expression_intern(p, &(struct shape){.kind = X_NONNEGATIVE,
+                                                .count = apart ? 1 : 3,
+                                                .child = child});
 }
 
 /* [1.1] */
@@ -497,7 +538,9 @@ int expression_at_least(struct expression_pool *p, int a, int b)
 
 int expression_floor(struct expression_pool *p, int a)
 {
-    return kind_of(p, a) == X_INFINITY ? a : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
+    return kind_of(p, a) == X_INFINITY
+               ? a
+               : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
 }
 
 /* [1.1] */
@@ -514,7 +557,9 @@ int expression_choose(struct expression_pool *p, int condition, int then, int ot
     if (x->kind == X_CHOOSE && x->child[1] == NODE_ZERO && x->child[2] == NODE_ONE) /* not */
         return expression_choose(p, x->child[0], otherwise, then);
     return expression_intern(p,
-                             &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
+                             &(struct shape){.kind = X_CHOOSE,
+                                             .count = 3,
+                                             .child = (const int[]){condition, then, otherwise}});
 }
 
 /* [1.1] */
@@ -540,7 +585,8 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     case X_POWER: return expression_power(p, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
     case X_NONNEGATIVE:
-        return like->count == 1 ? compare(p, child[0], child[0], NODE_ZERO) : compare(p, child[0], child[1], child[2]);
+        return like->count == 1 ? compare(p, child[0], child[0], NODE_ZERO)
+                                : compare(p, child[0], child[1], child[2]);
     default: return expression_unary(p, like->kind, child[0]);
     }
 }

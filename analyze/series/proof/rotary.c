@@ -1,4 +1,5 @@
-/* Rotary positions: where the sum of their cosines is first below 0, and how far the slowest of them has turned. */
+/* Rotary positions: where the sum of their cosines is first below 0, and how far the slowest of
+ * them has turned. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/field.h"
 
@@ -14,8 +15,10 @@ struct turn {
     double cosine[BLOCK], sine[BLOCK];
 };
 
-/* sum[i] = sum of cos((first + i) frequency[k]) over k. 0, or -1 where a cosine is not known well enough. */
-static int add_turns(double sum[BLOCK], const struct turn *turn, const double *frequency, int count, ulong first)
+/* sum[i] = sum of cos((first + i) frequency[k]) over k. 0, or -1 where a cosine is not known well
+ * enough. */
+static int add_turns(double sum[BLOCK], const struct turn *turn, const double *frequency, int count,
+                     ulong first)
 {
     int sharp = 1;
     LOCAL(arb, angle);
@@ -33,8 +36,8 @@ static int add_turns(double sum[BLOCK], const struct turn *turn, const double *f
 }
 
 /* [11.1] */
-int series_rotary(struct series_rotary *out, const double *frequency, int count, double factor, double still, uint64_t first,
-                  uint64_t end)
+int series_rotary(struct series_rotary *out, const double *frequency, int count, double factor,
+                  double still, uint64_t first, uint64_t end)
 {
     double sum[BLOCK], fastest = 0, rounding = count * (count + 16.0) * 0x1p-51;
     struct turn *turn;
@@ -59,11 +62,13 @@ int series_rotary(struct series_rotary *out, const double *frequency, int count,
         }
         for (int i = 0; i < BLOCK && at + (uint64_t)i < end; i++) {
             double m = (double)(at + (uint64_t)i), value = still + factor * sum[i],
-                   error = factor * (rounding + m * fastest * SERIES_ROTARY_WIDTH) + (still + factor * count) * 0x1p-50;
+                   error = factor * (rounding + m * fastest * SERIES_ROTARY_WIDTH) +
+                           (still + factor * count) * 0x1p-50;
             error *= 1 + 0x1p-40; /* its own rounding */
             if (value - error >= 0)
                 continue;
-            *out = (struct series_rotary){value + error < 0 ? ROTARY_BELOW : ROTARY_TIE, at + (uint64_t)i};
+            *out = (struct series_rotary){value + error < 0 ? ROTARY_BELOW : ROTARY_TIE,
+                                          at + (uint64_t)i};
             break;
         }
     }
@@ -86,8 +91,8 @@ static void angle_of(arb_t out, double turns, const fmpq *epsilon, int layers, s
     }
 }
 
-/* [11.2] The least m with m frequency above the angle: the two are never equal, for pi and the angles of algebraic cosines are
- * transcendental. */
+/* [11.2] The least m with m frequency above the angle: the two are never equal, for pi and the
+ * angles of algebraic cosines are transcendental. */
 static uint64_t first_beyond(double frequency, double turns, const fmpq *epsilon, int layers)
 {
     LOCAL(arb, angle, f);
@@ -105,10 +110,12 @@ static uint64_t first_beyond(double frequency, double turns, const fmpq *epsilon
     return 0;
 }
 
-int series_slowest(struct series_slowest *out, double frequency, const char *epsilon, int layers, struct formula_error *e)
+int series_slowest(struct series_slowest *out, double frequency, const char *epsilon, int layers,
+                   struct formula_error *e)
 {
     LOCAL(fmpq, q);
-    *out = (struct series_slowest){first_beyond(frequency, 0.25, NULL, 1), first_beyond(frequency, 1, NULL, 1), 0};
+    *out = (struct series_slowest){first_beyond(frequency, 0.25, NULL, 1),
+                                   first_beyond(frequency, 1, NULL, 1), 0};
     if (!epsilon)
         return 0;
     if (field_epsilon(q, epsilon, e))

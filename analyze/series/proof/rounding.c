@@ -84,7 +84,8 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec)
 typedef void in_balls(arb_t, const arb_t, slong);
 typedef int in_reals(mpfr_t, const mpfr_t, mpfr_rnd_t);
 
-/* Both bounds of a function at one number. What is huge or tiny, by its exponent, or no number is left to MPFR. */
+/* Both bounds of a function at one number. What is huge or tiny, by its exponent, or no number is
+ * left to MPFR. */
 static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real, long most)
 {
     if (mpfr_regular_p(x) && labs(mpfr_get_exp(x)) < most) {
@@ -137,7 +138,8 @@ static int ends_of(arb_t left, arb_t right, const mpfi_t x)
     int known = 1;
     for (int end = 0; end < 2; end++) {
         mpfr_srcptr at = end ? &x->right : &x->left;
-        known = known && (mpfr_zero_p(at) || (mpfr_regular_p(at) && labs(mpfr_get_exp(at)) < EXP_EXPONENT));
+        known = known &&
+                (mpfr_zero_p(at) || (mpfr_regular_p(at) && labs(mpfr_get_exp(at)) < EXP_EXPONENT));
         if (known)
             arf_set_mpfr(arb_midref(end ? right : left), at);
     }
@@ -152,8 +154,10 @@ static void set_union(mpfi_t out, const arb_t a, const arb_t b)
     mpfi_union(out, out, other);
 }
 
-/* A wave by its values and slopes at the ends of less than half a turn: its slope changes sign there at most once. */
-static void wave_between(mpfi_t out, const arb_t a, const arb_t b, const arb_t slope_a, const arb_t slope_b)
+/* A wave by its values and slopes at the ends of less than half a turn: its slope changes sign
+ * there at most once. */
+static void wave_between(mpfi_t out, const arb_t a, const arb_t b, const arb_t slope_a,
+                         const arb_t slope_b)
 {
     set_union(out, a, b);
     if (!arb_is_nonpositive(slope_a) && !arb_is_nonnegative(slope_b))
@@ -219,7 +223,9 @@ static double end_of(const arb_t x, int up)
     if (arf_cmpabs_2exp_si(end, 1023) >= 0)
         return arf_sgn(end) > 0 ? (up ? INFINITY : DBL_MAX) : up ? -DBL_MAX : -INFINITY;
     if (arf_cmpabs_2exp_si(end, -1020) <= 0)
-        return arf_sgn(end) > 0 ? (up ? 0x1p-1020 : 0) : arf_sgn(end) < 0 ? (up ? 0 : -0x1p-1020) : 0;
+        return arf_sgn(end) > 0   ? (up ? 0x1p-1020 : 0)
+               : arf_sgn(end) < 0 ? (up ? 0 : -0x1p-1020)
+                                  : 0;
     return arf_get_d(end, up ? ARF_RND_CEIL : ARF_RND_FLOOR);
 }
 

@@ -1,4 +1,5 @@
-/* From rational numbers and balls to intervals, doubles and text: always outwards. Rule 10 of doc/series.md. */
+/* From rational numbers and balls to intervals, doubles and text: always outwards. Rule 10 of
+ * doc/series.md. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
 #define REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
 
@@ -9,7 +10,8 @@ void interval_mend(mpfi_t x);
 void interval_set_arb(mpfi_t out, const arb_t x);
 void interval_set_fmpq(mpfi_t out, const fmpq *q);
 void interval_set_fmpz(mpfi_t out, const fmpz_t n);
-/* So many bits a whole number takes without its last zeros, or 4096: what is near to it, less it, is told in so many more. */
+/* So many bits a whole number takes without its last zeros, or 4096: what is near to it, less it,
+ * is told in so many more. */
 slong significant_bits(const fmpz_t n);
 /* n, or a ball with it inside by its first bits: without looking at millions of others. */
 void ball_set_fmpz(arb_t out, const fmpz_t n);
@@ -20,7 +22,8 @@ int ball_reaches(const arb_t x, const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
 void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
-/* ln x and exp x, at each end by balls, which take a quarter of the time that MPFR does. `out` may be x. */
+/* ln x and exp x, at each end by balls, which take a quarter of the time that MPFR does. `out` may
+ * be x. */
 void interval_log(mpfi_t out, const mpfi_t x);
 void interval_exp(mpfi_t out, const mpfi_t x);
 /* sin x and cos x; of less than half a turn by balls, in a fraction of MPFI's time. x is neither

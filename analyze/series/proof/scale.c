@@ -67,14 +67,16 @@ void monomial_multiply(struct monomial *a, const struct monomial *b, const fmpq 
             fmpq_add(&a->a[k], &a->a[k], &b->a[k]);
 }
 
-static void monomial_divide(struct monomial *out, const struct monomial *a, const struct monomial *b)
+static void monomial_divide(struct monomial *out, const struct monomial *a,
+                            const struct monomial *b)
 {
     for (int k = 0; k < SCALE_LEVELS; k++)
         fmpq_sub(&out->a[k], &a->a[k], &b->a[k]);
 }
 
-/* [4.6] The rate of ln m by level[first + 1] is the sum of a[k] / (level[first + 1] ... level[k]); weights of later levels fall
- * faster, so it is enough that the positive exponents together do not outweigh the first, negative one at X. */
+/* [4.6] The rate of ln m by level[first + 1] is the sum of a[k] / (level[first + 1] ... level[k]);
+ * weights of later levels fall faster, so it is enough that the positive exponents together do not
+ * outweigh the first, negative one at X. */
 int monomial_fades(mpfi_t out, const struct scale *g, const struct monomial *m)
 {
     int first = leading(m), known = first <= g->levels;
@@ -158,7 +160,8 @@ static void shrink(mpfi_t c, const mpfi_t most)
 }
 
 /* c times monomial m, as something times the monomial `to`, which is at least m. */
-static int carry(mpfi_t c, const struct scale *g, const struct monomial *m, const struct monomial *to)
+static int carry(mpfi_t c, const struct scale *g, const struct monomial *m,
+                 const struct monomial *to)
 {
     LOCAL_MONOMIAL(ratio);
     LOCAL_INTERVAL(g->prec, most);
@@ -246,7 +249,8 @@ int scaled_add_term(struct scale *g, struct scaled *u, const struct monomial *m,
     return scaled_add_rest(g, u, &last, x);
 }
 
-int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v, const struct monomial *m, int coefficient)
+int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v,
+                  const struct monomial *m, int coefficient)
 {
     LOCAL_MONOMIAL(product);
     LOCAL_INTERVAL(g->prec, x);
@@ -254,7 +258,8 @@ int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v, con
     for (int i = 0; i < v->count && known; i++) {
         monomial_set(&product, &v->of[i]);
         monomial_multiply(&product, m, NULL);
-        known = scaled_add_term(g, u, &product, expression_multiply(g->p, coefficient, v->coefficient[i]));
+        known = scaled_add_term(g, u, &product,
+                                expression_multiply(g->p, coefficient, v->coefficient[i]));
     }
     if (v->rough && known && coefficient != NODE_ZERO) {
         monomial_set(&product, &v->at);
@@ -267,7 +272,8 @@ int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v, con
     return known;
 }
 
-int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u, const struct scaled *v)
+int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u,
+                    const struct scaled *v)
 {
     LOCAL_SCALED(g, product);
     LOCAL_MONOMIAL(m);
@@ -325,9 +331,11 @@ int scaled_large(struct scaled *large, struct scaled *low, struct scale *g, cons
 {
     int known = 1;
     for (int i = 0; i < u->count && known; i++)
-        known = scaled_add_term(g, monomial_sign(&u->of[i]) > 0 ? large : low, &u->of[i], u->coefficient[i]);
+        known = scaled_add_term(g, monomial_sign(&u->of[i]) > 0 ? large : low, &u->of[i],
+                                u->coefficient[i]);
     if (u->rough)
-        known = known && scaled_add_rest(g, monomial_sign(&u->at) > 0 ? large : low, &u->at, u->rest);
+        known = known &&
+                scaled_add_rest(g, monomial_sign(&u->at) > 0 ? large : low, &u->at, u->rest);
     return known;
 }
 
@@ -338,7 +346,8 @@ int scaled_bounds(mpfi_t out, struct scale *g, const struct scaled *u)
     LOCAL_MONOMIAL(m);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c, least);
-    if (!scaled_large(&large, &low, g, u) || !scaled_collapse(out, &m, g, &low) || !carry(out, g, &m, &one))
+    if (!scaled_large(&large, &low, g, u) || !scaled_collapse(out, &m, g, &low) ||
+        !carry(out, g, &m, &one))
         return 0;
     if (!large.count && !large.rough)
         return 1;
@@ -365,7 +374,8 @@ int scaled_bounds(mpfi_t out, struct scale *g, const struct scaled *u)
 int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_t X)
 {
     *g = (struct scale){.p = p, .prec = SCALE_PREC, .count = root + 1};
-    mpfr_set_emax(mpfr_get_emax_max()); /* of this thread: 2^(2^40) is a number here, as it is one in balls */
+    mpfr_set_emax(
+        mpfr_get_emax_max()); /* of this thread: 2^(2^40) is a number here, as it is one in balls */
     g->made = calloc((size_t)root + 1, sizeof *g->made);
     g->known = calloc((size_t)root + 1, 1);
     for (int k = 0; k <= SCALE_LEVELS; k++) {
@@ -374,7 +384,8 @@ int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_
             interval_set_fmpz(g->level[1], X);
         else if (k > 1)
             interval_log(g->level[k], g->level[k - 1]);
-        if (k && k < SCALE_LEVELS && g->levels == k - 1 && !mpfi_nan_p(g->level[k]) && interval_is_positive(g->level[k]))
+        if (k && k < SCALE_LEVELS && g->levels == k - 1 && !mpfi_nan_p(g->level[k]) &&
+            interval_is_positive(g->level[k]))
             g->levels = k;
     }
     if (g->made && g->known)

@@ -1,9 +1,11 @@
 /* A function as a short sum on the scale of logarithms and exponentials: for all t >= X,
  *
- *   u(t) = sum of coefficient[i] * exp(t)^a0 t^a1 (ln t)^a2 (ln ln t)^a3 ... + rest(t) * one more such monomial,
+ *   u(t) = sum of coefficient[i] * exp(t)^a0 t^a1 (ln t)^a2 (ln ln t)^a3 ... + rest(t) * one more
+ * such monomial,
  *
- * with exact coefficients (nodes without t) and exponents (rational), and rest(t) within an interval. Terms fall: each over the
- * one before it tends to 0, and falls from X on where that matters. What cancels in exact terms does cancel. */
+ * with exact coefficients (nodes without t) and exponents (rational), and rest(t) within an
+ * interval. Terms fall: each over the one before it tends to 0, and falls from X on where that
+ * matters. What cancels in exact terms does cancel. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_SCALE_H
 #define REACH_ANALYZE_SERIES_PROOF_SCALE_H
 
@@ -73,11 +75,14 @@ int scaled_add_term(struct scale *g, struct scaled *u, const struct monomial *m,
 /* u += something within c, times m */
 int scaled_add_rest(struct scale *g, struct scaled *u, const struct monomial *m, const mpfi_t c);
 /* u += coefficient * m * v */
-int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v, const struct monomial *m, int coefficient);
-int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u, const struct scaled *v);
+int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v,
+                  const struct monomial *m, int coefficient);
+int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u,
+                    const struct scaled *v);
 /* u is within c, times its leading monomial. */
 int scaled_collapse(mpfi_t c, struct monomial *m, struct scale *g, const struct scaled *u);
-/* Sign of u for all t >= X: 1, -1 (strict), 0 it is 0, 2 not known yet, 3 it changes or touches 0 as far as is known. */
+/* Sign of u for all t >= X: 1, -1 (strict), 0 it is 0, 2 not known yet, 3 it changes or touches 0
+ * as far as is known. */
 int scaled_sign(struct scale *g, const struct scaled *u);
 /* Terms above 1, and the others. */
 int scaled_large(struct scaled *large, struct scaled *low, struct scale *g, const struct scaled *u);

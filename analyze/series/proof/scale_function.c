@@ -28,9 +28,10 @@ static int add_constant(struct scaled *out, struct scale *g, int node)
 
 /* ---- power series ---- */
 
-/* [4.6] out = sum of coefficient[k] e^k, k < ORDER, + something within r(hull of 0 and e) e^ORDER, for e that tends to 0. `reach`
- * is that hull. */
-static int compose(struct scaled *out, struct scale *g, const struct scaled *e, const int *coefficient, const mpfi_t r)
+/* [4.6] out = sum of coefficient[k] e^k, k < ORDER, + something within r(hull of 0 and e) e^ORDER,
+ * for e that tends to 0. `reach` is that hull. */
+static int compose(struct scaled *out, struct scale *g, const struct scaled *e,
+                   const int *coefficient, const mpfi_t r)
 {
     LOCAL_SCALED(g, power);
     LOCAL_MONOMIAL(m);
@@ -48,7 +49,8 @@ static int compose(struct scaled *out, struct scale *g, const struct scaled *e, 
         mpfi_mul(product, product, c);
     fmpq_set_si(order, ORDER, 1);
     monomial_multiply(&one, &m, order);
-    return known && !mpfi_nan_p(product) && (mpfi_is_zero(product) || scaled_add_rest(g, out, &one, product));
+    return known && !mpfi_nan_p(product) &&
+           (mpfi_is_zero(product) || scaled_add_rest(g, out, &one, product));
 }
 
 /* The hull of 0 and what e takes. */
@@ -75,9 +77,10 @@ static int relative(struct scaled *e, mpfi_t factor, struct scale *g, const stru
     return known && interval_is_positive(factor);
 }
 
-/* Terms above 1, a constant, and what tends to 0. The constant is a node, or in *spread (node -1). 1 or 0. */
-static int split(struct scaled *large, int *constant, mpfi_t spread, struct scaled *small, struct scale *g,
-                 const struct scaled *u)
+/* Terms above 1, a constant, and what tends to 0. The constant is a node, or in *spread (node -1).
+ * 1 or 0. */
+static int split(struct scaled *large, int *constant, mpfi_t spread, struct scaled *small,
+                 struct scale *g, const struct scaled *u)
 {
     int known = scaled_large(large, small, g, u);
     *constant = NODE_ZERO;
@@ -102,7 +105,8 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
     LOCAL_MONOMIAL(level);
     LOCAL_SCALED(g, e);
     LOCAL_INTERVAL(g->prec, c);
-    const int series[ORDER] = {NODE_ZERO, NODE_ONE, expression_ratio(g->p, -1, 2), expression_ratio(g->p, 1, 3)};
+    const int series[ORDER] = {NODE_ZERO, NODE_ONE, expression_ratio(g->p, -1, 2),
+                               expression_ratio(g->p, 1, 3)};
     int known = !u->masked && (u->count || u->rough);
     if (!known)
         return 0;
@@ -114,7 +118,8 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         mpfi_sqr(c, c);
         mpfi_mul_si(c, c, -4);
         mpfi_inv(c, c);
-        known = add_constant(out, g, expression_unary(g->p, X_LN, u->coefficient[0])) && compose(out, g, &e, series, c);
+        known = add_constant(out, g, expression_unary(g->p, X_LN, u->coefficient[0])) &&
+                compose(out, g, &e, series, c);
     } else {
         mpfi_set(c, u->rest);
         if (not_negative && mpfr_sgn(&c->left) < 0)
@@ -130,7 +135,9 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         if (fmpq_is_zero(&m.a[k]))
             continue;
         monomial_level(&level, k + 1);
-        known = k + 1 <= g->levels && scaled_add_term(g, out, &level, expression_number(g->p, &m.a[k])); /* it is positive */
+        known = k + 1 <= g->levels &&
+                scaled_add_term(g, out, &level,
+                                expression_number(g->p, &m.a[k])); /* it is positive */
     }
     return known;
 }
@@ -157,8 +164,8 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
     for (int power = falls ? -STEEP : 1; power && !known; power /= STEEP) {
         fmpq_set_si(steep, power, 1);
         scaled_set(&sum, wild);
-        known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) && scaled_bounds(c, g, &sum) &&
-                mpfr_number_p(falls ? &c->right : &c->left);
+        known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) &&
+                scaled_bounds(c, g, &sum) && mpfr_number_p(falls ? &c->right : &c->left);
     }
     interval_exp(c, c);
     LOCAL_MONOMIAL(factor);
@@ -178,7 +185,8 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     LOCAL_MONOMIAL(level);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, spread, c);
-    const int series[ORDER] = {NODE_ONE, NODE_ONE, expression_ratio(g->p, 1, 2), expression_ratio(g->p, 1, 6)};
+    const int series[ORDER] = {NODE_ONE, NODE_ONE, expression_ratio(g->p, 1, 2),
+                               expression_ratio(g->p, 1, 6)};
     int constant;
     if (!split(&large, &constant, spread, &small, g, u) || !reach_of(c, g, &small))
         return 0;
@@ -192,7 +200,8 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
             if (monomial_compare(&level, &large.of[i]) == 0)
                 break;
         }
-        if (exact && j < SCALE_LEVELS && !wild.count) { /* what falls faster outweighs what is left */
+        if (exact && j < SCALE_LEVELS &&
+            !wild.count) { /* what falls faster outweighs what is left */
             monomial_level(&level, j - 1);
             monomial_multiply(&power, &level, g->p->node[large.coefficient[i]].q);
         } else {
@@ -213,9 +222,12 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
             mpfi_set_ui(c, 1);
         if (u->masked)
             mpfi_put_si(c, 0);
-        known = !mpfi_nan_p(c) && scaled_add_rest(g, &bounded, &one, c) && scaled_multiply(g, &factor, &factor, &bounded);
+        known = !mpfi_nan_p(c) && scaled_add_rest(g, &bounded, &one, c) &&
+                scaled_multiply(g, &factor, &factor, &bounded);
     }
-    return known && scaled_addmul(g, out, &factor, &power, constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
+    return known &&
+           scaled_addmul(g, out, &factor, &power,
+                         constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
 }
 
 /* [4.6] u^q = c^q m^q (1 + e)^q */
@@ -257,7 +269,8 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
     mpfi_mul(c, c, x);
     LOCAL_SCALED(g, factor);
     return compose(&factor, g, &e, series, c) &&
-           scaled_addmul(g, out, &factor, &m, expression_power(g->p, u->coefficient[0], expression_number(g->p, q)));
+           scaled_addmul(g, out, &factor, &m,
+                         expression_power(g->p, u->coefficient[0], expression_number(g->p, q)));
 }
 
 static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, int is_sine)
@@ -285,15 +298,18 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     LOCAL(fmpq, sixth);
     fmpq_set_si(half, -1, 2);
     fmpq_set_si(sixth, -1, 6);
-    const int series[ORDER] = {first, second, expression_scale(g->p, first, half), expression_scale(g->p, second, sixth)};
+    const int series[ORDER] = {first, second, expression_scale(g->p, first, half),
+                               expression_scale(g->p, second, sixth)};
     mpfi_interv_si(c, -1, 1);
     mpfi_div_ui(c, c, 24);
     return compose(out, g, &small, series, c);
 }
 
-/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known which. Where one of them may be
- * -inf, it is the other plus as much as it is larger, or less as much as it is smaller, up to -inf. */
-static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v, int larger)
+/* out = u or v, at each t; larger: the larger (1) or smaller (-1) of them, 0: it is not known
+ * which. Where one of them may be -inf, it is the other plus as much as it is larger, or less as
+ * much as it is smaller, up to -inf. */
+static int either(struct scaled *out, struct scale *g, const struct scaled *u,
+                  const struct scaled *v, int larger)
 {
     LOCAL_SCALED(g, difference);
     LOCAL_MONOMIAL(m);
@@ -311,12 +327,14 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u, c
         return 0;
     const struct scaled *more = mpfr_sgn(&c->right) < 0 ? u : v;
     if (!larger && !mpfi_has_zero(c) && (more->count || more->rough) &&
-        monomial_compare(&m, more->count ? &more->of[0] : &more->at) > 0) { /* one is beyond all measure less */
+        monomial_compare(&m, more->count ? &more->of[0] : &more->at) >
+            0) { /* one is beyond all measure less */
         scaled_set(out, more);
         out->masked = 1;
         return 1;
     }
-    if (!u->count && !v->count && u->rough && v->rough && !v->masked && monomial_compare(&u->at, &v->at) == 0) {
+    if (!u->count && !v->count && u->rough && v->rough && !v->masked &&
+        monomial_compare(&u->at, &v->at) == 0) {
         mpfi_union(c, u->rest, v->rest);
         return scaled_add_rest(g, out, &u->at, c);
     }
@@ -338,10 +356,13 @@ static const struct scaled *of_node(struct scale *g, int n);
 static int larger_of(struct expression_pool *p, const struct expression *choice)
 {
     const struct expression *condition = &p->node[choice->child[0]];
-    int then = choice->child[1], otherwise = choice->child[2], compared = condition->child ? condition->child[0] : -1;
+    int then = choice->child[1], otherwise = choice->child[2],
+        compared = condition->child ? condition->child[0] : -1;
     if (condition->kind != X_NONNEGATIVE)
         return 0;
-    return compared == expression_subtract(p, then, otherwise) ? 1 : compared == expression_subtract(p, otherwise, then) ? -1 : 0;
+    return compared == expression_subtract(p, then, otherwise)   ? 1
+           : compared == expression_subtract(p, otherwise, then) ? -1
+                                                                 : 0;
 }
 
 static int of_choice(struct scaled *out, struct scale *g, const struct expression *x)
@@ -369,14 +390,16 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     return u && v && either(out, g, u, v, larger);
 }
 
-/* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and its sign is looked for. */
+/* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and
+ * its sign is looked for. */
 static int add_terms(struct scaled *out, struct scale *g, int n, int first, int count)
 {
     LOCAL_MONOMIAL(one);
     LOCAL(fmpq, w);
     if (count > 1) {
         LOCAL_SCALED(g, half);
-        return add_terms(out, g, n, first, count / 2) && add_terms(&half, g, n, first + count / 2, count - count / 2) &&
+        return add_terms(out, g, n, first, count / 2) &&
+               add_terms(&half, g, n, first + count / 2, count - count / 2) &&
                scaled_addmul(g, out, &half, &one, NODE_ONE);
     }
     const struct scaled *u = of_node(g, g->p->node[n].child[first]);
@@ -396,10 +419,12 @@ static int make(struct scaled *out, struct scale *g, int n)
         return scaled_add_term(g, out, &m, NODE_ONE);
     }
     if (x.kind == X_LINEAR)
-        return add_constant(out, g, expression_number(g->p, x.q)) && add_terms(out, g, n, 0, x.count);
+        return add_constant(out, g, expression_number(g->p, x.q)) &&
+               add_terms(out, g, n, 0, x.count);
     if (x.kind == X_CHOOSE)
         return of_choice(out, g, &x);
-    if (x.count == 0 || !(a = of_node(g, x.child[0])) || (x.count > 1 && !(b = of_node(g, x.child[1]))))
+    if (x.count == 0 || !(a = of_node(g, x.child[0])) ||
+        (x.count > 1 && !(b = of_node(g, x.child[1]))))
         return 0;
     switch (x.kind) {
     case X_MULTIPLY: return scaled_multiply(g, out, a, b);
@@ -412,7 +437,8 @@ static int make(struct scaled *out, struct scale *g, int n)
         }
         LOCAL_SCALED(g, log);
         LOCAL_SCALED(g, product);
-        return ln_of(&log, g, a, 0) && !log.masked && scaled_multiply(g, &product, &log, b) && exp_of(out, g, &product);
+        return ln_of(&log, g, a, 0) && !log.masked && scaled_multiply(g, &product, &log, b) &&
+               exp_of(out, g, &product);
     }
     case X_LN: return ln_of(out, g, a, g->p->node[x.child[0]].sign > 0);
     case X_EXP: return exp_of(out, g, a);
@@ -423,7 +449,8 @@ static int make(struct scaled *out, struct scale *g, int n)
         LOCAL_INTERVAL(g->prec, c);
         int sign = scaled_sign(g, a);
         if (sign != 3)
-            return sign != 2 && scaled_addmul(g, out, a, &m, sign < 0 ? expression_ratio(g->p, -1, 1) : NODE_ONE);
+            return sign != 2 && scaled_addmul(g, out, a, &m,
+                                              sign < 0 ? expression_ratio(g->p, -1, 1) : NODE_ONE);
         return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
     }
     case X_NONNEGATIVE: {

@@ -104,7 +104,8 @@ static void count_below(fmpz_t out, const fmpz_t first, const fmpz_t end, const 
     fmpz_sub(out, out, first);
 }
 
-/* The share of the mass below j, where f is one number or 0 at every distance there is. 1, or 0: it is not. */
+/* The share of the mass below j, where f is one number or 0 at every distance there is. 1, or 0: it
+ * is not. */
 static int flat_share(fmpq_t out, const struct series_summand *f, const fmpz *limit, const fmpz_t j)
 {
     int root = -1;
@@ -113,10 +114,13 @@ static int flat_share(fmpq_t out, const struct series_summand *f, const fmpz *li
         const struct piece *piece = &f->piece[i];
         if (piece->kind == PIECE_ZERO || (limit && fmpz_cmp(piece->first, limit) >= 0))
             continue;
-        if (piece->kind != PIECE_CONSTANT || (piece->unbounded && !limit) || (root >= 0 && root != piece->root))
+        if (piece->kind != PIECE_CONSTANT || (piece->unbounded && !limit) ||
+            (root >= 0 && root != piece->root))
             return 0;
         root = piece->root;
-        const fmpz *end = piece->unbounded || (limit && fmpz_cmp(piece->end, limit) > 0) ? limit : piece->end;
+        const fmpz *end = piece->unbounded || (limit && fmpz_cmp(piece->end, limit) > 0)
+                              ? limit
+                              : piece->end;
         count_below(all, piece->first, end, end);
         count_below(below, piece->first, end, j);
     }

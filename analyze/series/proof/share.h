@@ -1,12 +1,13 @@
-/* The kernel of one bias, or the mean of several, each normalised: the share of its mass below a distance. */
+/* The kernel of one bias, or the mean of several, each normalised: the share of its mass below a
+ * distance. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_SHARE_H
 #define REACH_ANALYZE_SERIES_PROOF_SHARE_H
 
 #include "analyze/series/proof/sum.h"
 
 struct shares;
-/* Room for `count` sums, all of one limit or none; those put there belong to the shares (NULL only before shares_free). NULL:
- * memory. */
+/* Room for `count` sums, all of one limit or none; those put there belong to the shares (NULL only
+ * before shares_free). NULL: memory. */
 struct shares *shares_new(int count, slong prec);
 void shares_put(struct shares *m, int i, struct sums *s);
 void shares_free(struct shares *m);
@@ -17,9 +18,11 @@ void shares_below(arb_t out, struct shares *m, const fmpz_t j);
 void shares_above(arb_t out, const struct shares *m, const arb_t j);
 /* Share of the one distance j. */
 void shares_term(arb_t out, struct shares *m, const fmpz_t j);
-/* Sign of (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. *value is the difference as a ball. */
+/* Sign of (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. *value is the
+ * difference as a ball. */
 int shares_compare(arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon);
-/* share[k], k < count, is the share below first + k, as a rational number. 1, or 0 where that is not known. */
+/* share[k], k < count, is the share below first + k, as a rational number. 1, or 0 where that is
+ * not known. */
 int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int count);
 /* The sum of f itself, of the first. */
 void shares_total(arb_t out, const struct shares *m);

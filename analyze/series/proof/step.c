@@ -6,7 +6,8 @@
 
 enum { LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */ };
 
-/* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
+/* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole
+ * arithmetic. */
 static int is_small_whole(const arb_t x, slong bits)
 {
     return arb_is_int(x) && arf_cmpabs_2exp_si(arb_midref(x), bits) < 0;
@@ -27,7 +28,8 @@ void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
     }
 }
 
-/* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines and signs of some of these. */
+/* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines
+ * and signs of some of these. */
 static int is_lost(const arb_t x)
 {
     return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));
@@ -75,7 +77,8 @@ static void ln_of_complex(acb_t out, const struct step *u, const struct step *al
 
 void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
 {
-    const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
+    const arb_struct *a = s->count ? all[s->child[0]].real : NULL,
+                     *b = s->count > 1 ? all[s->child[1]].real : NULL;
     arb_ptr out = s->real;
     for (int i = 0; i < s->count && s->kind != X_CHOOSE; i++)
         if (is_lost(all[s->child[i]].real)) {
@@ -131,7 +134,8 @@ void step_real(struct step *s, const struct step *all, const arb_t t, slong prec
 
 void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec)
 {
-    const acb_struct *a = s->count ? all[s->child[0]].complex : NULL, *b = s->count > 1 ? all[s->child[1]].complex : NULL;
+    const acb_struct *a = s->count ? all[s->child[0]].complex : NULL,
+                     *b = s->count > 1 ? all[s->child[1]].complex : NULL;
     acb_ptr out = s->complex;
     switch (s->kind) {
     case X_T: acb_set(out, z); break;
@@ -169,13 +173,17 @@ void series_addmul(acb_poly_t out, const acb_poly_t a, const arb_t weight, slong
     acb_poly_add(out, out, scaled, prec);
 }
 
-/* u^e, e without t: n u_0 times the n-th coefficient is the sum of (e k - (n - k)) u_k times the (n-k)-th, k = 1..n. */
-static void power_series(struct step *s, const struct step *u, const struct step *e, slong length, slong prec)
+/* u^e, e without t: n u_0 times the n-th coefficient is the sum of (e k - (n - k)) u_k times the
+ * (n-k)-th, k = 1..n. */
+static void power_series(struct step *s, const struct step *u, const struct step *e, slong length,
+                         slong prec)
 {
     acb_poly_struct *out = s->series;
     LOCAL(acb, factor, x, sum);
     if (is_small_whole(e->real, 15) && arb_is_nonnegative(e->real)) { /* u_0 may be 0 */
-        acb_poly_pow_ui_trunc_binexp(out, u->series, (ulong)arf_get_si(arb_midref(e->real), ARF_RND_DOWN), length, prec);
+        acb_poly_pow_ui_trunc_binexp(out, u->series,
+                                     (ulong)arf_get_si(arb_midref(e->real), ARF_RND_DOWN), length,
+                                     prec);
         return;
     }
     acb_poly_zero(out);
@@ -196,8 +204,8 @@ static void power_series(struct step *s, const struct step *u, const struct step
     }
 }
 
-/* A sine or cosine of u: n s_n is the sum of k u_k c_(n-k), and n c_n minus that of k u_k s_(n-k), k = 1..n. FLINT 3.1 works out
- * its own series to 53 bits, however many are asked for. */
+/* A sine or cosine of u: n s_n is the sum of k u_k c_(n-k), and n c_n minus that of k u_k s_(n-k),
+ * k = 1..n. FLINT 3.1 works out its own series to 53 bits, however many are asked for. */
 static void wave_series(acb_poly_t out, int is_cosine, const acb_poly_t u, slong length, slong prec)
 {
     LOCAL(acb_poly, sine, cosine, slope);
@@ -209,8 +217,10 @@ static void wave_series(acb_poly_t out, int is_cosine, const acb_poly_t u, slong
     acb_sin_cos(&sine->coeffs[0], &cosine->coeffs[0], middle, prec);
     for (slong n = 1; n < length; n++) {
         slong terms = n < slope->length ? n : slope->length;
-        acb_dot(&sine->coeffs[n], NULL, 0, slope->coeffs, 1, &cosine->coeffs[n - 1], -1, terms, prec);
-        acb_dot(&cosine->coeffs[n], NULL, 1, slope->coeffs, 1, &sine->coeffs[n - 1], -1, terms, prec);
+        acb_dot(&sine->coeffs[n], NULL, 0, slope->coeffs, 1, &cosine->coeffs[n - 1], -1, terms,
+                prec);
+        acb_dot(&cosine->coeffs[n], NULL, 1, slope->coeffs, 1, &sine->coeffs[n - 1], -1, terms,
+                prec);
         acb_div_si(&sine->coeffs[n], &sine->coeffs[n], n, prec);
         acb_div_si(&cosine->coeffs[n], &cosine->coeffs[n], n, prec);
     }
@@ -221,7 +231,8 @@ static void wave_series(acb_poly_t out, int is_cosine, const acb_poly_t u, slong
 
 void step_series(struct step *s, const struct step *all, slong length, slong prec)
 {
-    const struct step *a = s->count ? &all[s->child[0]] : NULL, *b = s->count > 1 ? &all[s->child[1]] : NULL;
+    const struct step *a = s->count ? &all[s->child[0]] : NULL,
+                      *b = s->count > 1 ? &all[s->child[1]] : NULL;
     acb_poly_struct *out = s->series;
     acb_poly_zero(out);
     switch (s->kind) {
@@ -291,7 +302,8 @@ int evaluator_place(const struct evaluator *v, int n)
     return lo;
 }
 
-int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes, int count)
+int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes,
+                    int count)
 {
     v->step = calloc((size_t)count + 1, sizeof *v->step);
     if (!v->step)
@@ -344,7 +356,8 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     arb_indeterminate(out);
     work_done += 5;
     for (int i = 0; nodes && i < count; i++)
-        work_done += 3 + (expression_is_elementary(p->node[nodes[i]].kind) ? work_elementary(prec) : 0);
+        work_done += 3 +
+                     (expression_is_elementary(p->node[nodes[i]].kind) ? work_elementary(prec) : 0);
     if (nodes && evaluator_steps(&v, p, nodes, count) == 0)
         arb_set(out, v.step[count - 1].real);
     for (int i = 0; i < v.steps; i++)
@@ -358,7 +371,8 @@ int exp_of(arb_t out, const arb_t b, slong prec)
     if (arf_is_neg_inf(arb_midref(b)) && arb_is_exact(b))
         arb_zero(out);
     else if (arb_is_finite(b)) {
-        slong before = arf_abs_bound_lt_2exp_si(arb_midref(b)); /* digits before the point: as many more are needed behind it */
+        slong before = arf_abs_bound_lt_2exp_si(
+            arb_midref(b)); /* digits before the point: as many more are needed behind it */
         if (before > LARGE_BITS && before <= 2 * prec && mag_cmp_2exp_si(arb_radref(b), 0) < 0)
             work_done += work_elementary(prec + before) - work_elementary(prec);
         arb_exp(out, b, prec);
@@ -375,7 +389,8 @@ void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, sl
         evaluate_constant(b, p, n, bits);
         work_done += work_elementary(bits);
         exp_of(out, b, bits);
-        if (arf_cmpabs_2exp_si(arb_midref(b), 64 * prec) > 0) /* its digits before the point are more than there will be */
+        if (arf_cmpabs_2exp_si(arb_midref(b), 64 * prec) >
+            0) /* its digits before the point are more than there will be */
             break;
     }
 }

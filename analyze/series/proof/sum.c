@@ -79,11 +79,14 @@ void sums_free(struct sums *s)
 const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X)
 {
     LOCAL(arb, from, tail);
-    if (s->limited || s->count || s->f->verdict != SERIES_CONVERGES || fmpz_cmp(X, s->f->piece[s->f->pieces - 1].first) < 0)
+    if (s->limited || s->count || s->f->verdict != SERIES_CONVERGES ||
+        fmpz_cmp(X, s->f->piece[s->f->pieces - 1].first) < 0)
         return s->tail;
     arb_set_fmpz(from, X);
     tail_sum(tail, s->f, from, s->prec + 32);
-    if (!s->tails++ || (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0))) {
+    if (!s->tails++ ||
+        (arb_is_finite(tail) &&
+         (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0))) {
         arb_set(s->tail, tail);
         fmpz_set(s->far, X);
     }
@@ -94,7 +97,8 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
 {
     const struct expression_pool *p = s->f->pool;
     LOCAL(fmpz, length);
-    if (s->count == s->f->pieces || (s->limited && fmpz_cmp(s->f->piece[s->count].first, s->limit) >= 0))
+    if (s->count == s->f->pieces ||
+        (s->limited && fmpz_cmp(s->f->piece[s->count].first, s->limit) >= 0))
         return -1;
     struct part *q = &s->part[s->count];
     *q = (struct part){.piece = &s->f->piece[s->count]};
@@ -116,7 +120,8 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
         arb_mul_fmpz(q->total, q->constant, length, s->prec);
         return 0;
     case PIECE_GEOMETRIC:
-        evaluate_affine(q->constant, q->slope, p, q->piece->root, s->prec + (slong)fmpz_bits(q->end));
+        evaluate_affine(q->constant, q->slope, p, q->piece->root,
+                        s->prec + (slong)fmpz_bits(q->end));
         if (fmpz_sgn(length) > 0)
             part_geometric(q->total, q, length, s->prec);
         return 0;
@@ -210,15 +215,17 @@ int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius
     q->strands = strands;
     for (int r = 0; r < strands; r++) {
         struct strand *x = &q->strand[r];
-        *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands), .euler = e[r]};
+        *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands),
+                             .euler = e[r]};
         while (q->strand[x->first].node != x->node)
             x->first++;
     }
     strands_below(q->rest, s, q, q->end);
     if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
-        /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is summed where b has a value */
-        s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined && !s->f->pool->node[q->piece->root].total &&
-                      s->f->verdict == SERIES_UNDECIDED;
+        /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is
+         * summed where b has a value */
+        s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined &&
+                      !s->f->pool->node[q->piece->root].total && s->f->verdict == SERIES_UNDECIDED;
         return 1;
     }
     strands_free(q);
@@ -227,14 +234,16 @@ int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius
 }
 
 /* [5.9] */
-static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
+static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first,
+                     const fmpz_t last)
 {
     struct range x;
     LOCAL(arb, low, high);
     arb_indeterminate(out);
     if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
         return -1;
-    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total && s->f->verdict == SERIES_UNDECIDED;
+    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total &&
+                  s->f->verdict == SERIES_UNDECIDED;
     if (x.defined && interval_is_bounded(x.value)) {
         interval_get_lower(low, x.value, 64);
         interval_get_upper(high, x.value, 64);
@@ -390,7 +399,8 @@ void sums_above(arb_t out, const struct sums *s, const arb_t j)
 
 void sums_term(arb_t out, struct sums *s, const fmpz_t j)
 {
-    int unknown = s->unknown; /* that one value cannot be told far out does not make the sums doubtful */
+    int unknown =
+        s->unknown; /* that one value cannot be told far out does not make the sums doubtful */
     for (int i = s->count - 1; i >= 0; i--)
         if (fmpz_cmp(s->part[i].piece->first, j) <= 0) {
             part_term(out, s, &s->part[i], j);

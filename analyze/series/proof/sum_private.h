@@ -51,8 +51,10 @@ struct sums {
 
 /* f(t), indeterminate where it is not known. */
 void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t);
-/* sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is not NULL. */
-void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first, ulong count, arb_ptr prefix);
+/* sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is not
+ * NULL. */
+void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first,
+                     ulong count, arb_ptr prefix);
 /* The sum of the first `count` terms of a geometric piece. */
 void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong prec);
 

@@ -7,15 +7,19 @@
 #include <stdlib.h>
 
 /* [1.3] */
-struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
-                                   struct expression_pool *shared, struct formula_error *e)
+struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at,
+                                   const fmpz_t shift, struct expression_pool *shared,
+                                   struct formula_error *e)
 {
     struct series_summand *f = calloc(1, sizeof *f);
     if (!f) {
         formula_refuse(e, 0, "out of memory");
         return NULL;
     }
-    *f = (struct series_summand){.formula = formula, .at = *at, .verdict = SERIES_UNDECIDED, .claim = SERIES_UNDECIDED};
+    *f = (struct series_summand){.formula = formula,
+                                 .at = *at,
+                                 .verdict = SERIES_UNDECIDED,
+                                 .claim = SERIES_UNDECIDED};
     f->references = 1;
     f->effort = f->end = INFINITY;
     f->shared = shared != NULL;
@@ -55,32 +59,36 @@ void summand_release(struct series_summand *f)
     free(f);
 }
 
-int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t)
+int summand_value(struct expression_pool *to, const struct series_summand *f, int root,
+                  const fmpz_t t)
 {
     if (!f->pool->node[root].opaque)
         return expression_substitute(to, f->pool, root, t);
     struct formula_error ignored;
     int n = expression_build(to, f->formula, &f->at, t, &ignored);
-    return n < 0 ? expression_leaf(to, X_OPAQUE) : expression_subtract(to, n, expression_whole(to, f->shift));
+    return n < 0 ? expression_leaf(to, X_OPAQUE)
+                 : expression_subtract(to, n, expression_whole(to, f->shift));
 }
 
-int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f, const fmpz_t t,
-                   struct formula_error *e)
+int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f,
+                   const fmpz_t t, struct formula_error *e)
 {
     int infinite = value == NODE_PLUS_INFINITY;
     if (!infinite && p->node[value].kind != X_NAN)
         return 0;
     char *digits = fmpz_get_str(NULL, 10, t);
-    formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", f->at.h, digits,
-                   infinite ? "+inf" : "not a number");
+    formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)",
+                   f->at.h, digits, infinite ? "+inf" : "not a number");
     flint_free(digits);
     return -1;
 }
 
-int summand_term(arb_ptr out, const struct series_summand *f, int root, const fmpz_t t, slong prec, struct formula_error *e)
+int summand_term(arb_ptr out, const struct series_summand *f, int root, const fmpz_t t, slong prec,
+                 struct formula_error *e)
 {
     struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, f, root, t) : NODE_NAN, known = p && !p->failed && expression_is_known(p, n);
+    int n = p ? summand_value(p, f, root, t) : NODE_NAN,
+        known = p && !p->failed && expression_is_known(p, n);
     if (known && summand_refuse(p, n, f, t, e))
         known = -1;
     if (out && known == 1)

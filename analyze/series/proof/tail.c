@@ -10,7 +10,8 @@ enum {
 };
 
 /* start (y/Y)^-s (halves / 2 + y / (s - 1)), of s - 1. */
-static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y, const arb_t less, ulong halves, slong prec)
+static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y, const arb_t less,
+                      ulong halves, slong prec)
 {
     LOCAL(arb, ratio, s);
     arb_div(ratio, y, Y, prec);
@@ -27,12 +28,13 @@ static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y
     arb_mul(out, out, start, prec);
 }
 
-/* [4.4] Bounds of the sum over t >= from where f(X) is between `least` and `greatest`, and f(t) / f(X), t >= X, between (t/X)^lo
- * and (t/X)^hi with lo and hi the ends of `rate`. Indeterminate where that does not decide. What is above falls: its sum is at
- * most its first term and its integral; and it is convex: at most the integral from a half before on, at least half its first
+/* [4.4] Bounds of the sum over t >= from where f(X) is between `least` and `greatest`, and f(t) /
+ * f(X), t >= X, between (t/X)^lo and (t/X)^hi with lo and hi the ends of `rate`. Indeterminate
+ * where that does not decide. What is above falls: its sum is at most its first term and its
+ * integral; and it is convex: at most the integral from a half before on, at least half its first
  * term and the integral. */
-static void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate, const arb_t X, const arb_t from,
-                       slong prec)
+static void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate,
+                       const arb_t X, const arb_t from, slong prec)
 {
     LOCAL(arb, less, y, half, lower, upper, other);
     arb_indeterminate(out);
@@ -58,7 +60,8 @@ static void power_tail(arb_t out, const arb_t least, const arb_t greatest, const
     arb_union(out, lower, upper, prec);
 }
 
-/* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is farther than X. */
+/* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is
+ * farther than X. */
 static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb_t from, slong prec)
 {
     LOCAL(arb, least, greatest);
@@ -75,11 +78,14 @@ static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb
 }
 
 /* [4.3] */
-static void geometric_tail(arb_t out, const struct series_summand *f, int root, const arb_t from, slong prec)
+static void geometric_tail(arb_t out, const struct series_summand *f, int root, const arb_t from,
+                           slong prec)
 {
     LOCAL(arb, shift, slope);
-    if (arf_cmpabs_2exp_si(arb_midref(from), 0) > 0 && arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) < 0)
-        prec += arf_abs_bound_lt_2exp_si(arb_midref(from)); /* the slope times it is less the constant */
+    if (arf_cmpabs_2exp_si(arb_midref(from), 0) > 0 &&
+        arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) < 0)
+        prec += arf_abs_bound_lt_2exp_si(
+            arb_midref(from)); /* the slope times it is less the constant */
     work_done += 3 * work_elementary(prec);
     evaluate_affine(shift, slope, f->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
@@ -89,9 +95,10 @@ static void geometric_tail(arb_t out, const struct series_summand *f, int root, 
     arb_div(out, out, slope, prec);
 }
 
-/* [5.6] Integral plus at most the first term, for a summand that falls from `from` on and has a known antiderivative. 1, or 0 if
- * that does not apply. */
-static int falling_tail(arb_t out, const struct expression_pool *p, int root, const arb_t from, slong prec)
+/* [5.6] Integral plus at most the first term, for a summand that falls from `from` on and has a
+ * known antiderivative. 1, or 0 if that does not apply. */
+static int falling_tail(arb_t out, const struct expression_pool *p, int root, const arb_t from,
+                        slong prec)
 {
     int vanishes = 0;
     LOCAL(arb, first);
@@ -107,7 +114,8 @@ static int falling_tail(arb_t out, const struct expression_pool *p, int root, co
 }
 
 /* [5.6] By the rate from X <= `from` on, or the growth, where that says more. */
-static void closer_tail(arb_t out, struct expression_pool *p, int root, const fmpz_t X, const arb_t from, slong prec)
+static void closer_tail(arb_t out, struct expression_pool *p, int root, const fmpz_t X,
+                        const arb_t from, slong prec)
 {
     struct range b;
     LOCAL(arb, start, tail);
@@ -147,7 +155,8 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
         falling_tail(out, f->pool, last->root, from, prec))
         return;
     X = near;
-    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 || !arb_get_unique_fmpz(near, from)) {
+    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 ||
+        !arb_get_unique_fmpz(near, from)) {
         fmpz_one_2exp(near, TAIL_FAR_BITS);
         X = fmpz_cmp(near, f->tail_from) < 0 ? f->tail_from : near;
     }

@@ -18,7 +18,8 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
         fmpz_add_ui(end, q->piece->first, q->points);
-        if (s->f->pool->node[q->piece->root].opaque && fmpz_cmp(t, end) >= 0) { /* all terms of its sum to t would be too many */
+        if (s->f->pool->node[q->piece->root].opaque &&
+            fmpz_cmp(t, end) >= 0) { /* all terms of its sum to t would be too many */
             arb_indeterminate(out);
             break;
         }
@@ -32,7 +33,8 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 }
 
 /* [5.7] */
-void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first, ulong count, arb_ptr prefix)
+void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first,
+                     ulong count, arb_ptr prefix)
 {
     ulong done = 0;
     LOCAL(fmpz, t);
@@ -40,7 +42,8 @@ void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz
     fmpz_set(t, first);
     while (done < count && !s->refused && !s->unknown) {
         int n = count - done < EVALUATE_BLOCK ? (int)(count - done) : EVALUATE_BLOCK;
-        if (!q->waves || fmpz_cmp_ui(t, (ulong)1 << 51) >= 0 || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
+        if (!q->waves || fmpz_cmp_ui(t, (ulong)1 << 51) >= 0 ||
+            evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
             n = 1;
             part_term(block, s, q, t);
         }
@@ -62,7 +65,8 @@ void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz
 void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong prec)
 {
     LOCAL(arb, x, one);
-    prec += (slong)fmpz_bits(q->piece->first) + (slong)fmpz_bits(count); /* the slope times them is less the constant */
+    prec += (slong)fmpz_bits(q->piece->first) +
+            (slong)fmpz_bits(count); /* the slope times them is less the constant */
     work_done += 5 * work_elementary(prec);
     arb_mul_fmpz(x, q->slope, q->piece->first, prec);
     arb_add(x, x, q->constant, prec);

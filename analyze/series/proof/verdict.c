@@ -19,10 +19,11 @@ enum {
 
 /* ---- values that may be none ---- */
 
-/* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and
- * then *unknown is the distance (-1: there are too many), -1 with *e: it is not. */
-static int every_distance(struct series_summand *f, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
-                          struct formula_error *e)
+/* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is
+ * one or -inf, 0: not known, and then *unknown is the distance (-1: there are too many), -1 with
+ * *e: it is not. */
+static int every_distance(struct series_summand *f, const struct piece *piece, const fmpz_t end,
+                          fmpz_t unknown, struct formula_error *e)
 {
     int known = 1;
     LOCAL(fmpz, count, t, last);
@@ -40,9 +41,10 @@ static int every_distance(struct series_summand *f, const struct piece *piece, c
     return known;
 }
 
-/* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0 of a root of floor(t/2). */
-static int defined_before(struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
-                          struct formula_error *e)
+/* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0
+ * of a root of floor(t/2). */
+static int defined_before(struct series_summand *f, const struct piece *last, const fmpz_t from,
+                          fmpz_t unknown, struct formula_error *e)
 {
     LOCAL(fmpz, begin);
     int defined = last->defined;
@@ -51,7 +53,8 @@ static int defined_before(struct series_summand *f, const struct piece *last, co
         fmpz_add_si(begin, last->first, looked);
         defined = fmpz_cmp(from, begin) <= 0 || range_defined(f->pool, last->root, begin, from);
     }
-    return every_distance(f, last, !defined || fmpz_cmp(from, begin) < 0 ? from : begin, unknown, e);
+    return every_distance(f, last, !defined || fmpz_cmp(from, begin) < 0 ? from : begin, unknown,
+                          e);
 }
 
 /* Why nothing is decided where the value at a distance (-1: at many) may be none. */
@@ -61,10 +64,10 @@ static void prove_unknown(struct series_summand *f, const char *begin, const fmp
     if (fmpz_sgn(unknown) < 0)
         prove(f, "%s: the bias is not proved to be a number at every distance", begin);
     else
-        prove(
-            f,
-            "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)",
-            begin, distance_text(text, unknown));
+        prove(f,
+              "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a "
+              "part of it is 0, or too near it)",
+              begin, distance_text(text, unknown));
 }
 
 /* ---- last pieces that are summed by formulas ---- */
@@ -82,7 +85,8 @@ static void geometric(struct series_summand *f, const struct piece *last, const 
     fmpz_set(f->decreasing_from, last->first);
     certify_affine(f, shift, slope);
     prove(f, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
-          series_verdict_name(f->verdict), falls ? "-" : "+", fabs(m), from, m, falls ? " < 1" : " > 1");
+          series_verdict_name(f->verdict), falls ? "-" : "+", fabs(m), from, m,
+          falls ? " < 1" : " > 1");
 }
 
 /* [4.2] */
@@ -98,7 +102,9 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     for (int i = 0; i < f->pieces; i++)
         mass |= f->piece[i].kind != PIECE_ZERO;
     if (!mass)
-        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", f->at.h);
+        return formula_refuse(
+            e, 0, "the bias is -inf at every distance of head %d: there is no mass at all",
+            f->at.h);
     for (int i = 0; i + 1 < f->pieces; i++) {
         if (f->piece[i].defined)
             continue;
@@ -149,8 +155,10 @@ static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x
     mpfr_add(out, out, x, round);
 }
 
-/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits worth reading, as exp(...). */
-static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x, int up)
+/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits
+ * worth reading, as exp(...). */
+static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x,
+                                 int up)
 {
     char digits[64];
     mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
@@ -178,7 +186,9 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
     distance_text(from, X);
     int steep = mpfr_cmp_ui(s, 1000000) > 0;
     if (steep && x->smooth) {
-        prove(f, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", from);
+        prove(f,
+              "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
+              from);
         return 1;
     }
     if (steep) {
@@ -195,7 +205,8 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
         return 1;
     }
     prove(f,
-          "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
+          "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, "
+          "whose sum "
           "converges",
           exponent, from, exponent, from);
     return 1;
@@ -213,15 +224,19 @@ static int harmonic(struct series_summand *f, const struct range *x, const fmpz_
     if (!x->smooth && mpfr_sgn(&x->rate->left) >= 0) { /* as for power_law */
         LOCAL_REAL(96, b);
         unshifted(b, f, &x->start->left, MPFR_RNDD);
-        prove(f, "diverges: b(t) >= %s for all t >= %s, so f(t) does not tend to 0", bound_text(least, b, 8, 0), from);
+        prove(f, "diverges: b(t) >= %s for all t >= %s, so f(t) does not tend to 0",
+              bound_text(least, b, 8, 0), from);
         return 1;
     }
     if (!x->smooth) {
-        prove(f, "diverges: f(t) >= %s X/t for all t >= X = %s, whose sum diverges (harmonic series)",
+        prove(f,
+              "diverges: f(t) >= %s X/t for all t >= X = %s, whose sum diverges (harmonic series)",
               multiple_text(least, f, &x->start->left, 0), from);
         return 1;
     }
-    prove(f, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
+    prove(f,
+          "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum "
+          "diverges (harmonic series)",
           from, from);
     return 1;
 }
@@ -229,7 +244,8 @@ static int harmonic(struct series_summand *f, const struct range *x, const fmpz_
 /* 1 if [X, inf) lies in the last piece, and a claim is wanted. */
 static int may_claim(const struct series_summand *f, const fmpz_t X)
 {
-    return f->open && f->claim == SERIES_UNDECIDED && fmpz_cmp(X, f->piece[f->pieces - 1].first) >= 0;
+    return f->open && f->claim == SERIES_UNDECIDED &&
+           fmpz_cmp(X, f->piece[f->pieces - 1].first) >= 0;
 }
 
 int verdict_by_rate(struct series_summand *f, const fmpz_t X)
@@ -250,15 +266,18 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
 static void prove_growth(struct series_summand *f, const struct growth *g, const char *from)
 {
     char growth[256], least[64], greatest[64];
-    int below = mpfr_number_p(&g->rest->left) && !g->apart, above = mpfr_number_p(&g->rest->right) != 0;
+    int below = mpfr_number_p(&g->rest->left) && !g->apart,
+        above = mpfr_number_p(&g->rest->right) != 0;
     multiple_text(least, f, &g->rest->left, 0);
     multiple_text(greatest, f, &g->rest->right, 1);
     growth_text(growth, sizeof growth, g);
-    prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(f->claim),
+    prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)",
+          series_verdict_name(f->claim),
           below && above ? "between "
           : below        ? "at least "
                          : "at most ",
-          below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, from, series_verdict_name(f->claim));
+          below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, from,
+          series_verdict_name(f->claim));
 }
 
 /* [4.10] */
@@ -284,7 +303,9 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands)
         if (strands == 1)
             prove_growth(f, f->residue[0].growth, from);
         else
-            prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
+            prove(f,
+                  "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, "
+                  "by Bertrand's series",
                   series_verdict_name(f->claim), diverges ? "one" : "each", strands, strands, from);
     }
     if (f->tail != TAIL_GROWTH)
@@ -308,7 +329,8 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
         return 0;
     }
     if (f->claim == SERIES_UNDECIDED) {
-        prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is b(t) told from -ln t, -ln t - ln ln t, ...");
+        prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is b(t) told from -ln t, "
+                 "-ln t - ln ln t, ...");
         return 0;
     }
     LOCAL(fmpz, unknown);

@@ -12,7 +12,8 @@ double evaluator_cost(const struct evaluator *v, int block)
     return block ? v->beside_cost + v->waves * WAVE_WORK / EVALUATE_BLOCK : v->cost;
 }
 
-int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term)
+int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p,
+                         const int *node_of_term)
 {
     double weights = 0;
     if (v->terms < 8)
@@ -29,8 +30,9 @@ int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, c
         arb_init(w->frequency);
         w->is_sine = x->kind == X_SIN;
         w->weight = arf_get_d(arb_midref(v->term[i].weight), ARF_RND_NEAR);
-        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) || !(fabs(w->weight) < 1e100) ||
-            !arb_is_finite(w->frequency) || !arb_is_finite(w->shift)) {
+        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) ||
+            !(fabs(w->weight) < 1e100) || !arb_is_finite(w->frequency) ||
+            !arb_is_finite(w->shift)) {
             arb_clear(w->shift);
             arb_clear(w->frequency);
             continue;
@@ -38,8 +40,9 @@ int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, c
         weights += fabs(w->weight);
         v->term[i].wave = ++v->waves;
     }
-    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and adding n of them by n 2^-53
-     * more, all times the weights; twice that covers the rounding of this bound. */
+    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and
+     * adding n of them by n 2^-53 more, all times the weights; twice that covers the rounding of
+     * this bound. */
     v->wave_error = weights * (v->waves + 16) * 0x1p-51;
     for (int i = 0; i < v->terms + v->bases; i++) {
         const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
@@ -56,13 +59,15 @@ int evaluator_has_waves(const struct evaluator *v)
     return v->waves >= 8;
 }
 
-/* The nearest doubles of a sine and a cosine. The error bound of waves holds for those known to 2^-70 before they become doubles;
- * a frequency that is large and not rational may be known to less, which returns 0. */
+/* The nearest doubles of a sine and a cosine. The error bound of waves holds for those known to
+ * 2^-70 before they become doubles; a frequency that is large and not rational may be known to
+ * less, which returns 0. */
 static int nearest(double *cosine, double *sine, const arb_t of_cosine, const arb_t of_sine)
 {
     *cosine = arf_get_d(arb_midref(of_cosine), ARF_RND_NEAR);
     *sine = arf_get_d(arb_midref(of_sine), ARF_RND_NEAR);
-    return mag_cmp_2exp_si(arb_radref(of_sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(of_cosine), -70) <= 0;
+    return mag_cmp_2exp_si(arb_radref(of_sine), -70) <= 0 &&
+           mag_cmp_2exp_si(arb_radref(of_cosine), -70) <= 0;
 }
 
 int wave_at(double *cosine, double *sine, const arb_t angle)

@@ -1,4 +1,5 @@
-/* What has been computed, counted and not timed: a search that stops for it stops at the same place on every machine. */
+/* What has been computed, counted and not timed: a search that stops for it stops at the same place
+ * on every machine. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_WORK_H
 #define REACH_ANALYZE_SERIES_PROOF_WORK_H
 

@@ -1,4 +1,5 @@
-/* Where to cut the distances, so that every comparison, min, max, abs and floor is decided on each piece. */
+/* Where to cut the distances, so that every comparison, min, max, abs and floor is decided on each
+ * piece. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/search/search.h"
@@ -12,7 +13,8 @@ enum {
     TAIL_BITS = 33500, /* a last piece may begin at 2^this, some 10^10000 */
     PIECES = 200, /* besides those between breaks that can be read off */
     SHIFT_BITS = 1 << 16, /* a bias beyond double, up to 2^this, is taken off */
-    ROUGH_BITS = 22, /* where none is found, distances are looked at one interval at a time up to 2^this */
+    ROUGH_BITS =
+        22, /* where none is found, distances are looked at one interval at a time up to 2^this */
     LONG_MOST = 1 << 14, /* a sum to t is looked at in double up to there, */
     LONG_STEPS = 100000 /* or up to so many nodes */
 };
@@ -62,7 +64,8 @@ static int by_size(const void *a, const void *b)
     return fmpz_cmp(a, b);
 }
 
-/* The first whole t at which q + w t has another sign, and the one before it, for every such node. 0 or -1. */
+/* The first whole t at which q + w t has another sign, and the one before it, for every such node.
+ * 0 or -1. */
 static int find_breaks(struct breaks *breaks, struct series_summand *f)
 {
     struct expression_pool *p = f->pool;
@@ -75,7 +78,8 @@ static int find_breaks(struct breaks *breaks, struct series_summand *f)
     LOCAL(fmpz, floor);
     for (int n = 0; n < nodes; n++) {
         const struct expression *x = &p->node[n];
-        if ((x->kind != X_ABS && x->kind != X_NONNEGATIVE) || !expression_in_t(w, q, p, x->child[0]))
+        if ((x->kind != X_ABS && x->kind != X_NONNEGATIVE) ||
+            !expression_in_t(w, q, p, x->child[0]))
             continue;
         fmpq_div(root, q, w);
         fmpq_neg(root, root);
@@ -106,7 +110,8 @@ static void shift_beyond(fmpz_t shift, const struct formula *f, const struct for
     expression_pool_free(p);
 }
 
-/* How far out the formula is looked at in double: not as far if it has a sum to t, and less if that has sums to t too. */
+/* How far out the formula is looked at in double: not as far if it has a sum to t, and less if that
+ * has sums to t too. */
 static double far_enough(const struct formula *f, const struct formula_point *at)
 {
     struct formula_point near = *at, far = *at;
@@ -138,7 +143,8 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
     int peaked = last < largest;
     fmpz_zero(shift);
     for (double lo = top / 2, hi = 2 * top;
-         hi - lo > 2 + lo * 0x1p-40 && isfinite(largest);) { /* between these it may be larger still */
+         hi - lo > 2 + lo * 0x1p-40 &&
+         isfinite(largest);) { /* between these it may be larger still */
         struct formula_point point = *at;
         double third = floor((hi - lo) / 3 + 0.5), left, right;
         point.t = floor(lo) + third;
@@ -175,7 +181,8 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     stretch_init(&all, f, NULL, lo, NULL);
     stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
-    for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque && search_left(f) > 1.5 * c.half;
+    for (slong bits = -1;
+         bits <= TAIL_BITS && !tail.settled && !opaque && search_left(f) > 1.5 * c.half;
          bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
         if (bits < 0 || fmpz_cmp(from, last) < 0)
@@ -191,13 +198,17 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
             fmpz_set(from, last);
         if (opaque)
             fmpz_zero(from); /* all of it, as it is */
-        else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
+        else if (search_period(f->pool, f->root) >
+                 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         stretch_clear(&tail);
         stretch_resolve(&tail, f, &all, from, NULL);
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
-        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 && search_left(f) > c.half ? &breaks.at[i] : from;
+        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 &&
+                                  search_left(f) > c.half
+                              ? &breaks.at[i]
+                              : from;
         cut(&c, &all, lo, end);
         fmpz_set(lo, end);
     }

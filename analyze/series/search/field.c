@@ -9,7 +9,8 @@ enum {
     PREC_MAX = 400, /* others */
     LATE = 2, /* questions that are asked when the work is done */
     WAVES_MAX = 20000, /* distances that waves are summed over in balls */
-    NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
+    NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are
+                         logarithms */
 };
 
 static const char NARROWING[] = "the field was narrowed";
@@ -67,7 +68,8 @@ static int look(arb_t term, struct search *s, const fmpz_t j)
     return 1;
 }
 
-/* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does there. 0 if there is none. */
+/* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does
+ * there. 0 if there is none. */
 static int guess(fmpz_t out, struct search *s, const fmpz_t j)
 {
     slong prec = 64 + (slong)fmpz_bits(j);
@@ -93,8 +95,8 @@ static int guess(fmpz_t out, struct search *s, const fmpz_t j)
     return ok;
 }
 
-/* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing steps, the first as wide as the
- * ball of the comparison is in distances, then back by halves. */
+/* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing
+ * steps, the first as wide as the ball of the comparison is in distances, then back by halves. */
 static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width, int down)
 {
     LOCAL(fmpz, edge, step, j, span);
@@ -105,7 +107,8 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
         fmpz_sub(span, edge, down ? s->f->no : s->f->yes);
         fmpz_abs(span, span);
         fmpz_mul_2exp(j, span, 6);
-        if (fmpz_cmp_ui(span, 1) <= 0 || (decided && fmpz_cmp(j, width) <= 0)) /* the rest is not worth it */
+        if (fmpz_cmp_ui(span, 1) <= 0 ||
+            (decided && fmpz_cmp(j, width) <= 0)) /* the rest is not worth it */
             break;
         fmpz_mul_2exp(j, step, 1);
         if (decided || fmpz_cmp(j, span) > 0)
@@ -123,7 +126,8 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
     }
 }
 
-/* How many distances at j make up the radius of the last comparison, at least 1. 1, or 0 where that takes too long. */
+/* How many distances at j make up the radius of the last comparison, at least 1. 1, or 0 where that
+ * takes too long. */
 static int ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
     LOCAL(arb, radius, term);
@@ -132,7 +136,8 @@ static int ball_width(fmpz_t out, struct search *s, const fmpz_t j)
     fmpz_one(out);
     arb_get_rad_arb(radius, s->value);
     arb_div(radius, radius, term, 64);
-    if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 && arf_cmp_si(arb_midref(radius), 1) > 0)
+    if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 &&
+        arf_cmp_si(arb_midref(radius), 1) > 0)
         arf_get_fmpz(out, arb_midref(radius), ARF_RND_FLOOR);
     return 1;
 }
@@ -153,7 +158,8 @@ static void narrow(struct search *s)
                 if (ball_width(next, s, j))
                     close_in(s, j, next, 1);
                 int late = 0; /* an end is worth a few more questions */
-                for (bits++; bits <= NEAR_BITS && !s->f->bounded && late < LATE; bits += 1 + bits / 4) {
+                for (bits++; bits <= NEAR_BITS && !s->f->bounded && late < LATE;
+                     bits += 1 + bits / 4) {
                     late += is_spent(s);
                     fmpz_one_2exp(next, (ulong)bits);
                     test(s, next);
@@ -191,7 +197,8 @@ static void narrow(struct search *s)
 
 /* ---- beyond numbers with SERIES_DIGITS_MAX digits ---- */
 
-/* Asks about mantissa * 2^exponent: 1 if the field is known not to be beyond it (want 1), or not known to be (want -1). */
+/* Asks about mantissa * 2^exponent: 1 if the field is known not to be beyond it (want 1), or not
+ * known to be (want -1). */
 static int stops_at(struct search *s, int want, ulong mantissa, const fmpz_t exponent)
 {
     LOCAL(arb, j);
@@ -201,8 +208,9 @@ static int stops_at(struct search *s, int want, ulong mantissa, const fmpz_t exp
     return want == 1 ? sign == 1 : sign != -1;
 }
 
-/* Finds the largest j with sign -1 (want -1), or the least with sign 1 (want 1), whose logarithm is right to some 15 digits.
- * First j = 2^y, y doubled up to 2^1000 and then halved in, then the 60 bits after the first. */
+/* Finds the largest j with sign -1 (want -1), or the least with sign 1 (want 1), whose logarithm is
+ * right to some 15 digits. First j = 2^y, y doubled up to 2^1000 and then halved in, then the 60
+ * bits after the first. */
 static void far_boundary(struct search *s, int want)
 {
     int found = 0;
@@ -267,8 +275,9 @@ static int is_closed(const struct series_summand *f)
     return closed;
 }
 
-int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, struct kept *kept,
-                 const fmpq_t epsilon, const fmpz *limit, struct formula_error *e)
+int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count,
+                 struct kept *kept, const fmpq_t epsilon, const fmpz *limit,
+                 struct formula_error *e)
 {
     struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
@@ -280,14 +289,19 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
     LOCAL(fmpz, span);
     LOCAL(arb, sum);
     arb_init(s.value);
-    for (int attempt = waves && limit ? 0 : 1; attempt < 5 && !done && (attempt < 2 || !search_spent(summand[0], NARROWING));
-         attempt++) {
-        slong prec = attempt == 0 ? 64 : attempt == 1 ? first : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
+    for (int attempt = waves && limit ? 0 : 1;
+         attempt < 5 && !done && (attempt < 2 || !search_spent(summand[0], NARROWING)); attempt++) {
+        slong prec = attempt == 0   ? 64
+                     : attempt == 1 ? first
+                     : attempt == 2 ? need + 48
+                     : attempt == 3 ? need + 160
+                                    : need + 320;
         if (attempt >= 2 && prec <= first)
             continue;
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        const struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec > most ? most : prec, attempt == 0, e);
+        const struct sums_kept *sums = kept_shares(kept, summand, count, limit,
+                                                   prec > most ? most : prec, attempt == 0, e);
         if (!sums) {
             failed = -1;
             break;
@@ -309,7 +323,8 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
                 done = 1;
             }
             /* in balls a long run of waves would take too long */
-            done |= settled || (attempt >= 1 && sums->exhausted) || (attempt == 0 && fmpz_cmp_ui(out->yes, WAVES_MAX) > 0);
+            done |= settled || (attempt >= 1 && sums->exhausted) ||
+                    (attempt == 0 && fmpz_cmp_ui(out->yes, WAVES_MAX) > 0);
             if (!done && out->bounded)
                 need = needed_precision(&s);
         }

@@ -14,8 +14,8 @@ void kept_clear(struct kept *kept)
     fmpz_clear(kept->limit);
 }
 
-struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
-                              int quick, struct formula_error *e)
+struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count,
+                              const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct sums_kept *k = &kept->sums[limit != NULL];
     int same = !limit || fmpz_equal(kept->limit, limit);

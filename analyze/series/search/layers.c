@@ -22,11 +22,14 @@ static int choose_cells(const struct series_summand *f)
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
-/* So many shares may be worked out, of single distances or of cells, if each takes what one about half way to `reach` does. */
-static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t reach, int layers, slong prec, int single)
+/* So many shares may be worked out, of single distances or of cells, if each takes what one about
+ * half way to `reach` does. */
+static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t reach,
+                        int layers, slong prec, int single)
 {
     double before = work_done, left = fmax(search_left(f), 0);
-    double products = depth_work(1, prec) * (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
+    double products = depth_work(1, prec) *
+                      (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
     LOCAL(fmpz, j);
     fmpz_fdiv_q_2exp(j, reach, 1);
@@ -44,10 +47,10 @@ static void round_up(fmpz_t reach)
     fmpz_mul_2exp(reach, reach, low);
 }
 
-/* The convolution for a field of at most `reach`, by single distances or by at most so many cells. NULL: it would be dear, or
- * memory is short. */
-static struct depth *depth_for(struct shares *m, const struct series_summand *f, int layers, const fmpz_t reach, int coarse,
-                               slong prec)
+/* The convolution for a field of at most `reach`, by single distances or by at most so many cells.
+ * NULL: it would be dear, or memory is short. */
+static struct depth *depth_for(struct shares *m, const struct series_summand *f, int layers,
+                               const fmpz_t reach, int coarse, slong prec)
 {
     int cells = coarse;
     LOCAL(fmpz, width, wide);
@@ -62,7 +65,9 @@ static struct depth *depth_for(struct shares *m, const struct series_summand *f,
             cells = most < CELLS_LEAST ? CELLS_LEAST : (int)most;
         fmpz_cdiv_q_ui(width, wide, (ulong)cells);
     }
-    return (ulong)cells > (coarse ? OVERDRAFT * most : most) ? NULL : depth_new(m, layers, width, cells, prec);
+    return (ulong)cells > (coarse ? OVERDRAFT * most : most)
+               ? NULL
+               : depth_new(m, layers, width, cells, prec);
 }
 
 /* 1 if it is less than 7/8 of what it was. */
@@ -75,8 +80,9 @@ static int has_fallen(const fmpz_t now, const fmpz_t before)
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
-static int narrow(struct field *f, struct series_summand *const *summand, int count, struct kept *kept, const fmpq_t epsilon,
-                  int layers, const fmpz *limit, struct formula_error *e)
+static int narrow(struct field *f, struct series_summand *const *summand, int count,
+                  struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
+                  struct formula_error *e)
 {
     int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
@@ -84,7 +90,9 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
     for (int i = 0; i < count; i++)
         coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
-         attempt < 3 && !(exhausted && attempt > 0) && !search_spent(summand[0], "layers were convolved"); attempt++) {
+         attempt < 3 && !(exhausted && attempt > 0) &&
+         !search_spent(summand[0], "layers were convolved");
+         attempt++) {
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
         fmpz_set(reach, f->yes);
@@ -94,11 +102,13 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
             if (fmpz_cmp_ui(reach, EXACT_LENGTH) > 0)
                 fmpz_set_ui(reach, EXACT_LENGTH);
         }
-        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec, waves && attempt <= 0, e);
+        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec,
+                                             waves && attempt <= 0, e);
         if (!sums)
             return -1;
         exhausted = sums->exhausted;
-        struct depth *d = depth_for(sums->shares, summand[0], layers, reach, attempt < 0 ? coarse : 0, prec);
+        struct depth *d = depth_for(sums->shares, summand[0], layers, reach,
+                                    attempt < 0 ? coarse : 0, prec);
         if (!d) {
             search_stopped(summand[0], "layers were convolved");
             break;
@@ -112,8 +122,9 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
     return 0;
 }
 
-int search_depth(struct series_count *out, struct series_summand *const *summand, int count, struct kept *kept,
-                 const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
+int search_depth(struct series_count *out, struct series_summand *const *summand, int count,
+                 struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
+                 struct formula_error *e)
 {
     struct field least, greatest, all;
     struct series_count lo = {0}, hi = {0};
@@ -129,7 +140,10 @@ int search_depth(struct series_count *out, struct series_summand *const *summand
         failed = field_report(&lo, &least, e) || field_report(&hi, &greatest, e) ? -1 : 0;
     if (!failed && lo.lo && hi.hi) {
         depth_by_one_layer(&all, &least, &greatest, layers);
-        failed = narrow(&all, summand, count, kept, epsilon, layers, limit, e) || field_report(out, &all, e) ? -1 : 0;
+        failed = narrow(&all, summand, count, kept, epsilon, layers, limit, e) ||
+                         field_report(out, &all, e)
+                     ? -1
+                     : 0;
     } else if (!failed) { /* beyond whole numbers, or no end is known */
         depth_report_far(out, &lo, &hi, layers);
         out->lo = lo.lo;

@@ -16,7 +16,8 @@ int search_may_fall(const struct series_summand *f, const struct series_summand 
 {
     double before = INFINITY;
     for (double t = 0; t <= 4096; t = t < 64 ? t + 1 : 2 * t) {
-        double a = bias_at(f, t), b = bias_at(g, t), change = a - b; /* not a number where both are -inf */
+        double a = bias_at(f, t), b = bias_at(g, t),
+               change = a - b; /* not a number where both are -inf */
         if (change > before + 1e-6 * (1 + (isfinite(change) ? fabs(a) + fabs(b) : 0)))
             return 0;
         before = isnan(change) ? before : change;

@@ -8,8 +8,10 @@ enum {
     GUARD = 8 /* bits */
 };
 
-/* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
-static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, double most_work)
+/* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up
+ * to most. */
+static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target,
+                          slong most, double most_work)
 {
     slong best = 0;
     double length = euler_length(a, b);
@@ -32,7 +34,8 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 }
 
 /* Offers a panel with radii that suit it, until one will do. */
-static double offer(struct euler *e, const fmpz_t next, slong order, double target, double most_work)
+static double offer(struct euler *e, const fmpz_t next, slong order, double target,
+                    double most_work)
 {
     double best = EULER_NONE, near = (double)order / (2 * M_PI), far, wide;
     LOCAL(fmpz, width);
@@ -40,7 +43,10 @@ static double offer(struct euler *e, const fmpz_t next, slong order, double targ
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;
     far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
     for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && work_done < most_work; i++)
-        best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : i < 10 ? near * ldexp(1, i - 4) : ldexp(wide, 10 - i));
+        best = euler_offer(e, next,
+                           i < 4    ? ldexp(far, -1 - i)
+                           : i < 10 ? near * ldexp(1, i - 4)
+                                    : ldexp(wide, 10 - i));
     return best;
 }
 
@@ -49,11 +55,15 @@ static double relative(const fmpz_t a, const fmpz_t b)
 {
     slong above, below;
     double x = fmpz_get_d_2exp(&above, a), y = fmpz_get_d_2exp(&below, b);
-    return x <= 0 ? 0 : above - below > 1000 ? INFINITY : ldexp(x / y, (int)(above - below > -1000 ? above - below : -1000));
+    return x <= 0 ? 0
+           : above - below > 1000
+               ? INFINITY
+               : ldexp(x / y, (int)(above - below > -1000 ? above - below : -1000));
 }
 
 /* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
-static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target, double most_work)
+static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target,
+                   double most_work)
 {
     int panels = 0, failures = 0, patience = FAILURES;
     slong exponent;
@@ -90,8 +100,8 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
     return 0;
 }
 
-struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target,
-                           double most_work)
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N,
+                           const fmpz_t end, slong prec, slong target, double most_work)
 {
     struct euler *e = euler_new(p, root, N, prec, target);
     LOCAL(fmpz, b);

@@ -10,7 +10,8 @@ enum {
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
-static int first_start(struct series_summand *f, int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
+static int first_start(struct series_summand *f,
+                       int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
                        const char *doing)
 {
     const fmpz *first = f->piece[f->pieces - 1].first;
@@ -47,13 +48,15 @@ int search_period(const struct expression_pool *p, int root)
     LOCAL(fmpq, w);
     int count = 0, *nodes = expression_below(&count, p, &root, 1);
     for (int k = 0; k < count && known; k++) {
-        const struct expression *x = &p->node[nodes[k]], *inside = x->count ? &p->node[x->child[0]] : NULL;
+        const struct expression *x = &p->node[nodes[k]],
+                                *inside = x->count ? &p->node[x->child[0]] : NULL;
         if (!x->depends)
             continue;
         if (x->kind == X_FRACTION) {
             expression_weight_of_t(w, p, x->child[0]);
             known = join(&period, fmpq_denref(w));
-        } else if (x->kind == X_POWER && inside->kind == X_NUMBER && fmpq_sgn(inside->q) < 0) { /* of 2 t it would be positive */
+        } else if (x->kind == X_POWER && inside->kind == X_NUMBER &&
+                   fmpq_sgn(inside->q) < 0) { /* of 2 t it would be positive */
             expression_weight_of_t(w, p, x->child[1]);
             fmpq_div_2exp(w, w, 1);
             known = join(&period, fmpq_denref(w));
@@ -80,7 +83,8 @@ static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= RESIDUE_BITS && f->strands > 1 && !search_spent(f, "rule 4.10 was tried");
+    for (ulong bits = 4;
+         bits <= RESIDUE_BITS && f->strands > 1 && !search_spent(f, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)f->strands);
@@ -131,7 +135,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     find_strands(f);
     if (wanted <= 0)
         return wanted;
-    if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
+    if (!try_residues(f) &&
+        !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried");
     if (verdict_close(f, e))
         return -1;

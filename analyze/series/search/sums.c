@@ -34,13 +34,15 @@ struct plan {
 /* 1 if log2 of a number, as far as it is known, is above *best, which then becomes that. */
 static int is_better(fmpz_t best, const arb_t y)
 {
-    if (arb_is_zero(y) || arb_rel_accuracy_bits(y) < 8 || fmpz_cmp(ARF_EXPREF(arb_midref(y)), best) <= 0)
+    if (arb_is_zero(y) || arb_rel_accuracy_bits(y) < 8 ||
+        fmpz_cmp(ARF_EXPREF(arb_midref(y)), best) <= 0)
         return 0;
     fmpz_set(best, ARF_EXPREF(arb_midref(y)));
     return 1;
 }
 
-/* log2 of about the sum: the largest of t f(t) over powers of 2, or of f between those. Only how far to go depends on it. */
+/* log2 of about the sum: the largest of t f(t) over powers of 2, or of f between those. Only how
+ * far to go depends on it. */
 static slong estimate(const struct series_summand *f, const fmpz *limit)
 {
     slong peak = -2, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
@@ -50,8 +52,10 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
     double least = 0.75 * search_left(f);
-    for (slong bits = -1; v && bits <= most && search_left(f) > least; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        work_done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) / ESTIMATE_PREC; /* angles so large take longer */
+    for (slong bits = -1; v && bits <= most && search_left(f) > least;
+         bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+        work_done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) /
+                     ESTIMATE_PREC; /* angles so large take longer */
         arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
@@ -65,7 +69,9 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     fmpz_one_2exp(hi, (ulong)(peak > 0 ? peak : 0) + 1);
     if (limit && fmpz_cmp(hi, limit) > 0)
         fmpz_set(hi, limit);
-    for (fmpz_sub(third, hi, lo); v && peak > -2 && peak < ESTIMATE_PREC && fmpz_cmp_ui(third, 2) > 0; fmpz_sub(third, hi, lo)) {
+    for (fmpz_sub(third, hi, lo);
+         v && peak > -2 && peak < ESTIMATE_PREC && fmpz_cmp_ui(third, 2) > 0;
+         fmpz_sub(third, hi, lo)) {
         fmpz_fdiv_q_ui(third, third, 3);
         fmpz_add(at, lo, third);
         arb_set_fmpz(t, at);
@@ -92,17 +98,20 @@ static int is_narrow(const struct plan *plan, const arb_t tail)
     return arb_is_finite(tail) && mag_cmp_2exp_si(arb_radref(tail), -plan->target - 4) < 0;
 }
 
-/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
+/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to
+ * 2^-prec. */
 static void find_far(struct plan *plan)
 {
     const struct series_summand *f = plan->f;
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
-    /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
+    /* falling integrals with a closed form cost little however far they go, and hold from where f
+     * falls */
     int closed = 0, vanishes;
     if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
-        fmpz_set(far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
+        fmpz_set(far,
+                 fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
         arb_set_fmpz(from, far);
         arb_add_ui(from, from, 64, 64);
         closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
@@ -114,8 +123,8 @@ static void find_far(struct plan *plan)
         return;
     slong bits = (slong)fmpz_bits(far);
     slong most = f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
-    for (bits = bits < 6 ? 6 : bits + 1;
-         bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
+    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !is_narrow(plan, tail) &&
+                                         !search_spent(plan->f, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         fmpz_one_2exp(far, (ulong)bits);
         tail = sums_offer_tail(plan->sums, far);
@@ -129,7 +138,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     int panels = COARSE_STEPS / (piece->root + 1), failed = 0;
     LOCAL(fmpz, length, next);
     panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
-    if (fmpz_bits(end) > FAR_BITS) /* they would all be too long to say anything, and so would their numbers */
+    if (fmpz_bits(end) >
+        FAR_BITS) /* they would all be too long to say anything, and so would their numbers */
         panels = 1;
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
@@ -144,7 +154,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
 }
 
 /* Distances that may be summed one by one, of so many; waves in double have no other way. */
-static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length, int waves)
+static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length,
+                        int waves)
 {
     double work = fmax(search_left(plan->f) * (waves ? 0.9 : 0.5), POINTS_LEAST), cost;
     LOCAL(fmpz, t);
@@ -157,9 +168,10 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
     return (ulong)fmax(work / cost, 1);
 }
 
-/* Euler-Maclaurin's formula behind as few points as will do, for all strands of the last piece, or of one piece before it; 1 if
- * it is to be had, and *points; -1: memory. */
-static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
+/* Euler-Maclaurin's formula behind as few points as will do, for all strands of the last piece, or
+ * of one piece before it; 1 if it is to be had, and *points; -1: memory. */
+static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end,
+                     ulong most, int fits)
 {
     struct euler *e[PERIOD_MAX];
     int hard = 0, node[PERIOD_MAX], strands = piece->unbounded ? plan->f->strands : 1;
@@ -172,13 +184,15 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
     fmpz_sub(from, to, first);
-    for (ulong lead = 0; lead <= LEAD_MAX && work_done < most_work && !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead <= LEAD_MAX && work_done < most_work &&
+                         !search_spent(plan->f, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         fmpz_mul_si(N, from, strands);
         fmpz_sub(from, N, piece->first);
         *points = fmpz_abs_fits_ui(from) ? fmpz_get_ui(from) : UWORD_MAX;
-        if (*points > most || fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
+        if (*points > most || fmpz_cmp(N, end) >= 0 ||
+            (fits && fmpz_cmp_ui(length, 4 * *points) < 0))
             return 0;
         int failed = 0;
         memset(e, 0, sizeof e);
@@ -187,15 +201,18 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
             int r = (hard + i) % strands;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
-            e[r] = search_euler(plan->f->pool, node[r], from, to, plan->prec, plan->target, most_work);
+            e[r] = search_euler(plan->f->pool, node[r], from, to, plan->prec, plan->target,
+                                most_work);
             failed = !e[r];
             if (failed)
                 hard = r;
             else
-                euler_limit(e[r], search_left(plan->f) / (2 * several)); /* the rest for another way */
+                euler_limit(e[r],
+                            search_left(plan->f) / (2 * several)); /* the rest for another way */
         }
         if (!failed)
-            return sums_euler(plan->sums, e, strands, plan->prec / 2 - plan->target); /* 0: the integral is too hard */
+            return sums_euler(plan->sums, e, strands,
+                              plan->prec / 2 - plan->target); /* 0: the integral is too hard */
         for (int r = 0; r < strands; r++)
             euler_free(e[r]);
     }
@@ -214,7 +231,8 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
         return -1;
     fmpz_sub(length, end, piece->first);
     ulong most = affordable(plan, piece, length, waves), points;
-    int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
+    int fits = fmpz_cmp_ui(length, most) <= 0,
+        blocks = waves && fits; /* cheaper than Euler-Maclaurin */
     int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
     if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
         int known = try_euler(&points, plan, piece, end, most, fits);
@@ -237,10 +255,14 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
 }
 
 /* The sums of one summand. NULL with *e on failure. */
-static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec, int quick,
-                           struct formula_error *e)
+static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec,
+                           int quick, struct formula_error *e)
 {
-    struct plan plan = {.f = f, .prec = prec, .target = prec - estimate(f, limit), .quick = quick, .limited = limit != NULL};
+    struct plan plan = {.f = f,
+                        .prec = prec,
+                        .target = prec - estimate(f, limit),
+                        .quick = quick,
+                        .limited = limit != NULL};
     const struct piece *piece;
     const fmpz *end;
     int wanted, failed, wild = f->wild;
@@ -265,8 +287,8 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
     return NULL;
 }
 
-struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
-                             int quick, struct formula_error *e)
+struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count,
+                             const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct shares *m = shares_new(count, prec);
     char digits[64];
@@ -277,10 +299,14 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
         struct sums *s = sum_up(exhausted, summand[i], limit, prec, quick, e);
         int empty = s && arb_is_zero(sums_total(s));
         if (empty && limit)
-            formula_refuse(e, 0, "head %d has no mass within the length %s: the bias is -inf at each of its distances",
+            formula_refuse(e, 0,
+                           "head %d has no mass within the length %s: the bias is -inf at each of "
+                           "its distances",
                            summand[i]->at.h, distance_text(digits, limit));
         else if (empty)
-            formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", summand[i]->at.h);
+            formula_refuse(e, 0,
+                           "the bias is -inf at every distance of head %d: there is no mass at all",
+                           summand[i]->at.h);
         shares_put(m, i, s);
         if (s && !empty)
             continue;

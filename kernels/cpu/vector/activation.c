@@ -9,10 +9,13 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
     switch (kind) {
     case ACTIVATION_GELU: gate = v_normal(&gate_slope, x); break;
     case ACTIVATION_GELU_TANH:
-    case ACTIVATION_GELU_BLOOM: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715 x^3) */
+    case ACTIVATION_GELU_BLOOM: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715
+                                     x^3) */
         v_float square = x * x;
-        gate = v_sigmoid(&other, x * v_fma(square, v_all(1.59576912f * 0.044715f), v_all(1.59576912f)));
-        gate_slope = gate * other * v_fma(square, v_all(1.59576912f * 3 * 0.044715f), v_all(1.59576912f));
+        gate = v_sigmoid(&other,
+                         x * v_fma(square, v_all(1.59576912f * 0.044715f), v_all(1.59576912f)));
+        gate_slope = gate * other *
+                     v_fma(square, v_all(1.59576912f * 3 * 0.044715f), v_all(1.59576912f));
         break;
     }
     case ACTIVATION_QUICK_GELU:
@@ -51,29 +54,33 @@ INLINE v_float factor(v_float *slope, v_float up, enum activation kind)
         return up;
     v_int over = up > ACTIVATION_LIMIT, under = up < -ACTIVATION_LIMIT;
     *slope = v_select(over | under, v_all(0), v_all(1));
-    return 1.0f + v_select(over, v_all(ACTIVATION_LIMIT), v_select(under, v_all(-ACTIVATION_LIMIT), up));
+    return 1.0f +
+           v_select(over, v_all(ACTIVATION_LIMIT), v_select(under, v_all(-ACTIVATION_LIMIT), up));
 }
 
-INLINE void forward(float *y, const float *up, const float *gate, enum activation kind, size_t count)
+INLINE void forward(float *y, const float *up, const float *gate, enum activation kind,
+                    size_t count)
 {
     v_float slope;
     size_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
         v_float u = v_load(up + i);
-        v_store(y + i, gate ? activation(&slope, v_load(gate + i), kind) * factor(&slope, u, kind) : activation(&slope, u, kind));
+        v_store(y + i, gate ? activation(&slope, v_load(gate + i), kind) * factor(&slope, u, kind)
+                            : activation(&slope, u, kind));
     }
     if (i < count) {
         size_t rest = count - i;
         v_float u = v_load_part(up + i, rest);
         v_store_part(y + i,
-                     gate ? activation(&slope, v_load_part(gate + i, rest), kind) * factor(&slope, u, kind)
+                     gate ? activation(&slope, v_load_part(gate + i, rest), kind) *
+                                factor(&slope, u, kind)
                           : activation(&slope, u, kind),
                      rest);
     }
 }
 
-INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
-                    size_t count)
+INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate,
+                    enum activation kind, size_t count)
 {
     for (size_t i = 0; i < count; i += WIDTH) {
         size_t rest = count - i;
@@ -81,8 +88,10 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
         v_float slope, d = whole ? v_load(dy + i) : v_load_part(dy + i, rest),
                        u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
         if (gate) {
-            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind), up_slope,
-                    other = d * factor(&up_slope, u, kind) * slope;
+            v_float value = activation(&slope,
+                                       whole ? v_load(gate + i) : v_load_part(gate + i, rest),
+                                       kind),
+                    up_slope, other = d * factor(&up_slope, u, kind) * slope;
             result = d * (value * up_slope);
             if (whole)
                 v_store(d_gate + i, other);
@@ -118,8 +127,8 @@ void activate_span(float *y, const float *up, const float *gate, enum activation
 #undef FORWARD
 }
 
-void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
-                           size_t count)
+void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up,
+                           const float *gate, enum activation kind, size_t count)
 {
 #define REVERSE(constant) reverse(d_up, d_gate, dy, up, gate, constant, count)
     EACH_KIND(REVERSE)

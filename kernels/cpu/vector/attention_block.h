@@ -28,8 +28,10 @@ _Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole pane
 struct workspace {
     float score[QUERIES * LD] __attribute__((aligned(64)));
     float d_score[QUERIES * LD] __attribute__((aligned(64)));
-    float slope[QUERIES * LD] __attribute__((aligned(64))); /* reverse: derivative of the soft-cap; then dS in groups */
-    float first[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
+    float slope[QUERIES * LD]
+        __attribute__((aligned(64))); /* reverse: derivative of the soft-cap; then dS in groups */
+    float first[QUERIES * (HEAD_MOST + 16)]
+        __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
     float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
@@ -39,7 +41,8 @@ _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 
 /* Factors of products in groups (product.h). */
 struct factors {
-    const group *query, *d_o, *key, *value; /* [rows, ld] of groups along the rows, or [groups of rows, ld] along the columns */
+    const group *query, *d_o, *key,
+        *value; /* [rows, ld] of groups along the rows, or [groups of rows, ld] along the columns */
     const group *key_t, *value_t; /* panels [keys / PANEL][groups of head_size][PANEL] */
 };
 
@@ -50,10 +53,12 @@ struct packed {
     int width; /* head_size rounded up to whole vectors */
     float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
     float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
-    float *query_room, *d_o_room; /* the same, of what is a left and a right factor where these differ */
+    float *query_room,
+        *d_o_room; /* the same, of what is a left and a right factor where these differ */
     struct factors left, right; /* of those above, which do not exist if groups are not floats */
     float *lse, *dot; /* [queries] */
-    float *query_size, *key_size; /* per block: the largest row length; NaN if anything is not finite */
+    float *query_size,
+        *key_size; /* per block: the largest row length; NaN if anything is not finite */
 };
 
 static size_t round_up(size_t x, size_t multiple)
@@ -68,11 +73,15 @@ static size_t row_ld(int head_size)
 }
 
 /* Lays the arrays out from `base` (NULL: counts only) and returns the floats they take. */
-static size_t pack_layout(struct packed *p, float *base, int head_size, int queries, int keys, int reverse)
+static size_t pack_layout(struct packed *p, float *base, int head_size, int queries, int keys,
+                          int reverse)
 {
     size_t ld = row_ld(head_size), at = round_up(sizeof(struct workspace) / sizeof(float), 16);
-    size_t q = round_up((size_t)queries, 16), k = round_up((size_t)keys, KEYS), d = (size_t)head_size;
-    *p = (struct packed){.work = (struct workspace *)base, .ld = ld, .width = (int)round_up(d, WIDTH)};
+    size_t q = round_up((size_t)queries, 16), k = round_up((size_t)keys, KEYS),
+           d = (size_t)head_size;
+    *p = (struct packed){.work = (struct workspace *)base,
+                         .ld = ld,
+                         .width = (int)round_up(d, WIDTH)};
 #define TAKE(pointer, count) (p->pointer = base ? base + at : NULL, at += round_up(count, 16))
     TAKE(key_t, k * d);
     TAKE(query, q * ld);
@@ -126,8 +135,8 @@ static void sizes_finish(float *square, int blocks)
 }
 
 /* out[rows, ld] = factor * x, zeros after the row's end and in the rows up to `padded`. */
-static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor,
-                      struct sizes sizes)
+static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded,
+                      int columns, float factor, struct sizes sizes)
 {
     for (int r = 0; r < rows; r++) {
         float *to = out + (size_t)r * ld;
@@ -147,7 +156,8 @@ static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int 
 }
 
 /* out[rows / PANEL][columns][PANEL] = x^T, zeros for the rows up to `padded`. */
-static void pack_transposed(float *out, const float *x, size_t stride, int rows, int padded, int columns, struct sizes sizes)
+static void pack_transposed(float *out, const float *x, size_t stride, int rows, int padded,
+                            int columns, struct sizes sizes)
 {
     for (int panel = 0; panel < padded; panel += PANEL, out += (size_t)columns * PANEL) {
         if (panel + PANEL > rows)
@@ -176,8 +186,8 @@ static void pack_transposed(float *out, const float *x, size_t stride, int rows,
 static const group *group_panels(float *x, int padded, int columns)
 {
     for (int panel = 0; panel < padded / PANEL; panel++)
-        group_along_columns(x + (size_t)panel * (size_t)groups(columns) * PANEL, x + (size_t)panel * (size_t)columns * PANEL,
-                            PANEL, columns, PANEL);
+        group_along_columns(x + (size_t)panel * (size_t)groups(columns) * PANEL,
+                            x + (size_t)panel * (size_t)columns * PANEL, PANEL, columns, PANEL);
     return (const group *)x;
 }
 
@@ -227,21 +237,30 @@ static struct block block_at(const struct attention_task *t, int i, int j)
 
 /* 1 if every probability of the block is exactly 0, given the smallest maximum (or lse) of its
  * rows. Any NaN gives 0. */
-static int block_is_zero(const struct attention_task *t, const struct packed *p, const struct block *b, float smallest)
+static int block_is_zero(const struct attention_task *t, const struct packed *p,
+                         const struct block *b, float smallest)
 {
-    int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0, farthest = b->diagonal + b->queries - 1;
-    float bias = extreme_over((b->kept ? &t->open : &t->bias)->extreme, nearest, farthest); /* open's are no smaller */
+    int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0,
+        farthest = b->diagonal + b->queries - 1;
+    float bias = extreme_over((b->kept ? &t->open : &t->bias)->extreme, nearest,
+                              farthest); /* open's are no smaller */
     double bound = (double)p->query_size[b->i / QUERIES] * p->key_size[b->j / KEYS];
-    double rounding = GROUP > 1 ? 5e-3 : 1e-4; /* of bound: more than head_size roundings of a float sum, and two to bf16 */
+    double rounding =
+        GROUP > 1
+            ? 5e-3
+            : 1e-4; /* of bound: more than head_size roundings of a float sum, and two to bf16 */
     if (t->soft_cap > 0 && bound > t->soft_cap)
         bound = t->soft_cap;
     if (t->multiplier.at)
         bound *= extreme_over(t->multiplier.extreme, nearest, farthest);
-    double key_bias = t->key_bias ? extreme_over(t->key_bias_extreme, b->first_key, b->first_key + b->keys - 1) : 0;
+    double key_bias = t->key_bias ? extreme_over(t->key_bias_extreme, b->first_key,
+                                                 b->first_key + b->keys - 1)
+                                  : 0;
     if (bias == -INFINITY && bound < INFINITY)
         return 1;
     double top = bound * (1 + rounding) + bias + key_bias;
-    double slack = 1e-3 + 1e-6 * (bound + fabs((double)bias) + fabs(key_bias) + fabs((double)smallest));
+    double slack = 1e-3 +
+                   1e-6 * (bound + fabs((double)bias) + fabs(key_bias) + fabs((double)smallest));
     return t->skip && top + slack < (double)smallest + (double)EXP_ZERO_BELOW;
 }
 
@@ -256,9 +275,12 @@ static inline int row_columns(const struct block *b, int r)
 
 /* Finishes one row of scores in place, except for the bias by distance: soft-cap (its derivative
  * into slope unless NULL), multiplier, key bias. */
-INLINE void finish_row(float *z, float *slope, const struct attention_task *t, const struct block *b, int r, int columns)
+INLINE void finish_row(float *z, float *slope, const struct attention_task *t,
+                       const struct block *b, int r, int columns)
 {
-    const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
+    const float *multiplier = t->multiplier.at
+                                  ? t->multiplier.at + (b->first_key - (b->first_query + r))
+                                  : NULL;
     const float *key_bias = t->key_bias ? t->key_bias + b->first_key : NULL;
     if (t->soft_cap > 0) {
         v_float cap = v_all(t->soft_cap), inverse = v_all(1 / t->soft_cap);
@@ -279,8 +301,8 @@ INLINE void finish_row(float *z, float *slope, const struct attention_task *t, c
 
 /* What must still be added to the computed columns of row r of the scores: bias and mask; NULL:
  * nothing. Valid until the next row's. */
-static inline const float *row_bias(struct workspace *w, const struct attention_task *t, const struct block *b, int r,
-                                    int columns)
+static inline const float *row_bias(struct workspace *w, const struct attention_task *t,
+                                    const struct block *b, int r, int columns)
 {
     int first = b->first_key - (b->first_query + r); /* minus the block's first key's distance */
     if (!b->kept)

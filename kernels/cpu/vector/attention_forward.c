@@ -42,7 +42,8 @@ static void rescale(float *o, float *sum, float largest, float grown, int width)
 /* Replaces one row's scores by probabilities, and returns their sum. */
 INLINE void exponentials(float *z, float *sum, float largest, int columns)
 {
-    v_float origin = v_all(largest == -INFINITY ? 0 : largest), total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
+    v_float origin = v_all(largest == -INFINITY ? 0 : largest),
+            total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
     for (int c = 0; c < columns; c += WIDTH) {
         v_float e = v_exp(v_load(z + c) - origin);
         v_store(z + c, e);
@@ -52,7 +53,8 @@ INLINE void exponentials(float *z, float *sum, float largest, int columns)
 }
 
 /* A strip of rows at a time, so that its scores are still in the nearest cache when read again. */
-static void forward_block(const struct attention_task *t, const struct packed *p, const struct block *b)
+static void forward_block(const struct attention_task *t, const struct packed *p,
+                          const struct block *b)
 {
     struct workspace *w = p->work;
     int causal = b->causal, d = t->head_size, columns_all = (int)round_up((size_t)b->keys, WIDTH);
@@ -61,16 +63,19 @@ static void forward_block(const struct attention_task *t, const struct packed *p
         rows = b->queries - first < STRIP ? b->queries - first : STRIP;
         int diagonal = b->diagonal + first;
         product(w->score, LD, p->left.query + (size_t)(b->i + first) * p->ld, p->ld,
-                p->right.key_t + (size_t)b->j * (size_t)groups(d), (size_t)groups(d) * PANEL, PANEL, rows, columns_all, d, 0, 0,
-                causal ? MASK_RESULT : MASK_NONE, diagonal);
-        for (int r = 0; r < rows; r++) { /* row after row: the maxima do not wait for the exponentials */
+                p->right.key_t + (size_t)b->j * (size_t)groups(d), (size_t)groups(d) * PANEL, PANEL,
+                rows, columns_all, d, 0, 0, causal ? MASK_RESULT : MASK_NONE, diagonal);
+        for (int r = 0; r < rows;
+             r++) { /* row after row: the maxima do not wait for the exponentials */
             float *z = w->score + r * LD;
             int columns = row_columns(b, first + r);
             finish_row(z, NULL, t, b, first + r, columns);
-            grown[r] = finish_scores(z, row_bias(w, t, b, first + r, columns), w->largest[first + r], columns);
+            grown[r] = finish_scores(z, row_bias(w, t, b, first + r, columns),
+                                     w->largest[first + r], columns);
         }
         for (int r = 0; r < rows; r++) {
-            float *z = w->score + r * LD, *largest = &w->largest[first + r], *sum = w->sum + (first + r) * WIDTH;
+            float *z = w->score + r * LD, *largest = &w->largest[first + r],
+                  *sum = w->sum + (first + r) * WIDTH;
             int columns = row_columns(b, first + r);
             if (grown[r] != *largest)
                 rescale(w->first + (size_t)(first + r) * p->ld, sum, *largest, grown[r], p->width);
@@ -80,8 +85,9 @@ static void forward_block(const struct attention_task *t, const struct packed *p
                 memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
         const group *probability = group_along_rows(w->score, w->score, LD, rows, KEYS);
-        product(w->first + (size_t)first * p->ld, p->ld, probability, LD, p->right.value + (size_t)(b->j / GROUP) * p->ld, PANEL,
-                p->ld, rows, p->width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
+        product(w->first + (size_t)first * p->ld, p->ld, probability, LD,
+                p->right.value + (size_t)(b->j / GROUP) * p->ld, PANEL, p->ld, rows, p->width,
+                b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }
 }
 
@@ -105,18 +111,23 @@ void attention_forward(const struct attention_task *t)
     int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS);
     pack_layout(&p, t->scratch, d, t->queries, t->keys, 0);
     int query_blocks = clear_sizes(&p, t);
-    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale, (struct sizes){p.query_size, QUERIES, 0});
-    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1, (struct sizes){p.key_size, KEYS, 1});
-    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 0});
+    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
+              (struct sizes){p.query_size, QUERIES, 0});
+    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1,
+              (struct sizes){p.key_size, KEYS, 1});
+    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d,
+                    (struct sizes){p.key_size, KEYS, 0});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
-    p.left.query = group_along_rows(p.query, p.query, p.ld, t->queries, (int)round_up((size_t)d, PANEL));
+    p.left.query = group_along_rows(p.query, p.query, p.ld, t->queries,
+                                    (int)round_up((size_t)d, PANEL));
     p.right.key_t = group_panels(p.key_t, padded, d);
     p.right.value = group_along_columns(p.value, p.value, p.ld, padded, p.width);
     struct workspace *w = p.work;
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);
-        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key seen */
+        int last = b.first_query + b.queries - 1 -
+                   (t->positions - t->keys); /* the farthest key seen */
         memset(w->first, 0, (size_t)b.queries * p.ld * sizeof(float));
         memset(w->sum, 0, sizeof w->sum);
         for (int r = 0; r < b.queries; r++)

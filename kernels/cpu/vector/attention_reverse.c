@@ -4,8 +4,8 @@
 #include "kernels/cpu/vector/attention_block.h"
 
 /* Replaces one row's dP by dS, and z by P. */
-INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope, const float *multiplier, float lse, float dot,
-                        int columns)
+INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope,
+                        const float *multiplier, float lse, float dot, int columns)
 {
     v_float origin = v_all(lse), center = v_all(dot);
     for (int c = 0; c < columns; c += WIDTH) {
@@ -22,23 +22,28 @@ INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slo
     }
 }
 
-static void reverse_block(const struct attention_task *t, const struct packed *p, const struct block *b)
+static void reverse_block(const struct attention_task *t, const struct packed *p,
+                          const struct block *b)
 {
     struct workspace *w = p->work;
     int causal = b->causal, d = t->head_size;
-    size_t i = (size_t)b->i * p->ld, i_groups = (size_t)(b->i / GROUP) * p->ld, depth = (size_t)groups(d),
-           j = (size_t)b->j * depth;
-    enum product_mask result = causal ? MASK_RESULT : MASK_NONE, left = causal ? MASK_LEFT : MASK_NONE,
+    size_t i = (size_t)b->i * p->ld, i_groups = (size_t)(b->i / GROUP) * p->ld,
+           depth = (size_t)groups(d), j = (size_t)b->j * depth;
+    enum product_mask result = causal ? MASK_RESULT : MASK_NONE,
+                      left = causal ? MASK_LEFT : MASK_NONE,
                       left_t = causal ? MASK_LEFT_T : MASK_NONE;
     int columns_all = (int)round_up((size_t)b->keys, WIDTH);
-    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + j, depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0,
-            result, b->diagonal);
-    product(w->d_score, LD, p->left.d_o + i, p->ld, p->right.value_t + j, depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0,
-            result, b->diagonal);
+    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + j, depth * PANEL, PANEL,
+            b->queries, columns_all, d, 0, 0, result, b->diagonal);
+    product(w->d_score, LD, p->left.d_o + i, p->ld, p->right.value_t + j, depth * PANEL, PANEL,
+            b->queries, columns_all, d, 0, 0, result, b->diagonal);
     for (int r = 0; r < b->queries; r++) {
-        float *z = w->score + r * LD, *ds = w->d_score + r * LD, *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
+        float *z = w->score + r * LD, *ds = w->d_score + r * LD,
+              *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
         int columns = row_columns(b, r);
-        const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL,
+        const float *multiplier = t->multiplier.at
+                                      ? t->multiplier.at + (b->first_key - (b->first_query + r))
+                                      : NULL,
                     *bias = row_bias(w, t, b, r, columns);
         float lse = p->lse[b->i + r], dot = p->dot[b->i + r];
         finish_row(z, slope, t, b, r, columns);
@@ -56,32 +61,38 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     const group *probability = group_along_columns(w->score, w->score, LD, b->queries, columns_all),
                 *left_ds = group_along_rows(w->slope, w->d_score, LD, b->queries, KEYS),
                 *ds = group_along_columns(w->d_score, w->d_score, LD, b->queries, columns_all);
-    product(w->second, p->ld, probability, LD, p->right.d_o + i_groups, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
-            b->diagonal);
-    product(w->first, p->ld, ds, LD, p->right.query + i_groups, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
-            b->diagonal);
-    product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL, p->ld, b->queries, p->width,
-            b->keys, 1, 0, left, b->diagonal);
+    product(w->second, p->ld, probability, LD, p->right.d_o + i_groups, PANEL, p->ld, b->keys,
+            p->width, b->queries, 1, 1, left_t, b->diagonal);
+    product(w->first, p->ld, ds, LD, p->right.query + i_groups, PANEL, p->ld, b->keys, p->width,
+            b->queries, 1, 1, left_t, b->diagonal);
+    product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL,
+            p->ld, b->queries, p->width, b->keys, 1, 0, left, b->diagonal);
 }
 
 void attention_reverse_head(const struct attention_task *t)
 {
     struct packed p;
     unsigned mode = denormals_off();
-    int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS), offset = t->keys - t->queries;
+    int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS),
+        offset = t->keys - t->queries;
     pack_layout(&p, t->scratch, d, t->queries, t->keys, 1);
     int query_blocks = clear_sizes(&p, t);
-    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale, (struct sizes){p.query_size, QUERIES, 0});
-    pack_rows(p.d_o, p.ld, t->d_o, t->q_stride, t->queries, t->queries, d, 1, (struct sizes){p.query_size, QUERIES, 1});
-    pack_rows(p.key, p.ld, t->key, t->kv_stride, t->keys, padded, d, 1, (struct sizes){p.key_size, KEYS, 0});
+    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
+              (struct sizes){p.query_size, QUERIES, 0});
+    pack_rows(p.d_o, p.ld, t->d_o, t->q_stride, t->queries, t->queries, d, 1,
+              (struct sizes){p.query_size, QUERIES, 1});
+    pack_rows(p.key, p.ld, t->key, t->kv_stride, t->keys, padded, d, 1,
+              (struct sizes){p.key_size, KEYS, 0});
     pack_transposed(p.key_t, p.key, p.ld, t->keys, padded, d, (struct sizes){0});
-    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 1});
+    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, d,
+                    (struct sizes){p.key_size, KEYS, 1});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
     memset(p.dq, 0, (size_t)t->queries * p.ld * sizeof(float));
     for (int i = 0; i < t->queries; i++) {
         prefetch_ahead(t->o, t->q_stride, i, t->queries, d);
-        p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride, (size_t)d);
+        p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride,
+                                          (size_t)d);
         p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* no visible keys: z -inf, P 0 */
     }
     int panels = (int)round_up((size_t)d, PANEL);
@@ -108,8 +119,10 @@ void attention_reverse_head(const struct attention_task *t)
                 reverse_block(t, &p, &b);
         }
         for (int c = 0; c < b.keys; c++) {
-            memcpy(t->d_key + (size_t)(j + c) * t->d_kv_stride, w->first + (size_t)c * p.ld, (size_t)d * sizeof(float));
-            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride, w->second + (size_t)c * p.ld, (size_t)d * sizeof(float));
+            memcpy(t->d_key + (size_t)(j + c) * t->d_kv_stride, w->first + (size_t)c * p.ld,
+                   (size_t)d * sizeof(float));
+            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride, w->second + (size_t)c * p.ld,
+                   (size_t)d * sizeof(float));
         }
     }
     for (int i = 0; i < t->queries; i++) {

@@ -1,5 +1,5 @@
-/* Elementary functions on vectors. Coefficients: weighted minimax fits in double (Lawson's iteration on a Chebyshev basis),
- * rounded to float. */
+/* Elementary functions on vectors. Coefficients: weighted minimax fits in double (Lawson's
+ * iteration on a Chebyshev basis), rounded to float. */
 #ifndef REACH_KERNELS_CPU_VECTOR_FUNCTIONS_H
 #define REACH_KERNELS_CPU_VECTOR_FUNCTIONS_H
 
@@ -9,13 +9,15 @@
  * skipping relies on the zero. */
 #define EXP_ZERO_BELOW (-87.3f)
 
-/* e^x for x <= 88; 0 below EXP_ZERO_BELOW, NaN for NaN. At most 2 ulp off. x = n ln 2 + r, |r| <= ln(2)/2, e^r by a polynomial.
+/* e^x for x <= 88; 0 below EXP_ZERO_BELOW, NaN for NaN. At most 2 ulp off. x = n ln 2 + r, |r| <=
+ * ln(2)/2, e^r by a polynomial.
  */
 INLINE v_float v_exp(v_float x)
 {
     const v_float shift = v_all(12582912.0f); /* 1.5 * 2^23: rounds to an integer in the low bits */
     v_float shifted = v_fma(x, v_all(1.44269504f), shift), n = shifted - shift;
-    v_float r = v_fma(n, v_all(-0.693359375f), x); /* ln 2 in two parts, the first of 9 bits, so that n times it is exact */
+    v_float r = v_fma(n, v_all(-0.693359375f),
+                      x); /* ln 2 in two parts, the first of 9 bits, so that n times it is exact */
     r = v_fma(n, v_all(2.12194440e-4f), r);
     v_float q = v_fma(v_all(0.0013814579f), r, v_all(0.00836872589f));
     q = v_fma(q, r, v_all(0.041668389f));
@@ -53,7 +55,8 @@ INLINE v_float v_sigmoid(v_float *complement, v_float x)
  * where x Phi(x) is not small. */
 INLINE v_float v_normal(v_float *density, v_float x)
 {
-    v_float e = v_exp(-0.5f * x * x), t = 3.0f / v_fma(v_absolute(x), v_all(0.707106781f), v_all(3.0f)), u = 2.0f * t - 1.0f;
+    v_float e = v_exp(-0.5f * x * x),
+            t = 3.0f / v_fma(v_absolute(x), v_all(0.707106781f), v_all(3.0f)), u = 2.0f * t - 1.0f;
     v_float c = v_fma(v_all(0.000109943969f), u, v_all(-0.000163958044f));
     c = v_fma(c, u, v_all(-0.00102608104f));
     c = v_fma(c, u, v_all(-0.000407407264f));

@@ -18,7 +18,8 @@ struct distance_table {
     const float *extreme; /* [ceil(positions / TABLE_BLOCK)] */
 };
 
-/* One head of one segment. Rows are `stride` floats apart; queries are the last `queries` positions, keys the last `keys`. */
+/* One head of one segment. Rows are `stride` floats apart; queries are the last `queries`
+ * positions, keys the last `keys`. */
 struct attention_task {
     const float *q; /* [queries, head_size], q_stride apart, as are o, d_o and dq */
     const float *key, *value; /* [keys, head_size], kv_stride apart */
@@ -46,34 +47,40 @@ struct attention_task {
 struct vector_kernels {
     const char *isa;
 
-    /* Attention with online softmax (Milakov, Gimelshein 2018; Dao et al. 2022) and its reverse by recomputation. */
+    /* Attention with online softmax (Milakov, Gimelshein 2018; Dao et al. 2022) and its reverse by
+     * recomputation. */
     void (*attention)(const struct attention_task *task);
     void (*attention_reverse)(const struct attention_task *task);
-    /* mass[t] = sum over the queries of their probabilities at distance t, from lse; scratch as forward. */
+    /* mass[t] = sum over the queries of their probabilities at distance t, from lse; scratch as
+     * forward. */
     void (*attention_mass)(const struct attention_task *task);
     size_t (*attention_scratch)(int head_size, int queries, int keys, int reverse); /* floats */
 
-    /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x - mean, summed in double. In reverse
-     * dx may be dy. */
-    void (*norm)(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
-                 double epsilon, size_t width);
-    void (*norm_reverse)(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
-                         size_t width, int accumulate);
+    /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
+     * mean, summed in double. In reverse dx may be dy. */
+    void (*norm)(float *y, float *statistics, const float *x, const float *scale,
+                 const float *shift, enum norm_kind kind, double epsilon, size_t width);
+    void (*norm_reverse)(float *dx, const float *dy, const float *x, const float *scale,
+                         enum norm_kind kind, double epsilon, size_t width, int accumulate);
 
     /* Elementwise; gate and d_gate may be NULL, outputs may be inputs of the same index. */
-    void (*activate)(float *y, const float *up, const float *gate, enum activation kind, size_t count);
-    void (*activate_reverse)(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate,
-                             enum activation kind, size_t count);
+    void (*activate)(float *y, const float *up, const float *gate, enum activation kind,
+                     size_t count);
+    void (*activate_reverse)(float *d_up, float *d_gate, const float *dy, const float *up,
+                             const float *gate, enum activation kind, size_t count);
 
-    /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved: cosine doubled, sine doubled
-     * with signs - +: [2 pairs]. */
-    void (*rotate_half)(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
-    void (*rotate_interleaved)(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
+    /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved:
+     * cosine doubled, sine doubled with signs - +: [2 pairs]. */
+    void (*rotate_half)(float *x, const float *cosine, const float *sine, size_t pairs,
+                        float direction);
+    void (*rotate_interleaved)(float *x, const float *cosine, const float *sine, size_t pairs,
+                               float direction);
 
     void (*add)(float *y, const float *x, size_t count); /* y += x */
     void (*add_scaled)(float *y, const float *x, float factor, size_t count); /* y += factor x */
     float (*dot)(const float *x, const float *y, size_t count);
-    double (*dot_double)(const float *x, const float *y, size_t count); /* products and sum in double */
+    double (*dot_double)(const float *x, const float *y,
+                         size_t count); /* products and sum in double */
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
     void (*round_bf16)(float *y, const float *x, size_t count); /* to the nearest, ties to even */
 
@@ -82,8 +89,9 @@ struct vector_kernels {
      * rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats, 64-byte aligned. The order
      * of an element's sum depends only on depth, so it is the same in any tile. NULL without such
      * instructions. */
-    void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
-                          size_t n, size_t depth, int accumulate, float *room);
+    void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b,
+                          size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                          int accumulate, float *room);
 
     /* The elementary functions used above, for tests. */
     void (*exp)(float *y, const float *x, size_t count);
@@ -126,23 +134,27 @@ void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
 void attention_mass_head(const struct attention_task *t);
 size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse);
-void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
-              double epsilon, size_t width);
-void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
-                      size_t width, int accumulate);
-void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count);
-void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
-                           size_t count);
-void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
-void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
+void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
+              enum norm_kind kind, double epsilon, size_t width);
+void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,
+                      enum norm_kind kind, double epsilon, size_t width, int accumulate);
+void activate_span(float *y, const float *up, const float *gate, enum activation kind,
+                   size_t count);
+void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up,
+                           const float *gate, enum activation kind, size_t count);
+void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
+                      float direction);
+void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs,
+                             float direction);
 void add_span(float *y, const float *x, size_t count);
 void add_scaled_span(float *y, const float *x, float factor, size_t count);
 float dot_span(const float *x, const float *y, size_t count);
 double dot_span_double(const float *x, const float *y, size_t count);
 void add_scaled_span_double(double *y, const float *x, double factor, size_t count);
 void round_span_bf16(float *y, const float *x, size_t count);
-void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
-                         size_t n, size_t depth, int accumulate, float *room);
+void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b,
+                         size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                         int accumulate, float *room);
 void exp_span(float *y, const float *x, size_t count);
 void tanh_span(float *y, const float *x, size_t count);
 #endif

@@ -10,9 +10,16 @@
 enum { ROWS = 14, COLUMNS = 2 * WIDTH };
 /* The amounts packed and multiplied at a time, so that both operands stay in the second cache; and
  * the pairs of a packed row of the left one, an odd number of cache lines. */
-enum { MOST_ROWS = 74 * ROWS, NEAR_ROWS = 16 * ROWS, MOST_COLUMNS = 12 * COLUMNS, DEPTH = 768, PAIRS = DEPTH / 2 + WIDTH };
+enum {
+    MOST_ROWS = 74 * ROWS,
+    NEAR_ROWS = 16 * ROWS,
+    MOST_COLUMNS = 12 * COLUMNS,
+    DEPTH = 768,
+    PAIRS = DEPTH / 2 + WIDTH
+};
 _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cache sets");
-_Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2, "there is room for what is packed at a time");
+_Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2,
+               "there is room for what is packed at a time");
 
 static size_t smaller(size_t x, size_t y)
 {
@@ -22,7 +29,9 @@ static size_t smaller(size_t x, size_t y)
 /* x[at .. at + WIDTH), zeros from `count` on. */
 INLINE v_float load_within(const float *x, size_t at, size_t count)
 {
-    return at + WIDTH <= count ? v_load(x + at) : at < count ? v_load_part(x + at, count - at) : v_all(0);
+    return at + WIDTH <= count ? v_load(x + at)
+           : at < count        ? v_load_part(x + at, count - at)
+                               : v_all(0);
 }
 
 /* The same for WIDTH pairs of neighbours. */
@@ -48,7 +57,9 @@ static void pack_right(uint32_t *out, const float *b, size_t ldb, size_t depth, 
         for (size_t k = 0; k < depth; k += 2)
             for (size_t c = panel; c < panel + COLUMNS; c += WIDTH, out += WIDTH)
                 v_store_pairs(out, v_round_pairs(load_within(b + k * ldb, c, columns),
-                                                 k + 1 < depth ? load_within(b + (k + 1) * ldb, c, columns) : v_all(0)));
+                                                 k + 1 < depth
+                                                     ? load_within(b + (k + 1) * ldb, c, columns)
+                                                     : v_all(0)));
 }
 
 /* Transposes the square: swaps quarters, then quarters of these. */
@@ -73,7 +84,8 @@ INLINE void transpose(v_pairs square[WIDTH])
 }
 
 /* The same for b[columns, depth]. */
-static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, size_t depth, size_t columns)
+static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, size_t depth,
+                                  size_t columns)
 {
     size_t pairs = (depth + 1) / 2;
     for (size_t panel = 0; panel < columns; panel += COLUMNS, out += pairs * COLUMNS)
@@ -82,7 +94,9 @@ static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, siz
                 v_pairs square[WIDTH];
 #pragma GCC unroll 16
                 for (size_t i = 0; i < WIDTH; i++)
-                    square[i] = panel + c + i < columns ? neighbours_within(b + (panel + c + i) * ldb, k, depth) : v_all_pairs(0);
+                    square[i] = panel + c + i < columns
+                                    ? neighbours_within(b + (panel + c + i) * ldb, k, depth)
+                                    : v_all_pairs(0);
                 transpose(square);
                 for (size_t i = 0; i < WIDTH && k / 2 + i < pairs; i++)
                     v_store_pairs(out + (k / 2 + i) * COLUMNS + c, square[i]);
@@ -90,7 +104,8 @@ static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, siz
 }
 
 /* c[ROWS, COLUMNS] (+)= a b of packed pieces. */
-INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate)
+INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
+                 int accumulate)
 {
     v_float sum[ROWS][2];
 #pragma GCC unroll 14
@@ -115,19 +130,20 @@ INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, siz
 }
 
 /* The same for the part [rows, columns] of a tile. */
-static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate, size_t rows,
-                      size_t columns)
+static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
+                      int accumulate, size_t rows, size_t columns)
 {
     float whole[ROWS * COLUMNS];
     tile(whole, COLUMNS, a, b, pairs, 0);
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < columns; i++)
-            c[r * ldc + i] = accumulate ? c[r * ldc + i] + whole[r * COLUMNS + i] : whole[r * COLUMNS + i];
+            c[r * ldc + i] = accumulate ? c[r * ldc + i] + whole[r * COLUMNS + i]
+                                        : whole[r * COLUMNS + i];
 }
 
 /* c[m, n] (+)= a b for the packed operands. */
-static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs, int accumulate, size_t m,
-                            size_t n)
+static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint32_t *b,
+                            size_t pairs, int accumulate, size_t m, size_t n)
 {
     for (size_t column = 0; column < n; column += COLUMNS)
         for (size_t row = 0; row < m; row += ROWS) {
@@ -136,12 +152,14 @@ static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint3
             if (m - row >= ROWS && n - column >= COLUMNS)
                 tile(to, ldc, left, right, pairs, accumulate);
             else
-                tile_part(to, ldc, left, right, pairs, accumulate, smaller(ROWS, m - row), smaller(COLUMNS, n - column));
+                tile_part(to, ldc, left, right, pairs, accumulate, smaller(ROWS, m - row),
+                          smaller(COLUMNS, n - column));
         }
 }
 
-void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m,
-                         size_t n, size_t depth, int accumulate, float *room)
+void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b,
+                         size_t ldb, int transposed, size_t m, size_t n, size_t depth,
+                         int accumulate, float *room)
 {
     uint32_t *left = (uint32_t *)room, *right = left + MOST_ROWS * PAIRS;
     for (size_t row = 0, rows; row < m; row += rows) {
@@ -156,8 +174,9 @@ void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const
                 else
                     pack_right(right, b + at * ldb + column, ldb, some, columns);
                 for (size_t near = 0; near < rows; near += NEAR_ROWS)
-                    multiply_packed(c + (row + near) * ldc + column, ldc, left + near * PAIRS, right, (some + 1) / 2,
-                                    accumulate || at, smaller(rows - near, NEAR_ROWS), columns);
+                    multiply_packed(c + (row + near) * ldc + column, ldc, left + near * PAIRS,
+                                    right, (some + 1) / 2, accumulate || at,
+                                    smaller(rows - near, NEAR_ROWS), columns);
             }
         }
     }

@@ -53,8 +53,8 @@ INLINE struct moments moments_of(const float *x, enum norm_kind kind, double eps
     return m;
 }
 
-void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
-              double epsilon, size_t width)
+void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
+              enum norm_kind kind, double epsilon, size_t width)
 {
     struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
@@ -72,14 +72,15 @@ void norm_row(float *y, float *statistics, const float *x, const float *scale, c
         y[i] = (float)((x[i] - m.mean) * m.factor * scale[i] + (shift ? (double)shift[i] : 0.0));
 }
 
-/* With g = dy scale: dx = factor (g - mean(g) - along mean(g u) u), without mean(g) for all but LayerNorm. dx may be dy. */
-void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
-                      size_t width, int accumulate)
+/* With g = dy scale: dx = factor (g - mean(g) - along mean(g u) u), without mean(g) for all but
+ * LayerNorm. dx may be dy. */
+void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,
+                      enum norm_kind kind, double epsilon, size_t width, int accumulate)
 {
     struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
-    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor), g_low = {0}, g_high = {0}, gu_low = {0},
-             gu_high = {0};
+    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor), g_low = {0},
+             g_high = {0}, gu_low = {0}, gu_high = {0};
     for (; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i);
         v_double a = v_low(d) * v_low(s), b = v_high(d) * v_high(s);
@@ -98,13 +99,17 @@ void norm_row_reverse(float *dx, const float *dy, const float *x, const float *s
     gu_mean *= m.along / (double)width;
     v_double constant = v_all_double(g_mean), along = v_all_double(gu_mean);
     for (i = 0; i + WIDTH <= width; i += WIDTH) {
-        v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i), old = accumulate ? v_load(dx + i) : v_all(0);
-        v_double a = (v_low(d) * v_low(s) - constant - (v_low(u) - center) * factor * along) * factor;
-        v_double b = (v_high(d) * v_high(s) - constant - (v_high(u) - center) * factor * along) * factor;
+        v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i),
+                old = accumulate ? v_load(dx + i) : v_all(0);
+        v_double a = (v_low(d) * v_low(s) - constant - (v_low(u) - center) * factor * along) *
+                     factor;
+        v_double b = (v_high(d) * v_high(s) - constant - (v_high(u) - center) * factor * along) *
+                     factor;
         v_store(dx + i, v_narrow(v_low(old) + a, v_high(old) + b));
     }
     for (; i < width; i++) {
-        double d = ((double)dy[i] * scale[i] - g_mean - (x[i] - m.mean) * m.factor * gu_mean) * m.factor;
+        double d = ((double)dy[i] * scale[i] - g_mean - (x[i] - m.mean) * m.factor * gu_mean) *
+                   m.factor;
         dx[i] = (float)((accumulate ? (double)dx[i] : 0.0) + d);
     }
 }

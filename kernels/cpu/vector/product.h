@@ -9,8 +9,8 @@
 
 #include "kernels/cpu/vector/vector.h"
 
-/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold 14 x 2, but 12 rows divide the
- * blocks of attention. */
+/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold
+ * 14 x 2, but 12 rows divide the blocks of attention. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
 
 /* The unit of a factor: GROUP adjacent numbers along the depth, either floats or, with instructions
@@ -69,7 +69,8 @@ INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int r
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c += PANEL) {
             const float *from = x + (size_t)r * ld + c;
-            v_store_pairs((uint32_t *)to + (size_t)r * ld + c / 2, v_round_neighbours(v_load(from), v_load(from + WIDTH)));
+            v_store_pairs((uint32_t *)to + (size_t)r * ld + c / 2,
+                          v_round_neighbours(v_load(from), v_load(from + WIDTH)));
         }
     return (const group *)to;
 #else
@@ -96,10 +97,11 @@ INLINE const group *group_along_columns(float *to, const float *x, size_t ld, in
 #endif
 }
 
-/* C[rows, vectors * WIDTH] (+)= sum over groups k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row]
- * when transposed. */
-INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const group *b, size_t ldb, size_t depth,
-                         int accumulate, const int rows, const int vectors, const int transposed)
+/* C[rows, vectors * WIDTH] (+)= sum over groups k < depth of A(row, k) B[k]. A(row, k) = a[row *
+ * lda + k], or a[k * lda + row] when transposed. */
+INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const group *b,
+                         size_t ldb, size_t depth, int accumulate, const int rows,
+                         const int vectors, const int transposed)
 {
     v_float sum[TILE_ROWS][2];
 #pragma GCC unroll 12
@@ -138,8 +140,9 @@ enum product_mask {
 
 /* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors,
  * depth to whole groups, beyond which A or B is zero. */
-INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const group *b, size_t panel_stride, size_t ldb, int m,
-                    int n, int depth, int accumulate, const int transposed, enum product_mask mask, int diagonal)
+INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const group *b,
+                    size_t panel_stride, size_t ldb, int m, int n, int depth, int accumulate,
+                    const int transposed, enum product_mask mask, int diagonal)
 {
     for (int column = 0; column < n; column += PANEL, b += panel_stride) {
         int wide = n - column > WIDTH;
@@ -154,15 +157,18 @@ INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const grou
                 first = row - diagonal < end ? row - diagonal : end;
             first /= GROUP;
             float *to = c + (size_t)row * ldc + column;
-            const group *left = a + (transposed ? (size_t)first * lda + (size_t)row : (size_t)row * lda + (size_t)first),
+            const group *left = a + (transposed ? (size_t)first * lda + (size_t)row
+                                                : (size_t)row * lda + (size_t)first),
                         *right = b + (size_t)first * ldb;
             size_t count = (size_t)(groups(end) - first);
 #define TILE(constant) \
     do { \
         if (wide) \
-            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 2, transposed); \
+            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 2, \
+                         transposed); \
         else \
-            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 1, transposed); \
+            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 1, \
+                         transposed); \
     } while (0)
             switch (rows) {
             case TILE_ROWS: TILE(TILE_ROWS); break;

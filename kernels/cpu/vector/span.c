@@ -20,7 +20,8 @@ void add_scaled_span(float *y, const float *x, float factor, size_t count)
     for (; i + WIDTH <= count; i += WIDTH)
         v_store(y + i, v_fma(f, v_load(x + i), v_load(y + i)));
     if (i < count)
-        v_store_part(y + i, v_fma(f, v_load_part(x + i, count - i), v_load_part(y + i, count - i)), count - i);
+        v_store_part(y + i, v_fma(f, v_load_part(x + i, count - i), v_load_part(y + i, count - i)),
+                     count - i);
 }
 
 float dot_span(const float *x, const float *y, size_t count)
@@ -45,7 +46,8 @@ double dot_span_double(const float *x, const float *y, size_t count)
     v_double a = {0}, b = {0}, c = {0}, d = {0};
     size_t i = 0;
     for (; i + 2 * WIDTH <= count; i += 2 * WIDTH) {
-        v_float u = v_load(x + i), v = v_load(y + i), s = v_load(x + i + WIDTH), t = v_load(y + i + WIDTH);
+        v_float u = v_load(x + i), v = v_load(y + i), s = v_load(x + i + WIDTH),
+                t = v_load(y + i + WIDTH);
         a = v_fma_double(v_low(u), v_low(v), a);
         b = v_fma_double(v_high(u), v_high(v), b);
         c = v_fma_double(v_low(s), v_low(t), c);
@@ -64,7 +66,8 @@ void add_scaled_span_double(double *y, const float *x, double factor, size_t cou
     for (; i + WIDTH <= count; i += WIDTH) {
         v_float u = v_load(x + i);
         v_store_double(y + i, v_fma_double(f, v_low(u), v_load_double(y + i)));
-        v_store_double(y + i + WIDTH / 2, v_fma_double(f, v_high(u), v_load_double(y + i + WIDTH / 2)));
+        v_store_double(y + i + WIDTH / 2,
+                       v_fma_double(f, v_high(u), v_load_double(y + i + WIDTH / 2)));
     }
     for (; i < count; i++)
         y[i] += factor * x[i];
@@ -101,7 +104,8 @@ void round_span_bf16(float *y, const float *x, size_t count)
         y[i] = float_round_bf16(x[i]);
 }
 
-void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction)
+void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
+                      float direction)
 {
     float *y = x + pairs;
     size_t i = 0;
@@ -120,7 +124,8 @@ void rotate_half_head(float *x, const float *cosine, const float *sine, size_t p
     }
 }
 
-void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction)
+void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs,
+                             float direction)
 {
     size_t i = 0, count = 2 * pairs;
     for (; i + WIDTH <= count; i += WIDTH) {
@@ -130,6 +135,9 @@ void rotate_interleaved_head(float *x, const float *cosine, const float *sine, s
     if (i < count) {
         size_t rest = count - i;
         v_float u = v_load_part(x + i, rest);
-        v_store_part(x + i, u * v_load_part(cosine + i, rest) + v_swap(u) * (direction * v_load_part(sine + i, rest)), rest);
+        v_store_part(x + i,
+                     u * v_load_part(cosine + i, rest) +
+                         v_swap(u) * (direction * v_load_part(sine + i, rest)),
+                     rest);
     }
 }

@@ -24,8 +24,10 @@ typedef float v_float __attribute__((vector_size(VECTOR_WIDTH * 4)));
 typedef int32_t v_int __attribute__((vector_size(VECTOR_WIDTH * 4)));
 typedef uint32_t v_unsigned __attribute__((vector_size(VECTOR_WIDTH * 4)));
 typedef double v_double __attribute__((vector_size(VECTOR_WIDTH * 4))); /* half as many */
-typedef float v_float_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(4), may_alias));
-typedef double v_double_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(8), may_alias));
+typedef float v_float_unaligned
+    __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(4), may_alias));
+typedef double v_double_unaligned
+    __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(8), may_alias));
 
 INLINE v_float v_load(const float *p)
 {
@@ -135,7 +137,8 @@ INLINE v_double v_high(v_float x)
 
 INLINE v_float v_narrow(v_double low, v_double high)
 {
-    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high),
+                              1);
 }
 
 #else
@@ -202,8 +205,9 @@ INLINE v_pairs v_round_neighbours(v_float x, v_float y)
 /* Rounded alike: (x0, y0), (x1, y1), ... */
 INLINE v_pairs v_round_pairs(v_float x, v_float y)
 {
-    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20,
-                                           4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
+                                           24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
+                                           16, 0);
     return (v_pairs)_mm512_permutexvar_epi16(order, (__m512i)v_round_neighbours(x, y));
 }
 
@@ -255,7 +259,8 @@ typedef float v_four __attribute__((vector_size(16)));
 
 /* The four lanes left after a wider vector was folded in halves. */
 #if VECTOR_WIDTH == 8
-#define V_FOLD(x, operation) operation##_four(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
+#define V_FOLD(x, operation) \
+    operation##_four(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
 #elif VECTOR_WIDTH == 16
 #define V_FOLD(x, operation) \
     operation##_four(operation##_four(_mm512_extractf32x4_ps(x, 0), _mm512_extractf32x4_ps(x, 2)), \
