@@ -168,7 +168,7 @@ static void test_refused(void **state)
         {"exaone", "intermediate_size", "",
          "mlp.c_fc_0.weight' has shape [12, 16] (expected [64, 16]"},
         {"baichuan", "hidden_size", "5120",
-         "hidden_size is 5120, and max_position_embeddings is there, which do not go together in "
+         "hidden_size is 5120, and max_position_embeddings is given, which do not go together in "
          "published models"},
         {"baichuan", "vocab_size", "125696",
          "vocab_size is 125696, and the class is BaiChuanForCausalLM, which do not go together in "

@@ -215,7 +215,7 @@ static void growth_is_of_targets(void **state)
     expect("erf window --tokens rows.npy --growth -o x", 2,
            "--growth: needs --length with --tokens");
     expect("erf window --text text --length 7 --growth -o x", 2,
-           "--growth and --length 7 are both given");
+           "--growth: --length 7 is too short");
 }
 
 static void targets_are_prefixes(void **state)

@@ -181,7 +181,7 @@ static void results_say_it(void **state)
          "out\n"},
         /* the length counts the token: 40 of the text are needed for 41 */
         {ERF "-o a --length 41 --boundary 7 --bos always",
-         "which the length counts; 5 documents between tokens 7: 3 used, 2 too short, whose 20 "
+         "which counts in the length; 5 documents between tokens 7: 3 used, 2 too short, whose 20 "
          "tokens are left out\n"},
         {PPL "--context 16 --bos always", "targets: the last tokens of 15 segments of 17 tokens"},
         {PPL "--context 16 --bos always --protocol sliding",

@@ -512,13 +512,14 @@ static void outlooks(void **state)
            "30.0 % of the weight that 1 layer gives to 2400 distances is within the training "
            "length of 300: at least 30 %");
     expect("trf alibi --heads 2 --layers 2 --train-length 2", 0,
-           "% of what 2 layers take from 16 distances");
+           "% of the weight that 2 layers give to 16 distances");
     expect("trf windows --train-length 10 --layers 7", 0,
-           "80.0 % of what 2 layers take from 80 distances"); /* 40 of 5 x 10 pairs */
+           "80.0 % of the weight that 2 layers give to 80 distances"); /* 40 of 5 x 10 pairs */
     expect("trf trained --train-length 8", 0,
-           "100.0 % of what 2 layers take from 64 distances lies within the training length of 8");
+           "100.0 % of the weight that 2 layers give to 64 distances is within the training length "
+           "of 8");
     expect("trf trained window(4) --layers 2 --train-length 3", 0,
-           "lies within the training length of 8");
+           "is within the training length of 8");
     expect("trf trained --train-length 3", 1,
            "--train-length: the checkpoints state other training lengths themselves");
     expect("trf alibi --train-length 131073", 2, "--train-length");
