@@ -471,7 +471,7 @@ static void test_bos(void **state)
 #define SPLITTER(text) "{" MODEL(ABC) ",\"pre_tokenizer\":" text "}"
 #define REGEX(text) \
     SPLITTER("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" text "\"},\"behavior\":" \
-                                                                  "\"Isolated\"}")
+             "\"Isolated\"}")
 #define TOKEN(text) "{" MODEL(ABC) ",\"added_tokens\":[" text "]}"
 #define FOUR(text) text "," text "," text "," text ","
 #define THIRTY_TWO(text) \

@@ -123,7 +123,7 @@ static void resuming_and_merging(void **state)
 
     /* one that is killed once it has written something */
     const char *line = "erf " BASE " --tokens stream.npy --dtype f64 --length 60 --stride 8 "
-                                   "--segments 4000 --format svg --bootstrap 0 "
+                       "--segments 4000 --format svg --bootstrap 0 "
                        "--quiet -o killed --adapter ";
     char command[512];
     snprintf(command, sizeof command, "%s" ADAPTER, line);

@@ -622,11 +622,12 @@ static void gain_follows_from_the_targets(void **state)
                                                                                         not stay */
     assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) ||
                  exists(at("gain/gain.svg")));
-    succeed("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one
-                                                                                                 target:
-                                                                                                 no
-                                                                                                 intervals
-                                                                                               */
+    succeed(
+        "ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one
+                                                                                             target:
+                                                                                             no
+                                                                                             intervals
+                                                                                           */
     expect("ppl none --text short --gain-within 0.2", 2, "--gain-within is given without --gain");
     expect("ppl none --text short --context 8,0000000000000000000000000000016x", 2,
            "--context: \"0000");

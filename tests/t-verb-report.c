@@ -39,7 +39,7 @@ static int setup(void **state)
     scratch_write(base, "text", text, sizeof text);
     has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
     succeed("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 "
-                           "--train-length 16 --layer all "
+            "--train-length 16 --layer all "
             "--target-position 8,16 --attention --validate 4 --quiet -o run");
     succeed("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
     succeed("trf alibi sandwich -o both");
