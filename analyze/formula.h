@@ -1,30 +1,34 @@
 /* The formula language for position biases: one parser, one tree, several evaluators (this file:
  * parser and double evaluator).
  *
- *   choice     = comparison [ "?" choice ":" choice ]                   only the chosen branch is
- * evaluated comparison = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]    1 or 0; not chained
+ *   choice     = comparison [ "?" choice ":" choice ]
+ *   comparison = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
  *   sum        = product { ("+" | "-") product }
  *   product    = unary { ("*" | "/") unary }
- *   unary      = "-" unary | power                                      -t^2 = -(t^2)
- *   power      = value [ "^" unary ]                                    right-associative: 2^3^2 =
- * 2^9; 2^-t is allowed value      = number | name | "(" choice ")" | function "(" choice { ","
- * choice } ")" | preset [ "(" [ argument { "," argument } ] ")" ] | "sum" "(" name "," first ","
- * last "," body ")"         name = first, first + 1, ... while <= last; none: 0 argument = choice |
- * name "=" choice                               by place or by name; named ones come last
+ *   unary      = "-" unary | power
+ *   power      = value [ "^" unary ]
+ *   value      = number | name | "(" choice ")" | function "(" choice { "," choice } ")"
+ *              | preset [ "(" [ argument { "," argument } ] ")" ]
+ *              | "sum" "(" name "," first "," last "," body ")"
+ *   argument   = choice | name "=" choice
+ *
+ * Only the chosen branch of a choice is evaluated. A comparison is 1 or 0, and not chained. Powers
+ * are right-associative: 2^3^2 = 2^9; -t^2 = -(t^2), and 2^-t is allowed. The name of a sum is
+ * first, first + 1, ... while <= last; an empty sum is 0. Arguments are by place or by name; named
+ * ones come last.
  *
  * Variables: t distance (from 0), h head (from 1), H heads, d head size, L length. Constants: pi,
  * inf. Functions: ln = log, exp, sqrt, abs, min and max (2 or more), floor, sin, cos, pow(a,b) =
  * a^b. These names and those of presets cannot be parameters; any other name is one (up to 31 of
- * A-Z a-z 0-9 _), to be set later, and names that are equal are one parameter. Numbers are decimals
- * (12, 0.5, .5, 1e-4), kept as the text that was written, so that a rigorous evaluator can read
- * them exactly.
+ * A-Z a-z 0-9 _), to be set later, and equal names are one parameter. Numbers are decimals (12,
+ * 0.5, .5, 1e-4), stored as written, so that a rigorous evaluator can read them exactly.
  *
- * A preset is replaced by its body. A preset parameter that no argument gives becomes a parameter
- * of the formula, with the preset's default where it has one: `alibi`, `alibi(2)`,
- * `alibi(delta=2)`, `alibi + window(w=64)`, and `kerple_log` with p and a set later. The name that
- * sum binds hides parameters and presets inside its body.
+ * A preset is replaced by its body. A preset parameter without an argument becomes a parameter of
+ * the formula, with the preset's default if it has one: `alibi`, `alibi(2)`, `alibi(delta=2)`,
+ * `alibi + window(w=64)`, and `kerple_log` with p and a set later. The name bound by sum hides
+ * parameters and presets inside its body.
  *
- * Not-a-number spreads through comparisons, ?:, min and max, so that no branch hides it. Parsing is
+ * NaN propagates through comparisons, ?:, min and max, so that no branch hides it. Parsing is
  * bounded in size and depth, evaluation in steps. */
 #ifndef REACH_ANALYZE_FORMULA_H
 #define REACH_ANALYZE_FORMULA_H
@@ -92,8 +96,8 @@ enum formula_variable {
 struct formula_node {
     enum formula_node_kind kind;
     int child[3]; /* indices into nodes, -1 if none. NODE_SUM: first, last, body. NODE_PARAMETER:
-                   * its default, which holds while the parameter has no value of its own (-1: it
-                   * must be set). NODE_CHOOSE: condition, then, else */
+                     its default, used while the parameter has no value (-1: it must be set).
+                     NODE_CHOOSE: condition, then, else */
     int slot; /* NODE_VARIABLE: enum formula_variable; NODE_PARAMETER: index into parameters;
                * NODE_SUM: the number of this sum, below FORMULA_SUMS_MAX; NODE_INDEX: the number of
                * the sum that binds it */

@@ -86,7 +86,7 @@ struct window window_at(size_t index, size_t tokens, size_t context, size_t stri
                            index ? end - (context + (index - 1) * stride) : context};
 }
 
-/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or where its logarithms would cancel by
+/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or if its logarithms would cancel from
  * the asymptotic series (DLMF 5.11.13), whose next term is below 2e-13. */
 static double log_half_step(double a)
 {

@@ -42,7 +42,7 @@ struct row {
     char *digits; /* [width + 1] below the text */
 };
 
-/* Relative luminance, as WCAG 2 has it. */
+/* Relative luminance as in WCAG 2. */
 static double luminance(struct color c)
 {
     const int channel[3] = {c.red, c.green, c.blue};

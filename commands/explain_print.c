@@ -70,7 +70,7 @@ static struct widths widths_of(const struct explanation *x, int width)
     if (width < WIDE)
         return w;
     w.token = left > 3 * TOKEN_MOST ? TOKEN_MOST : TOKEN_LEAST;
-    w.around = (left - w.token - 4) / 3; /* before it, it and behind it; brackets and ellipses */
+    w.around = (left - w.token - 4) / 3; /* before, token, after; brackets and ellipses */
     w.around = w.around > AROUND_MOST ? AROUND_MOST : w.around;
     return w;
 }

@@ -42,7 +42,7 @@ size_t scaled_codes_in_byte(enum element type);
 /* out[i] = element first + i, i < count. */
 void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count);
 
-/* The 16 numbers that codes of NF4, FP4 or E2M1 stand for. */
+/* The 16 numbers of the codes of NF4, FP4 or E2M1. */
 const float *scaled_codes(enum element type);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of operations that forward and reverse are made of.
+/* The table of operations for forward and reverse.
  *
  * A kernel set (reference in float or double, cpu, cuda) fills one `struct kernels`. Callers see
  * opaque buffers and enqueue operations in order; an operation may run later, up to `synchronize`.
@@ -11,7 +11,7 @@
  * than at its input (the last block needs one; a windowed model a cone): queries <= keys below.
  *
  * Arguments come in one order: outputs; inputs; parameters (weights, norms, attention); numbers;
- * how many rows, how wide; flags. x is what goes in and y what comes out, dx and dy their
+ * how many rows, how wide; flags. x is the input and y the output, dx and dy their
  * gradients. Shapes are row-major; [R, W] means rows times width, R being segments times count.
  * Inputs and outputs do not overlap unless said. `accumulate` adds to what is there, otherwise the
  * output is overwritten. Buffers are of ROLE_ACTIVATION unless said. Logarithms are natural.
@@ -129,8 +129,8 @@ struct attention_shape {
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
  * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
  * if two are equal. With groups > 1 (DeepSeek-AI 2024), each of experts / groups neighbours, only
- * from the chosen_groups groups whose two largest s + correction have the largest sum. Weights of
- * the chosen: factor s, or if normalised factor s / (floor + sum of the chosen s).
+ * experts in the chosen_groups groups with the largest sums of their two largest s + correction.
+ * Weights of the chosen: factor s, or if normalised factor s / (floor + sum of the chosen s).
  *
  * SPARSEMIXER (Liu, Gao, Chen 2023; Liu et al. 2024), without its noise: two are chosen, by their
  * logits z, without groups or correction. The weight of the first is factor times its softmax over
@@ -160,17 +160,16 @@ enum product_by { PRODUCT_NONE, PRODUCT_LIBRARY, PRODUCT_OWN };
 
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
-    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor of the factors of `linear` and
-                      its kin, and with instructions for it of attention) */
+    char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor: the factors of `linear` and its
+                      kin, and with bf16 instructions those of attention) */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
-    int workers; /* things done at once (threads); the plan batches segments to keep them busy. 0
-                    counts as 1 */
-    int tile; /* rows of a task: the set gives a worker so many queries of a head, or so many rows
-               * and columns of a product. 0: a head of a segment is one task */
-    int prefetches; /* 1: weight_load returns while the data is still on its way. Weights that come
-                     * and go by layer then hide behind the computing: load the next block before
-                     * weight_free of the last one, without synchronize between them (two blocks at
-                     * once in memory) */
+    int workers; /* parallel workers (threads), kept busy by the plan's batches; 0 counts as 1 */
+    int tile; /* rows of a task: a worker gets this many queries of a head, or this many rows and
+                 columns of a product. 0: a head of a segment is one task */
+    int prefetches; /* 1: weight_load returns while the data are in transfer, so that loading
+                       weights layer by layer overlaps with computing: load the next block before
+                       weight_free of the last one, without synchronize between them (two blocks at
+                       once in memory) */
     void *state;
 
     /* -- memory -- */
@@ -224,7 +223,7 @@ struct kernels {
                                           struct error *e);
     void (*attention_free)(struct kernels *k, struct attention *a);
 
-    /* -- rows: the beginning and the end of a pass, and what lies between two operations -- */
+    /* -- rows: the start and end of a pass, and steps between other operations -- */
     /* x[R, width] = scale * table[tokens[r], :] + position_table[position of r, :]. x
      * ROLE_RESIDUAL; tokens [R] ROLE_INDEX; table [vocabulary, width]; position_table [>=
      * position_count, width] or NULL, where position_count is the segment's positions. */
@@ -305,10 +304,9 @@ struct kernels {
                              const struct buffer *gate, enum activation kind, struct rows rows,
                              int width);
 
-    /* -- experts: R rows choose, chosen rows are gathered by expert, multiplied, and brought back
-     * -- */
+    /* -- experts: rows choose, are gathered by expert, multiplied, and combined -- */
     /* choice[R, chosen] = the experts of each row in ascending order, weights[R, chosen] theirs; a
-     * NaN among a row's logits makes its weights NaN. choice ROLE_INDEX, or NULL where there is one
+     * NaN among a row's logits makes its weights NaN. choice ROLE_INDEX, or NULL if there is one
      * expert; weights and logits [R, experts] ROLE_RESIDUAL; correction [experts] or NULL. */
     void (*route)(struct kernels *k, struct buffer *choice, struct buffer *weights,
                   const struct buffer *logits, const struct weight *correction,
@@ -369,15 +367,15 @@ struct kernels {
                               const struct weight *sinks, int segments, int queries, int keys);
     /* The attention of the last `counted` queries: mass[segments, heads, keys] = the sum over them
      * of p(i, i - t) at distance t = 0 .. keys - 1, summed in double; 0 at distances that no query
-     * sees. mass ROLE_STATISTIC; the others as for and from `attention`. */
+     * sees. mass ROLE_STATISTIC; others as for `attention`. */
     void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q,
                            const struct buffer *kv, const struct buffer *lse,
                            const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted);
 
     /* -- the head: from the last hidden rows to log p -- */
-    /* On one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] =
-     * log softmax(logits)[target]; dx[segments, width] = seed * d logprob / d x. x [segments,
+    /* On one row per segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments]
+     * = log softmax(logits)[target]; dx[segments, width] = seed * d logprob / d x. x [segments,
      * width]; targets [segments] ROLE_INDEX; w [vocabulary, width], bias [vocabulary] or NULL;
      * logprob ROLE_STATISTIC. */
     void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob,

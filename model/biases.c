@@ -174,7 +174,7 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE &&
             copy_rotary(&b->rotary, &d->rotary[s->rotary], e) != 0)
             return -1;
-        if (b->reason[0] && (!s->window || s->keep)) /* kept keys lie outside any window */
+        if (b->reason[0] && (!s->window || s->keep)) /* kept keys are outside any window */
             continue;
         b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
         if (!b->formula)

@@ -154,8 +154,8 @@ struct decoder {
     struct config *adapter; /* adapter_config.json of the merged adapter; NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and
                                 files */
-    char notes[2048]; /* lines, without the path, that whoever runs the model should see: where the
-                        checkpoint contradicts itself, and what was done; "": none */
+    char notes[2048]; /* notes, without the path, for whoever runs the model: contradictions in the
+                         checkpoint, and how they were resolved, one per line; "": none */
     char not_understood[1024]; /* unknown keys, separated by ", ", printable ASCII; "": none */
 };
 

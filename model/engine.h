@@ -28,8 +28,8 @@ enum keep_mode {
     KEEP_AUTO, /* chosen by the plan */
     KEEP_STORE, /* activations of every layer are kept from forward to reverse */
     KEEP_RECOMPUTE, /* only each layer's input is kept; the rest is recomputed in reverse */
-    KEEP_BF16 /* the same, and these inputs rounded to bf16: half their size, and what is computed
-                 again is that of the rounded ones; log p is not touched */
+    KEEP_BF16 /* the same, with these inputs rounded to bf16: half their size, and reverse
+                 recomputes from the rounded ones; log p is not affected */
 };
 
 /* The quantity for the norms: see model/attribution.h for all but the first. */
@@ -43,7 +43,7 @@ enum attribution {
 struct gradient_request {
     enum keep_mode keep;
     const char *scratch; /* a folder for inputs that do not fit into memory; borrowed. NULL: none */
-    double seed; /* factor on the gradient of log p; 0 and in all measurements: 1 */
+    double seed; /* factor on the gradient of log p; 0, as in all measurements: 1 */
     int by_layer; /* engine_measure: norms at the input of every block, in the same reverse pass */
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
     double noise; /* ATTRIBUTION_SMOOTH: standard deviation of the noise on embedding elements */
@@ -88,9 +88,9 @@ struct memory_plan {
     double buffers; /* the part of activations and scratch in the engine's buffers, as created */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`,
                      reverse */
-    double attention_flops; /* those of attention among them, without pairs that a window or a bias
-                             * takes out; a bias with the distance is taken to end where equal
-                             * scores would underflow, so that there are no fewer */
+    double attention_flops; /* those of attention among them, without pairs removed by a window or a
+                               bias; a bias by distance is assumed to end where equal scores would
+                               underflow, so this is an upper bound */
 };
 
 /* Operations a second that a set reaches now, each the best of several trials (half a second). */

@@ -43,7 +43,7 @@ struct shape {
     enum request_kind kind;
     int n; /* inputs of a segment */
     int outputs; /* of a segment, except for attention, which uses n */
-    int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
+    int carry; /* 0, or the most positions before x[0]'s with stored keys and values */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */
     int rounds; /* products read activations in a shorter type than the residual stream's */
@@ -57,7 +57,7 @@ struct shape {
 struct layer {
     struct buffer
         *x; /* [B keys, d] the block's input. One more layer has the last block's output */
-    struct buffer *norms; /* with by_layer, but for layer 0, which has engine.norms: [B keys] */
+    struct buffer *norms; /* with by_layer, except for layer 0, which has engine.norms: [B keys] */
     struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
     struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet
                              rotated, and values of the positions before x's */
@@ -70,8 +70,8 @@ struct layer {
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
-    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind
-     * it), and their statistics */
+    /* with norms of heads: q and kv before them (q after rotation if its norm follows it), and
+     * their statistics */
     struct buffer *raw_q, *raw_kv;
     struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
     struct buffer *clipped_q,
@@ -124,8 +124,8 @@ struct engine {
     struct layer *layers; /* [layers + 1] */
     struct buffer *tokens, *targets;
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
-    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of
-                                       position_rows each position adds [B n] */
+    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and the row of
+                                       position_rows for each position [B n] */
     struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
     struct buffer *r,
         *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
@@ -166,14 +166,14 @@ struct engine {
 };
 
 /* -- shape.c -- */
-/* The shape of a request, but for batch and stored_layers, which the plan chooses; refuses one
- * whose segments the model cannot have. Closed also after a failure. */
+/* The shape of a request, except for batch and stored_layers, which the plan chooses; refuses
+ * impossible segments. Closed also after a failure. */
 int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request,
                struct error *e) MUST_USE;
 void shape_close(struct shape *s);
 /* n, and keys and queries for it. */
 void shape_rows(struct shape *s, int n);
-/* The most positions before layer l's that its `carry` holds. */
+/* The number of positions before layer l's in its `carry`, at most. */
 int shape_carry(const struct shape *s, int l);
 
 /* 1 if layer l rotates queries and keys. */
@@ -186,9 +186,9 @@ int buffers_create(struct engine *g, struct error *e) MUST_USE;
 void buffers_destroy(struct engine *g);
 
 /* -- aside.c -- */
-/* Layers, the first ones, whose inputs wait elsewhere than in their buffers. */
+/* The number of layers, the first ones, whose inputs are stored outside their buffers. */
 int aside_layers(const struct shape *s);
-/* Bytes of them in memory, on disk, and of what they pass through. */
+/* Their bytes in memory and on disk, and those of the transfer buffers. */
 void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k,
                  const struct shape *s);
 int aside_open(struct engine *g, struct error *e) MUST_USE;
@@ -204,13 +204,11 @@ int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
               struct error *e) MUST_USE;
 
 /* -- work.c -- */
-/* Operations of one pass over one segment, in reverse too where a gradient is asked for. */
+/* Operations of one pass over one segment, including reverse if a gradient is requested. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
-/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones,
- * at distances first .. end
- * - 1.
- */
+/* Pairs of a query among the last `queries` of n positions and a key among its `seen` nearest ones,
+ * at distances first .. end - 1. */
 double work_pairs_between(double first, double end, double queries, double n, double seen);
 /* Query-key pairs, over all heads, in attention of layer l for the last `queries` of n
  * positions. */
@@ -225,8 +223,7 @@ int attribution_passes(enum attribution a);
 size_t attribution_host(const struct shape *s);
 
 /* -- range.c -- */
-/* The largest norms of gradients at the points that are looked at: the least and the most of them.
- */
+/* The largest norms of gradients at the points checked: the smallest and the largest of them. */
 struct extent {
     double least, most;
 };
@@ -267,8 +264,8 @@ void measure_close(struct engine *g);
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
 int scores_create(struct engine *g, struct error *e) MUST_USE;
-/* Shape of layer l without tables, for estimates; and about the bytes of the tables: of those that
- * sets keep, as they are given and in floats, and of those on their way to them. */
+/* Shape of layer l without tables, for estimates; and the approximate bytes of its tables: stored
+ * by sets as given and as floats, and in transfer to them. */
 struct attention_shape scores_shape(const struct decoder *d, int l, int n);
 double scores_bytes(double *passing, const struct decoder *d, int n);
 
@@ -277,20 +274,20 @@ double scores_bytes(double *passing, const struct decoder *d, int n);
  */
 int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
 void weights_free_all(struct engine *g);
-/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions
- * first .. first + n - 1, in place of those before. */
+/* Loads the rows added to the embeddings, if any: sinusoidal ones of positions first .. first + n -
+ * 1, replacing the previous ones. */
 int weights_load_positions(struct engine *g, long first, struct error *e) MUST_USE;
 /* Makes block l's parameters ready; weights_done frees them unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
 /* Before a pass: of the blocks left loaded by the last pass, keeps only the first. */
 void weights_begin(struct engine *g);
-/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it
- * stays). Gives l back; where the set prefetches, next is on its way before and nothing waits, else
- * what is enqueued ends first. */
+/* Between two blocks: everything that uses block l is enqueued, and block `next` follows (l: it
+ * stays). Frees l; if the set prefetches, first starts loading next and waits for nothing, else
+ * first waits for the enqueued work. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
-/* Makes a part of expert i of block l ready, what goes in (up, gate) or what goes out (down);
- * weights_done_expert gives it back unless weights are resident. */
+/* Makes a part of expert i of block l ready, the input (up, gate) or the output (down);
+ * weights_done_expert frees it unless weights are resident. */
 enum expert_part { EXPERT_IN, EXPERT_OUT };
 int weights_need_expert(struct engine *g, int l, int i, enum expert_part part,
                         struct error *e) MUST_USE;
@@ -321,7 +318,7 @@ void forward_last(struct engine *g, struct rows rows);
 
 /* -- experts.c -- */
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */
-/* The width of the block's own MLP; 0: it has none. */
+/* The width of the block's own MLP; 0: none. */
 int mlp_width(const struct block *b);
 /* Total rows of each segment for the block's experts. */
 size_t expert_slots(const struct shape *s, int l);
@@ -329,8 +326,8 @@ size_t expert_slots(const struct shape *s, int l);
 double experts_host(const struct shape *s);
 int experts_open(struct engine *g, struct error *e) MUST_USE;
 void experts_close(struct engine *g);
-/* Of g->y [B queries, d]: choice, weights and what goes into the activation; and of the shared
- * expert's gate. */
+/* From g->y [B queries, d]: choice, weights and the activation's input; and the shared expert's
+ * gate. */
 int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 /* Output of the experts, (+)= into `to` [B queries, d]. */
 int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate,

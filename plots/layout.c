@@ -7,7 +7,7 @@ enum {
     LINE = 25, /* units of a line of a heading or a title, slightly larger than other text */
     KEY_ROW = 28,
     KEY_SAMPLE = 64,
-    KEY_GAP = 36, /* beside entries */
+    KEY_GAP = 36, /* next to entries */
     LINES_MAX = 4,
     EDGE = 14, /* margin of a picture */
     LEAST = 60 /* of a panel, both ways */

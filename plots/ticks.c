@@ -1,4 +1,4 @@
-/* Ticks of axes: as many as fit beside each other. */
+/* Ticks of axes: as many as fit. */
 #include "plots/layout.h"
 
 #include <math.h>

@@ -29,7 +29,7 @@ char *command_comment(const char *command)
     return asprintf(&text, "command: %s", command) < 0 ? NULL : text;
 }
 
-/* The folder, made where it is not there, and its lock. */
+/* The folder, created if needed, and its lock. */
 static int open_folder(struct results *r, struct error *e)
 {
     if (folder_make(r->folder, e) != 0 || (r->is_new && folder_watch(r->folder, e) != 0))

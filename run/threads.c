@@ -22,8 +22,8 @@ struct stack {
     size_t size; /* 0: the system's default */
 };
 
-/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of
- * its own stands below. */
+/* Makes OpenMP use `asked` threads, or for 0 as many as its environment says, within its own
+ * limit. */
 static int choose(long asked, struct error *e)
 {
     int count = asked ? (int)asked : omp_get_max_threads();

@@ -1,16 +1,16 @@
-/* Opening a checkpoint, whatever it lies in: its tensors and the description of the model.
+/* Opening a checkpoint in any format: its tensors and the description of the model.
  *
- * What a file is, its first bytes say, not its name:
+ * A file's first bytes determine its format, not its name:
  *
- * - safetensors, PyTorch (zip and the older stream of pickles), HDF5: tensors; config.json beside,
- * in HDF5 also the attribute `config`;
+ * - safetensors, PyTorch (zip and the older stream of pickles), HDF5: tensors; config.json beside
+ *   the file, in HDF5 also the attribute `config`;
  * - a Hugging Face index (.index.json) and its shards: the same;
  * - fairseq transformer_rpe_lm, llm.c's GPT-2, GGUF: tensors and description in one;
  * - a folder: config.json with model.safetensors, else its index and shards, else
- * pytorch_model.bin, else its index and shards (the order of transformers), or a GPT-NeoX directory
- * of DeepSpeed's.
+ *   pytorch_model.bin, else its index and shards (the order of transformers), or a GPT-NeoX
+ *   directory made by DeepSpeed.
  *
- * Parts of names that training code put there (io/checkpoint/wrappers.h) are taken away.
+ * Removes parts of names added by training code (io/checkpoint/wrappers.h).
  */
 #ifndef REACH_IO_CHECKPOINT_CHECKPOINT_H
 #define REACH_IO_CHECKPOINT_CHECKPOINT_H

@@ -76,8 +76,8 @@ void csv_real(struct csv *c, double value);
 void csv_whole(struct csv *c, long long value);
 void csv_empty(struct csv *c);
 void csv_end_row(struct csv *c);
-/* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure
- * nothing is left behind. */
+/* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure no
+ * file remains. */
 int csv_close(struct csv *c, struct error *e) MUST_USE;
 /* The same without the rename, which atomic_place does. */
 struct atomic_file;

@@ -8,16 +8,20 @@
 
 /* On disk, all little-endian:
  *   header         magic[8] version[4] zero[4] digest[8] models[8] values[8] words[8] begin[8]
- * settings_bytes[8] settings[settings_bytes] checksum[8] slots          two records of attention
- * for each model, one model after the other, zeros where there is none yet; none if words = 0 from
- * `begin`   records of segments and of losses, one behind the other record         kind[4] model[4]
- * head[24] payload checksum[8] of a segment   head target[4] segment[4] status[1] zero[7]
- * logprob[8]; payload values[8 values] of losses      head first[8] count[8] zero[8]; payload
- * values[8 values], zeros from `count` on of attention   head measured[8] used[8] zero[8]; payload
- * high[8 words] low[8 words] digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes
- * before them in the header or record, records seeded with the digest, so that a record of another
- * run is never taken for one of this. Version 1, of reach 0.1.0, had records of segments alone, and
- * attention in a file beside it. */
+ *                  settings_bytes[8] settings[settings_bytes] checksum[8]
+ *   slots          two records of attention for each model, one model after the other, zeros if not
+ *                  written yet; no slots if words = 0
+ *   from `begin`   records of segments and of losses, one after the other
+ *   record         kind[4] model[4] head[24] payload checksum[8]
+ *   of a segment   head target[4] segment[4] status[1] zero[7] logprob[8]
+ *                  payload values[8 values]
+ *   of losses      head first[8] count[8] zero[8]
+ *                  payload values[8 values], zeros from `count` on
+ *   of attention   head measured[8] used[8] zero[8]
+ *                  payload high[8 words] low[8 words]
+ * digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes before them in the header
+ * or record, for records seeded with the digest, so that a record of another run is never accepted.
+ * Version 1, of reach 0.1.0, had only records of segments, and attention in another file. */
 enum {
     VERSION = 2,
     FIXED_BYTES = 64,

@@ -18,8 +18,8 @@ enum {
 
 /* -- how text is split, by tokenizer.ggml.pre --
  *
- * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models that the
- * names stand for. */
+ * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models with these
+ * names. */
 
 #define LLAMA3 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|" PATTERN_REST
 #define TEKKEN \

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* -- where they are -- */
+/* -- finding them -- */
 
 static const char *skip_space(const char *at, const char *end)
 {

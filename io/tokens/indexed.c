@@ -1,9 +1,9 @@
-/* Indexed data sets. MMIDIDX (Megatron, GPT-NeoX, KERPLE), behind 9 bytes of magic: u64 version 1,
+/* Indexed data sets. MMIDIDX (Megatron, GPT-NeoX, KERPLE), after 9 bytes of magic: u64 version 1,
  * u8 type, u64 sequences n, u64 documents d; int32 sizes[n], int64 pointers[n] (bytes), int64
- * documents[d]. TNTIDX (fairseq, older Megatron), behind 8: u64 version 1, type, element size, n,
- * s, d; int64 dimensions[n + 1], offsets[n + 1] (elements), sizes[s], documents[d]. All
- * little-endian. The tokens lie in a file of their own without a header. The sequences are one
- * stream, in the order of the index; they must lie one behind the other and fill the file. */
+ * documents[d]. TNTIDX (fairseq, older Megatron), after 8: u64 version 1, type, element size, n, s,
+ * d; int64 dimensions[n + 1], offsets[n + 1] (elements), sizes[s], documents[d]. All little-endian.
+ * The tokens are in a separate file without a header. The sequences are one stream, in the order of
+ * the index; they must be consecutive and fill the file. */
 #include "io/tokens/formats.h"
 
 #include "io/element.h"

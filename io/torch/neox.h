@@ -1,11 +1,11 @@
-/* GPT-NeoX checkpoints: the directories that DeepSpeed's pipeline writes, with the YAML they were
- * trained from. Private to io/.
+/* GPT-NeoX checkpoints: the directories written by DeepSpeed's pipeline, with the YAML of the
+ * training run. Private to io/.
  *
- *   DIR/latest                                              the tag, as global_step150000
- *   DIR/TAG/layer_XX-model_YY-model_states.pt               one a layer and model-parallel rank
- *   DIR/TAG/mp_rank_YY_model_states.pt                      the whole model under `module`, when
- * pipe-parallel-size was 0 and there are no layer files DIR/TAG/configs/NAME.yml, or
- * DIR/configs/NAME.yml       the settings
+ * - DIR/latest: the tag, such as global_step150000
+ * - DIR/TAG/layer_XX-model_YY-model_states.pt: one for each layer and model-parallel rank
+ * - DIR/TAG/mp_rank_YY_model_states.pt: the whole model under `module`, if pipe-parallel-size was 0
+ *   and there are no layer files
+ * - DIR/TAG/configs/NAME.yml, or DIR/configs/NAME.yml: the settings
  *
  * Sources: EleutherAI/gpt-neox (megatron/checkpointing.py, tools/merge20b.py), microsoft/DeepSpeed
  * (runtime/pipe/module.py). */

@@ -1,8 +1,8 @@
 /* Files that torch.save wrote: the object as data, and its tensors as views of the file.
  *
  * Both forms, the zip archive and the older stream of pickles. Sources: pytorch
- * torch/serialization.py, torch/_utils.py, caffe2/serialize. Storages are shared, larger than
- * tensors, or read with strides, as the file says; every tensor is checked to lie within its
+ * torch/serialization.py, torch/_utils.py, caffe2/serialize. As the file says, storages may be
+ * shared, larger than tensors, or read with strides; every tensor is checked to be within its
  * storage. Private to io/. */
 #ifndef REACH_IO_TORCH_TORCH_H
 #define REACH_IO_TORCH_TORCH_H

@@ -34,12 +34,12 @@ struct reader {
     const char *path;
     const unsigned char *bytes;
     size_t size;
-    size_t directory, directory_end; /* the central directory; records lie before it */
+    size_t directory, directory_end; /* the central directory; records precede it */
     uint64_t count;
     struct error *e;
 };
 
-/* -- where the directory is -- */
+/* -- finding the directory -- */
 
 /* The 64-bit end record, if its locator precedes the usual one at `end`. 1 found, 0 none, -1
  * error. */

@@ -149,7 +149,7 @@ static void partial_rescale(struct partial *p, double largest)
     }
 }
 
-/* exp(z - largest), and 0 for a z of -inf where there is no other yet. */
+/* exp(z - largest); 0 for a z of -inf, even if largest is -inf too. */
 static double exp_below(double z, double largest)
 {
     return z == -INFINITY ? 0 : exp(z - largest);

@@ -1,12 +1,16 @@
 /* Reference set: attention, one query row at a time.
  *
  * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the
- * soft-cap: r = scale q_i . k_j      u = c tanh(r / c), or r      z = u multiplier[t] + bias[t] +
- * key_bias[j] p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum, where a head's sink
- * is one more z, without a v. Reverse (Vaswani et al. 2017, eq. 1, differentiated): dp_j = do_i .
- * v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c)) dq_i
- * = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i. A row's
- * scores are made again in reverse, in double, rather than from lse and o, so that each result is
+ * soft-cap:
+ *     r = scale q_i . k_j      u = c tanh(r / c), or r
+ *     z = u multiplier[t] + bias[t] + key_bias[j]
+ *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum,
+ * where a head's sink is one more z, without a v. Reverse (Vaswani et al. 2017, eq. 1,
+ * differentiated):
+ *     dp_j = do_i . v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)
+ *     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c))
+ *     dq_i = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i.
+ * Reverse recomputes a row's scores in double, rather than from lse and o, so that each result is
  * rounded once. */
 #include "kernels/reference/reference.h"
 

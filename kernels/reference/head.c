@@ -1,9 +1,10 @@
-/* Reference set: the head, one row a segment with its gradient or many rows without, its table read
- * row by row.
+/* Reference set: the head, one row per segment with its gradient or many rows without, its table
+ * read row by row.
  *
- * z_v = x . w_v + bias_v; with a soft-cap z_v = cap tanh(z_v / cap). log p = z_target - log sum exp
- * z, and d log p / d x = sum over v of (1[v = target] - p_v) dz_v w_v,   dz_v = 1 - tanh^2 (1
- * without a soft-cap). */
+ * z_v = x . w_v + bias_v; with a soft-cap z_v = cap tanh(z_v / cap). log p = z_target - log sum
+ * exp z, and
+ *     d log p / d x = sum over v of (1[v = target] - p_v) dz_v w_v,
+ *     dz_v = 1 - tanh^2 (1 without a soft-cap). */
 #include "kernels/reference/reference.h"
 
 #include <math.h>

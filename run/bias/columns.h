@@ -4,7 +4,7 @@
 
 #include "io/formats/csv.h"
 
-/* Of bias.csv; 0 where a column may be empty. */
+/* A row of bias.csv; 0: empty, in columns that may be. */
 struct bias_row {
     const char *formula, *head;
     long long distance;

@@ -4,7 +4,7 @@
 
 #include "io/formats/csv.h"
 
-/* Of ppl.csv; 0 or NaN where a column may be empty. */
+/* A row of ppl.csv; 0 or NaN: empty, in columns that may be. */
 struct ppl_row {
     const char *model, *protocol;
     long long context, stride, tokens;
@@ -14,7 +14,7 @@ struct ppl_row {
 };
 extern const struct csv_layout ppl_csv;
 
-/* Of gain.csv; NaN where a column may be empty. */
+/* A row of gain.csv; NaN: empty, in columns that may be. */
 struct gain_row {
     const char *model, *protocol;
     long long context, tokens;

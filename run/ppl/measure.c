@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* *taken: set where the model takes --train-length. */
+/* *taken: set if the model takes --train-length. */
 static int open_model(struct ppl_model *m, const struct ppl_options *o, int *taken,
                       struct progress *p, struct error *e)
 {

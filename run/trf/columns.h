@@ -4,7 +4,7 @@
 
 #include "io/formats/csv.h"
 
-/* Of trf.csv; NULL or 0 where a column may be empty. */
+/* A row of trf.csv; NULL or 0: empty, in columns that may be. */
 struct trf_row {
     const char *formula, *head, *length;
     long long layers;
@@ -16,7 +16,7 @@ struct trf_row {
 };
 extern const struct csv_layout trf_csv;
 
-/* Of rotary.csv; 0 where a column may be empty. */
+/* A row of rotary.csv; 0: empty, in columns that may be. */
 struct rotary_row {
     const char *formula;
     long long layer, inputs, turned;

@@ -243,7 +243,7 @@ static int block_is_zero(const struct attention_task *t, const struct packed *p,
     int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0,
         farthest = b->diagonal + b->queries - 1;
     float bias = extreme_over((b->kept ? &t->open : &t->bias)->extreme, nearest,
-                              farthest); /* open's are no smaller */
+                              farthest); /* open's are not smaller */
     double bound = (double)p->query_size[b->i / QUERIES] * p->key_size[b->j / KEYS];
     double rounding =
         GROUP > 1
