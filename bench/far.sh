@@ -1,7 +1,9 @@
 #!/bin/sh
-# make bench-far: one segment of a small model at lengths up to half a million, beside PyTorch (SDPA, layers checkpointed) as far as that goes: the table of doc/performance.md.
-# LENGTHS and MODELS (examples: none, alibi, window-64) choose rows; PEER_MOST is the longest length that the peer is asked for (16384), PYTHON an interpreter with torch and
-# safetensors (without one, the peer is left out). Half an hour on two cores.
+# make bench-far: one segment of a small model at lengths up to half a million, compared with
+# PyTorch (SDPA, layers checkpointed) as far as that works: the table of doc/performance.md. LENGTHS
+# and MODELS (examples: none, alibi, window-64) choose rows; PEER_MOST is the longest length for
+# PyTorch (16384), PYTHON an interpreter with torch and safetensors (without one, no comparison).
+# Takes half an hour on two cores.
 set -eu
 : "${BUILD:=build/gcc}" "${PYTHON:=python3}" "${LENGTHS:=8192 16384 32768 131072 524288}" "${MODELS:=window-64 alibi none}" "${PEER_MOST:=16384}"
 work=$(mktemp -d)
@@ -14,7 +16,7 @@ echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
 for model in $MODELS; do
     before='' # length and seconds of the row above
     for length in $LENGTHS; do
-        # without a bias every pair counts: half an hour and more a segment there
+        # without a bias every pair counts: half an hour or more per segment
         [ "$model" != none ] || [ "$length" -le 131072 ] || continue
         repeats=2
         [ "$length" -le 32768 ] || repeats=1

@@ -1,7 +1,8 @@
 #!/bin/sh
-# make bench-long: memory of long inputs, planned and taken, as --keep bf16 and --scratch change it: the tables of doc/performance.md. Exit 1 if a plan is off by more than a
-# tenth, and by more than the 24 MB that oneDNN takes of its own.
-# DISK is a folder with some 100 MB; the checkpoint of Llama-3-8B's sizes holds zeros and takes no room.
+# make bench-long: memory for long inputs, planned and used, with --keep bf16 and --scratch: the
+# tables of doc/performance.md. Exit 1 if a plan is off by more than a tenth, and by more than the
+# 24 MB that oneDNN allocates itself. DISK is a folder with some 100 MB; the checkpoint with
+# Llama-3-8B's sizes holds zeros and takes no room.
 set -eu
 : "${BUILD:=build/gcc}" "${DISK:=/tmp}"
 work=$(mktemp -d)
@@ -10,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 "$BUILD/bench/random_checkpoint" "$work/llama-16-layers" llama 16 8 512 1536 4096 2
 off=0
 
-# the least memory without disk, in MB, that a request would take: what is refused says it
+# the least memory without disk, in MB, for a request: read from the refusal
 least() { # FOLDER LENGTH KEEP
     "$BUILD/bench/plan" --only "$1" "$2" 1 "$3" 2>&1 | sed -n 's/.*needs* \([0-9.]*\) \([kMG]\)B and.*/\1 \2/p; s/.*need \([0-9.]*\) \([kMG]\)B and.*/\1 \2/p' | head -n 1 |
         awk '{ print $1 * ($2 == "G" ? 1000 : $2 == "k" ? 0.001 : 1) }'

@@ -1,6 +1,7 @@
 #!/bin/sh
-# make bench-plan: the memory plan beside what is taken, for shapes that are planned differently, as the table of doc/reliability.md. Exit 1 if one is off by more
-# than a tenth. Checkpoints of GPT-2-small and Llama shape are made at random, some 750 MB in $TMPDIR or /tmp.
+# make bench-plan: the memory plan compared with the memory used, for shapes with different plans:
+# the table of doc/reliability.md. Exit 1 if one is off by more than a tenth. Makes random
+# checkpoints of GPT-2-small and Llama shape, some 750 MB in $TMPDIR or /tmp.
 set -eu
 : "${BUILD:=build/gcc}"
 work=$(mktemp -d)

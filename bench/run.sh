@@ -1,6 +1,8 @@
 #!/bin/sh
-# make bench: kernels against the machine's own rates, then whole segments of a GPT-2-small-shaped checkpoint against PyTorch in the same run.
-# LENGTHS="512 1024 2048" chooses the lengths; PYTHON names an interpreter with torch and transformers (without one, the peer is left out).
+# make bench: kernels compared with the machine's own rates, then whole segments of a
+# GPT-2-small-shaped checkpoint compared with PyTorch in the same run. LENGTHS="512 1024 2048"
+# chooses the lengths; PYTHON names an interpreter with torch and transformers (without one, no
+# comparison).
 set -eu
 : "${BUILD:=build/gcc}" "${PYTHON:=python3}" "${LENGTHS:=512 1024 2048 4096 8192}"
 work=${BENCH_FOLDER:-$(mktemp -d)}

@@ -1,11 +1,15 @@
 #!/bin/sh
-# make aarch64: the program for 64-bit ARM by Debian's cross compiler, and a part of the suite under qemu-user, which is some ten times slower than a processor.
-# Needs Debian's gcc-aarch64-linux-gnu and qemu-user-static. The libraries are fetched by apt as packages of arm64 and unpacked below build/aarch64-root (some 50 MB to fetch,
-# 250 MB there): nothing is installed, and this machine's own list of packages stays as it is.
+# make aarch64: the program for 64-bit ARM by Debian's cross compiler, and a part of the suite under
+# qemu-user, which is some ten times slower than a processor. Needs Debian's gcc-aarch64-linux-gnu
+# and qemu-user-static. Libraries are fetched by apt as arm64 packages and unpacked below
+# build/aarch64-root (some 50 MB to fetch, 250 MB there): nothing is installed, and this machine's
+# own package lists do not change.
 #
-#   tests/aarch64.sh [NAME...]         tests/t-NAME.c; default: a choice that computes, reads and runs verbs: a quarter of an hour
+#   tests/aarch64.sh [NAME...]         tests/t-NAME.c; default: a selection that computes, reads and
+#                                      runs verbs, which takes a quarter of an hour
 #
-# model-score is not in the choice: one of its log p is off by 1.2e-5 in float32 there, where 1e-5 is allowed (doc/reliability.md).
+# model-score is not in the selection: one log p is off by 1.2e-5 in float32 there, and 1e-5 is
+# allowed (doc/reliability.md).
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD/build/aarch64-root apt=$PWD/build/aarch64-apt build=build/aarch64-linux-gnu-gcc-werror
@@ -17,7 +21,7 @@ for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb; do
     command -v $program >/dev/null || { echo "aarch64: there is no $program (Debian: gcc-aarch64-linux-gnu, qemu-user-static)" >&2; exit 1; }
 done
 
-# ---- the libraries: apt with lists and a status of its own ----
+# ---- the libraries: apt with separate lists and status ----
 if [ ! -f "$root/done" ]; then
     rm -rf "$root"
     mkdir -p "$root" "$apt/lib/lists/partial" "$apt/cache/archives/partial"
@@ -32,12 +36,12 @@ if [ ! -f "$root/done" ]; then
     for package in "$apt"/cache/archives/*.deb; do
         dpkg-deb -x "$package" "$root"
     done
-    # links to places from the top go below `root`
+    # absolute links go below `root`
     find "$root" -type l | while read -r link; do
         to=$(readlink "$link")
         case $to in /*) ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$to")" "$link" ;; esac
     done
-    # what an installation would have chosen
+    # what an installation would choose
     for name in blas lapack; do
         for file in "$root/usr/lib/aarch64-linux-gnu/$name/lib$name".*; do
             ln -sf "$name/${file##*/}" "$root/usr/lib/aarch64-linux-gnu/"
@@ -55,7 +59,7 @@ done
 PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$root/usr/lib/aarch64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig \
     "${MAKE:-make}" --no-print-directory CC="aarch64-linux-gnu-gcc --sysroot=$root" MACHINE=aarch64 NVCC= MPI_PKG=none werror=1 $programs
 
-# ---- run: what is started lies behind a script each ----
+# ---- run: each program is started by a script ----
 run=$PWD/$build/run
 mkdir -p "$run"
 wrap() { # PROGRAM SCRIPT

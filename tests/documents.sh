@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the commands of the documents given as arguments: the lines of their blocks marked sh, in a folder of its own in which ./reach and examples/ are those of this
-# tree (REACH: another program). Every command must end with 0. An indented line that begins with `$ ` is a command too, and the indented lines below it are what it
-# prints.
+# Runs the commands in the documents given as arguments: the lines of their sh blocks, in a
+# temporary folder where ./reach and examples/ are those of this tree (REACH: another program).
+# Every command must exit with 0. An indented line that begins with `$ ` is also a command, and the
+# indented lines below it are its output.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 reach=${REACH:-$root/reach}

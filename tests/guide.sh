@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs every command of doc/guide.md, with example models for A, B and the others and a short text, each on one segment where it does not say how many. Every command
-# must end with 0. REACH: another program than ./reach.
+# Runs every command in doc/guide.md, with example models for A, B and the others and a short text,
+# each on one segment unless it gives a number. Every command must exit with 0. REACH: another
+# program than ./reach.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 reach=${REACH:-$root/reach}
@@ -14,7 +15,7 @@ PATH=$folder/bin:$PATH SLURM_ARRAY_TASK_ID=0 SLURM_ARRAY_TASK_COUNT=1
 export PATH SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT
 ln -s "$root/examples/models/alibi" B
 ln -s "$root/examples/models/window-24" C
-# A does not say what it was trained on: the guide gives --train-length
+# A does not state its training length: the guide gives --train-length
 mkdir A && ln -s "$root"/examples/models/rotary/* A && rm A/config.json
 sed -z 's/,[[:space:]]*"train_length": [0-9]*//' "$root/examples/models/rotary/config.json" >A/config.json
 ! grep -q train_length A/config.json
@@ -26,8 +27,10 @@ for run in run-1 run-2 run FOLDER DIR; do reach erf A --text chat.txt --length 6
 reach ppl A --text chat.txt --context 16,32 -o run-ppl --quiet >out
 reach trf B -o theory >out
 
-# One command a line: code spans and indented lines that begin with `reach `; and a span of options alone in a row that says `the same with`, behind the command before
-# it. `--adapter DIR` is left out, for there is no adapter of an example model, and `dynamic`, which needs the max_position_embeddings of a Hugging Face folder.
+# One command per line: code spans and indented lines that begin with `reach `; and a span of only
+# options in a row that says `the same with`, appended to the previous command. Leaves out
+# `--adapter DIR`, because example models have no adapter, and `dynamic`, which needs the
+# max_position_embeddings of a Hugging Face folder.
 awk -F '`' '
     /^    reach / { print substr($0, 5) }
     /^    / { next }

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Compares the includes of all sources with the table "Rooms" of doc/architecture.md. A room is a folder that has
-# a row; where a folder below one at the top has a row, all of its folders below need one (io, run, analyze, kernels).
-# A file may include its own room, what its room's row names, and what the rows of the folders above it name of other
-# folders at the top. A row names rooms or single files: `io` stands for all below io/ in a row of another folder at
-# the top, and for the files that lie in io/ itself in a row below io/. The rows themselves may not go in a circle,
-# nor may headers include each other in one. A line for each include that is not permitted, with file and line; exit 1
-# if there is one.
+# Compares the includes of all sources with the table "Rooms" of doc/architecture.md. A room is a
+# folder with a row; if a folder below a top one has a row, all of that top folder's folders need one
+# (io, run, analyze, kernels). A file may include its own room, what its room's row names, and the
+# other top folders named by the rows of the folders above it. A row names rooms or single files:
+# `io` means everything below io/ in a row of another top folder, and the files directly in io/ in a
+# row below io/. Neither the rows nor the headers may form a circle. Prints a line for each include
+# that is not permitted, with file and line; exit 1 if there is any.
 #
 #   tests/layers.sh [ROOT]             ROOT: default the working folder
-#   tests/layers.sh --circles [ROOT]   also lists pairs of files in one room that include each other's headers
-#                                      (a.c b.h, and b.c a.h)
+#   tests/layers.sh --circles [ROOT]   also lists pairs of files in one room that include each
+#                                      other's headers (a.c b.h, and b.c a.h)
 pairs=0
 [ "${1:-}" != --circles ] || { pairs=1; shift; }
 cd "${1:-.}" || exit 1
@@ -23,7 +23,7 @@ function top_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 
 function without_end(path) { sub(/\.[a-z]+$/, "", path); return path }
 function complain(text) { print text; failed = 1 }
 
-# the room that a file is in: its folder, or above it the nearest that has a row
+# the room of a file: the nearest folder above it with a row
 function room_of(path,    folder) {
     for (folder = folder_of(path); folder != "" && !(folder in permitted); folder = folder_of(folder))
         ;
@@ -56,7 +56,7 @@ function read_rooms(    line, cells, items, n, i, item, inside, name) {
         complain("doc/architecture.md: has no table of rooms (expected one below \"## Rooms\")")
 }
 
-# whether what the row of `room`, which `from` is or lies in, names lets a file of `from` include `target`
+# 1 if the row of `room`, which contains `from`, lets a file of `from` include `target`
 function row_permits(room, from, target,    to) {
     to = room_of(target)
     if ((room, "everything") in may)
@@ -85,7 +85,7 @@ function check(file, line, target,    from, folder) {
     complain(file ":" line ": includes " target " (" from " may include: " permitted[from] ")")
 }
 
-# rows in a circle, and headers; by depth first, `state` 1: on the way, 2: done
+# circles of rows and of headers, depth first; `state` 1: in progress, 2: done
 function walk_rows(room, way,    n, i, list, next_room) {
     room_state[room] = 1
     n = split(names[room], list, " ")

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Runs the test programs given as arguments, JOBS of them at a time (default: one more than there are processors, for some wait), and adds up what cmocka reports: a line each as it ends, and below it
-# what failed. Exit 1 if any test failed, any program crashed, or none ran. NAME=VALUE:PROGRAM runs a program with that in its environment.
-# The slowest of the last run begin first: TIMES is where it is noted.
+# Runs the test programs given as arguments, JOBS at a time (default: one more than there are
+# processors, because some wait), and adds up cmocka's reports: a line for each program as it ends,
+# followed by its failures. Exit 1 if any test failed, any program crashed, or none ran.
+# NAME=VALUE:PROGRAM runs a program with that in its environment. The slowest programs of the last
+# run start first: TIMES records their times.
 
-# run_one FOLDER PROGRAM: one line, and the counts for the sum
+# run_one FOLDER PROGRAM: prints one line, and writes the counts for the sum
 run_one() {
-    # waiting threads sleep: tests run on busy machines, and with more threads than processors
+    # makes waiting threads sleep: tests run on busy machines, with more threads than processors
     export OMP_WAIT_POLICY=passive
     log=$(mktemp "$1/log.XXXXXX")
     start=$(date +%s)
@@ -16,7 +18,7 @@ run_one() {
     rc=$?
     seconds=$(($(date +%s) - start))
     p=$(grep -c '^\[       OK \]' "$log")
-    # cmocka lists a failed test twice: when it fails and in its closing list, above which it counts them
+    # cmocka lists a failed test twice: when it fails and in its final list, after the counts
     f=$(grep '^\[  FAILED  \] [^0-9]' "$log" | grep -v ' test(s), listed below:$' | sort -u | wc -l)
     s=$(grep '^\[  SKIPPED \] [^0-9]' "$log" | grep -v ' test(s), listed below:$' | sort -u | wc -l)
     name=${2##*/} broken=

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Subjects of commits since this file came in: at most 72 characters, no full stop at the end. Exit 1, and a line for each that has not.
+# Checks the subjects of commits since this file was added: at most 72 characters, no full stop at
+# the end. Exit 1, and a line for each that fails.
 set -eu
 cd "$(dirname "$0")/.."
 first=$(git log --diff-filter=A --format=%H -- tests/subjects.sh | tail -n 1)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# make tsan: eight commands of a program that was built by clang with ThreadSanitizer, on four threads. Archer, which comes with LLVM's OpenMP, tells the sanitizer of that
-# library's barriers; libraries that were not built so (oneDNN, HDF5) are not looked at. A line each; exit 1 with what was said if one finds a race or fails. Where reach-mpi lies
-# beside the program and mpirun works, a run by three ranks as well.
+# make tsan: eight commands of a program built by clang with ThreadSanitizer, on four threads.
+# Archer, part of LLVM's OpenMP, reports that library's barriers to the sanitizer; libraries built
+# without it (oneDNN, HDF5) are not checked. One line each; exit 1 with the report if one finds a
+# race or fails. If reach-mpi is beside the program and mpirun works, also a run by three ranks.
 #
 #   tests/tsan.sh REACH
 set -eu

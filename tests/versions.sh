@@ -1,10 +1,11 @@
 #!/bin/sh
-# Every file that names the version of this tree names the same one. Exit 1, and a line for each that differs.
+# Checks that every file that names this tree's version names the same one. Exit 1, and a line for
+# each that differs.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^VERSION := //p' Makefile)
 wrong=0
-# FILE SED-SCRIPT: the script prints the version that the file names
+# FILE SED-SCRIPT: the script prints the version in the file
 same() {
     found=$(sed -n "$2" "$1" | head -n 1)
     [ "$found" = "$version" ] || { echo "$1: version '$found' (the Makefile has $version)" >&2; wrong=1; }

@@ -1,6 +1,8 @@
 #!/bin/sh
-# No stilted phrases in what users read. Each line of the list below is an extended regular expression of whole words, and what to write instead. Prose is joined over
-# line ends; blocks between ``` are code or made by the program and are left out. Of C sources only string literals count. FILE...: those in place of FILES.
+# Refuses stilted phrases in what users read. Each line of the list below is an extended regular
+# expression of whole words, and what to write instead. Prose is joined across lines; blocks between
+# ``` are code or output and are skipped. In C sources only string literals count. FILE...: files to
+# check instead of FILES.
 set -eu
 cd "$(dirname "$0")/.."
 FILES="README.md examples/README.md python/README.md doc/*.md doc/*.[17] doc/studies/*.md
