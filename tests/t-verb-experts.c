@@ -188,7 +188,9 @@ static void router_without_numbers(void **state)
              "erf m=nan --tokens %s --bootstrap 0 --format svg --quiet -o nothing", tokens);
     struct outcome o = reach(line);
     if (o.status != 1 ||
-        !strstr(o.err, "none of 2 segments is usable: the output of layer 2 of 2 is not finite"))
+        !strstr(o.err,
+                "none of 2 segments is usable: the output of layer 2 of 2 is the first that is not "
+                "finite"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
 }
