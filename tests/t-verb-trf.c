@@ -97,6 +97,7 @@ static void errors_are_one_line(void **state)
         {"trf rope:64,dynamic:factor=4", 2, "needs factor"},
         {"trf rope:64 --set base=2", 2, "not a parameter"},
         {"trf runs/none", 1, "no such file"},
+        {"trf @", 2, "@: no file is named"},
         {"trf folder", 1, "folder"},
         {"trf trained --heads 4", 2, "--heads 4: is for formulas and presets"},
         {"trf trained --slopes press", 2, "no formula given has slopes of ALiBi"},

@@ -132,6 +132,11 @@ enum run_status trf_read(struct trf_run *r, struct error *e)
         const char *text = o->arguments.item[i];
         struct formula_argument *a;
 
+        if (strcmp(text, "@") == 0) {
+            fail(e, "@: no file is named (expected @FILE, a CSV file of formulas)");
+            status = RUN_USAGE;
+            continue;
+        }
         if (*text == '@') {
             status = read_table(r, text + 1, e);
             continue;
