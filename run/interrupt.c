@@ -17,8 +17,14 @@ enum {
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 static atomic_int signals_seen, at_once, held; /* a handler may run on any thread */
 
+/* Only what a handler may call. On a terminal the line of progress is open. */
 static void end(void)
 {
+    static const char said[] = "\nreach: interrupted\n";
+    size_t first = !isatty(STDERR_FILENO);
+    ssize_t written = write(STDERR_FILENO, said + first, sizeof said - 1 - first);
+
+    (void)written;
     figure_stop(); /* or it would continue writing */
     atomic_remove_all();
     _exit(1);
