@@ -212,8 +212,8 @@ static void test_undecided(void **state)
         "-2*ln(1+t)*floor(2+sin(t))", /* nor are two waves looked at together, or a wave's floor */
         "-t*(1-cos(exp(1)*t))", /* is e / pi irrational? */
         /* not a number at 10^6 */
-        "-2*ln(1+t)-0.001*abs(sin(t))+(ln(abs(cos(pi*t/2000000)))+inf>=0?ln(abs(cos(pi*t/"
-        "2000000))):-inf)",
+        ("-2*ln(1+t)-0.001*abs(sin(t))+(ln(abs(cos(pi*t/2000000)))+inf>=0?ln(abs(cos(pi*t/"
+         "2000000))):-inf)"),
         "t<10^10000000?-t:0", "(1+1/(1+t))^(2^(2^40))-t",
         "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision
                                              tells from its neighbours */

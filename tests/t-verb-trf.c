@@ -534,8 +534,8 @@ static void certificates(void **state)
         "reach-certificate 1 ",
         "\nformula kerple_log-0*h\n",
         "\npreset kerple_log(p,a) -p*ln(1+a*t)\n",
-        "\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\nrule 4.4 from 2\nrate -2 "
-        "-1.3333333333333333\n",
+        ("\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\n"
+         "rule 4.4 from 2\nrate -2 -1.3333333333333333\n"),
         "\nstart -2.197",
         "\nrule 4.4 from 1000\nrate -2 -1.998001998001998\nstart -13.8175",
         "\ntail 1000 0.000999",
