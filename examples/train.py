@@ -18,7 +18,6 @@ killed. Needs PyTorch, NumPy, safetensors and tokenizers. See examples/README.md
 """
 
 import argparse
-import copy
 import csv
 import fcntl
 import glob
@@ -152,8 +151,9 @@ def snapshot_steps(steps, count):
 
 
 def write_snapshot(model, folder):
-    """The model as it is now, as a checkpoint; training goes on unrounded."""
-    rounded = copy.deepcopy(model).eval()
+    """The model as it is now, as a checkpoint; training continues unrounded."""
+    rounded = Decoder(model.encoding, model.shape)     # not a deep copy: the model keeps masks that are not leaves
+    rounded.load_state_dict(model.state_dict())
     with torch.no_grad():
         round_to_bfloat16(rounded)
         write_checkpoint(rounded, folder)
