@@ -3,7 +3,9 @@
 
 #include "io/system/atomic.h"
 #include "plots/draw.h"
+#include "run/ranks.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,26 +17,54 @@ enum {
 }; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-static atomic_int signals_seen, at_once, held; /* a handler may run on any thread */
+static atomic_int signals_seen, at_once; /* a handler may run on any thread */
 
-/* Only what a handler may call. On a terminal the line of progress is open. */
-static void end(void)
+/* Whoever makes it ENDING, on whatever thread, ends the program. */
+enum { FREE, HELD, ENDING };
+static atomic_int state = FREE;
+
+static int change(int from, int to)
+{
+    return atomic_compare_exchange_strong(&state, &from, to);
+}
+
+/* On a terminal the line of progress is open. Nothing is said where it would have to wait: a pipe
+ * that is full, a terminal that stops processes in the background. */
+static void say(void)
 {
     static const char said[] = "\nreach: interrupted\n";
     size_t first = !isatty(STDERR_FILENO);
-    ssize_t written = write(STDERR_FILENO, said + first, sizeof said - 1 - first);
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+    sigset_t stops;
 
-    (void)written;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    if (ranks_here()->rank == 0 && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT)) {
+        ssize_t written = write(STDERR_FILENO, said + first, sizeof said - 1 - first);
+
+        (void)written;
+    }
+}
+
+/* Only what a handler may call. */
+static void end(void)
+{
     figure_stop(); /* or it would continue writing */
     atomic_remove_all();
+    say();
     _exit(1);
 }
 
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_fetch_add(&signals_seen, 1) != 0 || (atomic_load(&at_once) && !atomic_load(&held)))
+    if (atomic_fetch_add(&signals_seen, 1) != 0) {
+        if (atomic_exchange(&state, ENDING) != ENDING)
+            end();
+    } else if (atomic_load(&at_once) && change(FREE, ENDING)) {
         end();
+    }
 }
 
 static void fill(sigset_t *set)
@@ -102,16 +132,28 @@ void interrupt_end(void)
     install(1);
 }
 
+/* Another thread is ending the program. */
+static void wait_for_end(void)
+{
+    for (;;)
+        pause();
+}
+
 void interrupt_hold(void)
 {
-    atomic_store(&held, 1);
+    if (!change(FREE, HELD))
+        wait_for_end();
 }
 
 void interrupt_release(void)
 {
-    atomic_store(&held, 0);
-    if (atomic_load(&at_once) && interrupt_wanted())
+    if (!change(HELD, FREE))
+        wait_for_end();
+    if (!atomic_load(&at_once) || !interrupt_wanted())
+        return;
+    if (change(FREE, ENDING))
         end();
+    wait_for_end();
 }
 
 int interrupt_wanted(void)

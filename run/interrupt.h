@@ -14,7 +14,8 @@ void interrupt_watch(void);
  * was ignored before. Partial files are removed, as after a second signal. */
 void interrupt_end(void);
 /* Between these two calls the first signal waits: while the files of a result are moved into their
- * places, so that all are there or none, and while a folder for them is made and locked. */
+ * places, so that all are there or none, and while a folder for them is made and locked. They do
+ * not nest. */
 void interrupt_hold(void);
 void interrupt_release(void);
 /* 1 after the first signal. */

@@ -8,10 +8,12 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +51,142 @@ static void test_signals(void **state)
                 scratch_count(scratch_folder))
                 fail_msg("case %zu, signal %d: status %#x, %d files left", i, numbers[k],
                          (unsigned)status, scratch_count(scratch_folder));
+        }
+}
+
+/* -- held -- */
+
+/* What a process with a file half written does, to which signals come; another thread takes them.
+ */
+static void get_one(void)
+{
+    kill(getpid(), SIGTERM);
+    while (!interrupt_wanted())
+        sched_yield();
+}
+
+static void held_once(void)
+{
+    interrupt_hold();
+    get_one();
+    if (scratch_count(scratch_folder) != 1)
+        _exit(5);
+    interrupt_release();
+}
+
+static void held_twice(void)
+{
+    interrupt_hold();
+    get_one();
+    get_one();
+    for (;;)
+        pause();
+}
+
+static void held_in_vain(void)
+{
+    interrupt_hold();
+    interrupt_release();
+    interrupt_hold();
+    interrupt_release();
+}
+
+static void not_held(void)
+{
+    get_one();
+    for (;;)
+        pause();
+}
+
+/* Signals from another thread, and the hold of this one between them. */
+static void *send_one(void *nothing)
+{
+    kill(getpid(), SIGTERM);
+    return nothing;
+}
+
+static void held_by_two(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, send_one, NULL) != 0)
+        _exit(5);
+    for (;;) {
+        interrupt_hold();
+        if (scratch_count(scratch_folder) != 1)
+            _exit(6);
+        interrupt_release();
+    }
+}
+
+enum { A_READER, FULL };
+
+/* Runs `act` in a process; returns its exit status. What it says goes to `said`. */
+static int run_held(void (*act)(void), int reader, char said[256])
+{
+    int ends[2], status;
+    pid_t child;
+    ssize_t size;
+
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        struct error e = {""};
+        struct atomic_file f = {0};
+
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        alarm(20); /* SIGALRM: it hung */
+        if (reader == FULL) {
+            fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+            while (write(STDERR_FILENO, "x", 1) == 1)
+                ;
+            fcntl(STDERR_FILENO, F_SETFL, 0);
+        }
+        interrupt_apart();
+        interrupt_end();
+        if (atomic_open(&f, scratch_path(scratch_folder, "out"), &e))
+            _exit(3);
+        act();
+        atomic_abandon(&f);
+        _exit(7);
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    size = reader == FULL ? 0 : read(ends[0], said, 255);
+    said[size > 0 ? size : 0] = '\0';
+    close(ends[0]);
+    if (!WIFEXITED(status))
+        fail_msg("ended by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_held(void **state)
+{
+    static const struct {
+        void (*act)(void);
+        int reader, status;
+        const char *said;
+    } cases[] = {
+        {held_once, A_READER, 1, "reach: interrupted\n"},
+        {held_twice, A_READER, 1, "reach: interrupted\n"},
+        {held_in_vain, A_READER, 7, ""},
+        {not_held, A_READER, 1, "reach: interrupted\n"},
+        {not_held, FULL, 1, ""},
+        {held_once, FULL, 1, ""},
+        {held_by_two, A_READER, 1, "reach: interrupted\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int again = 0; again < (cases[i].act == held_by_two ? 50 : 1); again++) {
+            char said[256];
+            int status = run_held(cases[i].act, cases[i].reader, said);
+
+            if (status != cases[i].status || strcmp(said, cases[i].said) != 0 ||
+                scratch_count(scratch_folder) != 0)
+                fail_msg("case %zu: status %d (expected %d), %d files left, said %s", i, status,
+                         cases[i].status, scratch_count(scratch_folder), said);
         }
 }
 
@@ -129,7 +267,8 @@ static void test_apart_ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_apart),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_held),
+                                       cmocka_unit_test(test_apart),
                                        cmocka_unit_test(test_apart_ends)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
