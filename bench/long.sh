@@ -13,7 +13,7 @@ off=0
 
 # the least memory without disk, in MB, for a request: read from the refusal
 least() { # FOLDER LENGTH KEEP
-    "$BUILD/bench/plan" --only "$1" "$2" 1 "$3" 2>&1 | sed -n 's/.*needs* \([0-9.]*\) \([kMG]\)B and.*/\1 \2/p; s/.*need \([0-9.]*\) \([kMG]\)B and.*/\1 \2/p' | head -n 1 |
+    "$BUILD/bench/plan" --only "$1" "$2" 1 "$3" 2>&1 | sed -n 's/.*needs\{0,1\} \([0-9.]*\) \([kMG]\)B,\{0,1\} and.*/\1 \2/p' | head -n 1 |
         awk '{ print $1 * ($2 == "G" ? 1000 : $2 == "k" ? 0.001 : 1) }'
 }
 

@@ -73,8 +73,8 @@ PYTHON_NEEDS := numpy h5py torch safetensors
 check-python:
 	@$(PYTHON) -c 'import sys; from importlib.util import find_spec; \
 	  lacks = [m for m in sys.argv[1:] if not find_spec(m)]; \
-	  sys.exit(f"check-python: {sys.executable} has no {chr(32).join(lacks)} \
-	  (PYTHON=PROGRAM names another Python)" if lacks else 0)' $(PYTHON_NEEDS)
+	  sys.exit(f"check-python: {sys.executable} has no {chr(32).join(lacks)} " \
+	  "(PYTHON=PROGRAM names another Python)" if lacks else 0)' $(PYTHON_NEEDS)
 	$(Q)$(MAKE) --no-print-directory deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
 	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 \
