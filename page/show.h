@@ -21,10 +21,10 @@ void around_free(struct around *a);
 
 /* "gradient", or the other quantity of the shares. */
 const char *show_share_of(const struct explanation *x);
-/* `within the last 14 of 102 tokens`, `at the last of 102 tokens`. */
+/* `the last 14 of 102 tokens`, `the last of 102 tokens`. */
 void show_last(FILE *f, size_t last, size_t count);
-/* `Half of the gradient lies within the last 14 of 102 tokens, ...`, without a newline. -1: out of
- * memory. */
+/* `Half of the summed gradient norm comes from the last 14 of 102 tokens, ...`, without a newline.
+ * -1: out of memory. */
 int show_sentence(FILE *f, const struct explanation *x) MUST_USE;
 
 #endif

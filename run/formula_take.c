@@ -13,7 +13,7 @@ int formula_set_names(const char *assignment, const char *name)
            assignment[length + strspn(assignment + length, " \t")] == '=';
 }
 
-/* "NAME one of delta, k", "no formula has any". */
+/* "NAME one of delta, k", "no formula has a parameter". */
 static const char *list_parameters(char *out, size_t size, const struct formula_argument *all,
                                    int count)
 {

@@ -2,9 +2,9 @@
 
 #include "io/system/memory.h"
 
-/* oneDNN writes its code into memory without checking the allocation, and where it cannot raise an
- * error the program ends. Under `ulimit -v` or -d it takes up to some 30 MB until its first
- * product. */
+/* oneDNN writes its code into memory without checking the allocation; where there is none, it
+ * raises an error that ends the program. Under `ulimit -v` or -d it takes up to some 30 MB until
+ * its first product. */
 enum { LIBRARY_BYTES = 64 << 20 };
 
 struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress,
