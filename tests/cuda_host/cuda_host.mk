@@ -52,7 +52,12 @@ $(BUILD)/tests/cuda-races.so: $(CUDA_C_SRC:%=$(BUILD)/cuda_host/%.o) \
 	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^ -lutf8proc
 
 # the same, with each kernel as nvcc compiled it: its PTX in C++ once more (ptx.py), of which
-# registers that nothing reads are no news
+# registers that nothing reads are no news. PTX_OF: the files for which; kernels of the others run
+# are left out
+PTX_OF       ?= $(CUDA_SRC:kernels/cuda/%.cu=%)
+empty        :=
+PTX_LIBRARY  := $(BUILD)/tests/cuda-ptx$(if \
+  $(filter file,$(origin PTX_OF)),,-$(subst $(empty) ,-,$(strip $(PTX_OF)))).so
 PTX_FLAGS    := $(filter-out -g1 -O2,$(CUDA_HOST_FLAGS)) -O1 -fno-strict-aliasing -fwrapv \
   -Wno-unused -Wno-uninitialized $(if $(CLANG),,-Wno-maybe-uninitialized)
 $(CUDA_BUILD)/%.ptx: %.cu
@@ -68,13 +73,12 @@ $(BUILD)/cuda_ptx/%.o: $(BUILD)/cuda_ptx/%.cpp
 	@printf '  CXX  %s (PTX)\n' $(<F)
 	$(Q)$(CUDA_CXX) $(PTX_FLAGS) -MMD -MP -c $< -o $@
 
-.SECONDARY: $(CUDA_SRC:kernels/cuda/%.cu=$(BUILD)/cuda_ptx/%.cpp) \
-  $(CUDA_SRC:%.cu=$(CUDA_BUILD)/%.ptx)
+.SECONDARY: $(PTX_OF:%=$(BUILD)/cuda_ptx/%.cpp) $(PTX_OF:%=$(CUDA_BUILD)/kernels/cuda/%.ptx)
 
 PTX_OBJECTS  := $(patsubst %,$(BUILD)/cuda_host/%.o,\
   $(CUDA_SRC) $(HOST_SRC) $(CUDA_C_SRC) tests/cuda_host/ptx.cpp) \
-  $(CUDA_SRC:kernels/cuda/%.cu=$(BUILD)/cuda_ptx/%.o)
-$(BUILD)/tests/cuda-ptx.so: $(PTX_OBJECTS)
+  $(PTX_OF:%=$(BUILD)/cuda_ptx/%.o)
+$(PTX_LIBRARY): $(PTX_OBJECTS)
 	@mkdir -p $(@D)
 	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -Wl,--no-undefined -shared -o $@ $^ -lutf8proc
 
@@ -115,9 +119,9 @@ PTX_SEEDS    ?= 0 1
 PTX_CHECKS   ?= $(GPU_TESTS)
 check-ptx: deps
 	@[ -n '$(NVCC)' ] || $(no_nvcc)
-	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/cuda-ptx.so $(CUDA_OTHERS) \
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(PTX_LIBRARY) $(CUDA_OTHERS) \
 	  $(GPU_TESTS:%=$(BUILD)/tests/t-%)
-	$(Q)$(call in_orders,$(PTX_SEEDS),REACH_CUDA=$(BUILD)/tests/cuda-ptx.so \
+	$(Q)$(call in_orders,$(PTX_SEEDS),REACH_CUDA=$(PTX_LIBRARY) \
 	  sh tests/run.sh $(PTX_CHECKS:%=$(BUILD)/tests/t-%))
 	$(Q)CXX='$(CUDA_CXX)' FLAGS='$(PTX_FLAGS)' PYTHON='$(PYTHON)' BUILD=$(BUILD) \
 	  PTX=$(CUDA_BUILD)/kernels/cuda OBJECTS='$(PTX_OBJECTS)' \

@@ -14,4 +14,8 @@ if CMOCKA_TEST_ABORT=1 REACH_CUDA=$work/cuda-ptx.so REACH_CUDA_HOST_SEED=3 "$BUI
     echo "ptx_without: t-$3 passes without the bar.sync number $2 of $1.ptx" >&2
     exit 1
 fi
+if grep -q 'not among the translated' "$work/log"; then
+    echo "ptx_without: t-$3 runs a kernel of a file that is not in PTX_OF" >&2
+    exit 1
+fi
 echo "without the bar.sync number $2 of $1.ptx t-$3 fails, as it must: $(grep -v '^\[' "$work/log" | head -n 1)"
