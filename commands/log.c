@@ -1,6 +1,8 @@
 /* Writes JSON by hand: a log that needs a library's memory would fail when needed most. */
 #include "commands/log.h"
 
+#include "io/formats/json_write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -11,7 +13,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 enum { READER_MILLISECONDS = 5000 }; /* how long a pipe may be full before its reader is given up */
 
@@ -65,27 +66,6 @@ void log_close(struct log *l)
     l->path = NULL;
 }
 
-/* A text in quotes; invalid UTF-8 (as in paths) becomes U+FFFD, so that JSON readers accept it. */
-static void put_text(FILE *f, const char *text)
-{
-    fputc('"', f);
-    for (const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)text; *s;) {
-        utf8proc_int32_t point;
-        utf8proc_ssize_t bytes = utf8proc_iterate(s, -1, &point);
-
-        if (bytes < 1)
-            fputs("\\ufffd", f);
-        else if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7F)
-            fprintf(f, "\\u%04x", *s);
-        else
-            fwrite(s, 1, (size_t)bytes, f);
-        s += bytes < 1 ? 1 : bytes;
-    }
-    fputc('"', f);
-}
-
 static void put_time(FILE *f)
 {
     struct timespec now;
@@ -131,15 +111,15 @@ void log_line(struct log *l, const struct progress *p, const char *event,
         return;
     }
     fputs("{\"event\":", f);
-    put_text(f, event);
+    json_write_quoted(f, event);
     put_time(f);
     fprintf(f, ",\"seconds\":%.3f", progress_seconds(p));
     for (; facts->name; facts++) {
         fputc(',', f);
-        put_text(f, facts->name);
+        json_write_quoted(f, facts->name);
         fputc(':', f);
         if (facts->text)
-            put_text(f, facts->text);
+            json_write_quoted(f, facts->text);
         else if (isfinite(facts->number))
             fprintf(f, "%.15g", facts->number);
         else
