@@ -1,7 +1,6 @@
 /* Result folders of verbs that write at the end. */
 #include "run/results.h"
 
-#include "io/system/atomic.h"
 #include "plots/figure.h"
 #include "run/interrupt.h"
 
@@ -20,6 +19,11 @@ char *results_path(const char *folder, const char *name, struct error *e)
         return path;
     fail(e, "%s: out of memory", folder);
     return NULL;
+}
+
+static const char *name_of(const struct results_file *f)
+{
+    return f->layout ? f->layout->file : f->name;
 }
 
 char *command_comment(const char *command)
@@ -77,8 +81,8 @@ static int is_there(const char *folder, const char *name, const char *end, struc
 
 int results_exist(const char *folder, const struct results_layout *l, struct error *e)
 {
-    for (const struct results_file *f = l->files; f->name; f++)
-        if (is_there(folder, f->name, "", e))
+    for (const struct results_file *const *f = l->files; *f; f++)
+        if (is_there(folder, name_of(*f), "", e))
             return 1;
     for (const char *const *stem = l->stems; *stem; stem++)
         if (is_there(folder, *stem, ".gp", e))
@@ -89,8 +93,8 @@ int results_exist(const char *folder, const struct results_layout *l, struct err
 /* Whether `name` is a file of the layout, or the script of a figure. */
 static int is_of(const struct results_layout *l, const char *name)
 {
-    for (const struct results_file *f = l->files; f->name; f++)
-        if (strcmp(f->name, name) == 0)
+    for (const struct results_file *const *f = l->files; *f; f++)
+        if (strcmp(name_of(*f), name) == 0)
             return 1;
     for (const char *const *stem = l->stems; *stem; stem++)
         if (strncmp(*stem, name, strlen(*stem)) == 0 && strcmp(name + strlen(*stem), ".gp") == 0)
@@ -127,8 +131,8 @@ static int is_unfinished(const char *name, const struct results_layout *l)
     const char *end = strstr(name, ".tmp-");
     size_t length = *name == '.' && end ? (size_t)(end - name) - 1 : 0;
 
-    for (const struct results_file *f = l->files; length && f->name; f++)
-        if (strlen(f->name) == length && memcmp(name + 1, f->name, length) == 0)
+    for (const struct results_file *const *f = l->files; length && *f; f++)
+        if (strlen(name_of(*f)) == length && memcmp(name + 1, name_of(*f), length) == 0)
             return 1;
     for (const char *const *stem = l->stems; length && *stem; stem++)
         if (strncmp(name + 1, *stem, strlen(*stem)) == 0 && name[1 + strlen(*stem)] == '.')
@@ -182,25 +186,52 @@ static void abandon(struct staged *s)
     s->file = NULL;
 }
 
+static int is_wanted(const struct results_file *f, const void *found)
+{
+    return !f->is_wanted || f->is_wanted(found);
+}
+
+static int stage_table(const struct results_file *f, const void *found, const char *path,
+                       const char *command, struct atomic_file *out, struct error *e)
+{
+    char *note = f->note ? f->note(found) : NULL;
+    struct csv *csv = !f->note || note
+                          ? csv_open(path, f->layout, command, note && *note ? note : NULL, e)
+                          : NULL;
+
+    if (f->note && !note)
+        return fail(e, "%s: out of memory", path);
+    free(note);
+    if (!csv)
+        return -1;
+    if (f->rows(found, csv, e) == 0)
+        return csv_stage(csv, out, e);
+    csv_abandon(csv);
+    return -1;
+}
+
 static int stage(struct staged *s, const char *folder, const struct results_layout *l,
-                 const void *found, struct error *e)
+                 const void *found, const char *command, struct error *e)
 {
     size_t most = 0;
 
-    while (l->files[most].name)
+    while (l->files[most])
         most++;
     *s = (struct staged){.file = calloc(most, sizeof *s->file)};
     if (!s->file)
         return fail_memory(e, (double)most * sizeof *s->file, "the files of a result");
-    for (const struct results_file *f = l->files; f->name; f++) {
-        int wanted = !f->is_wanted || f->is_wanted(found);
-        char *path = results_path(folder, f->name, e);
-        int rc = !path ? -1 : wanted ? f->write(found, path, &s->file[s->count], e) : 0;
+    for (size_t i = 0; i < most; i++) {
+        const struct results_file *f = l->files[i];
+        char *path = results_path(folder, name_of(f), e);
+        int rc = !path                  ? -1
+                 : !is_wanted(f, found) ? 0
+                 : f->layout ? stage_table(f, found, path, command, &s->file[s->count], e)
+                             : f->write(found, path, &s->file[s->count], e);
 
         free(path);
         if (rc != 0)
             return -1;
-        s->count += (size_t)wanted;
+        s->count += (size_t)is_wanted(f, found);
     }
     return 0;
 }
@@ -212,9 +243,9 @@ static int place(struct staged *s, const char *folder, const struct results_layo
     int rc = 0;
 
     interrupt_hold();
-    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i].name;
+    for (int i = s->count > 1 ? 0 : 1; rc == 0 && l->files[i];
          i++) /* a single file replaces the old one */
-        rc = remove_old(folder, l->files[i].name, e);
+        rc = remove_old(folder, name_of(l->files[i]), e);
     for (int i = 0; rc == 0 && l->stems[i]; i++)
         rc = remove_figure(folder, l->stems[i], e);
     if (rc == 0)
@@ -228,12 +259,37 @@ static int place(struct staged *s, const char *folder, const struct results_layo
 }
 
 int results_write(const char *folder, const struct results_layout *l, const void *found,
-                  struct error *e)
+                  const char *command, struct error *e)
 {
     struct staged s;
-    int rc = stage(&s, folder, l, found, e) == 0 ? place(&s, folder, l, e) : -1;
+    int rc = stage(&s, folder, l, found, command, e) == 0 ? place(&s, folder, l, e) : -1;
 
     abandon(&s);
+    return rc;
+}
+
+int results_document(struct json_writer *d, const struct results_file *const *files,
+                     const void *found, struct error *e)
+{
+    int rc = 0, noted = 0;
+
+    for (; *files && rc == 0; files++) {
+        const struct results_file *f = *files;
+        char *note = NULL;
+        struct csv *csv;
+
+        if (!f->layout || !is_wanted(f, found))
+            continue;
+        if (f->note && !noted++ && !(note = f->note(found)))
+            return fail(e, "%s: out of memory", f->layout->file);
+        if (note && *note)
+            json_write_text(d, "note", note);
+        free(note);
+        if (!(csv = csv_enter(d, f->layout, f->single, e)))
+            return -1;
+        rc = f->rows(found, csv, e);
+        csv_leave(csv);
+    }
     return rc;
 }
 

@@ -3,6 +3,8 @@
 #ifndef REACH_RUN_RESULTS_H
 #define REACH_RUN_RESULTS_H
 
+#include "io/formats/csv.h"
+#include "io/formats/json_write.h"
 #include "io/system/atomic.h"
 #include "run/progress.h"
 
@@ -11,17 +13,26 @@ struct results {
     int lock, is_new;
 };
 
-/* A file that a result may have. `found` is the verb's result. */
+/* A part of a result: a table, which is a CSV file and a member of the JSON document, or another
+ * file. `found` is the verb's result. */
 struct results_file {
-    const char *name;
     int (*is_wanted)(const void *found); /* NULL: always */
-    /* Writes PATH, without the rename (atomic_stage). 0 or -1. */
+
+    /* a table: its rows, by csv_row. 0 or -1 */
+    const struct csv_layout *layout;
+    int (*rows)(const void *found, struct csv *csv, struct error *e);
+    /* a line for readers; empty: none. The caller frees it; NULL: out of memory. May be NULL */
+    char *(*note)(const void *found);
+    int single; /* only in the document: an object, of the only row */
+
+    /* another file: writes PATH, without the rename (atomic_stage). 0 or -1 */
+    const char *name;
     int (*write)(const void *found, const char *path, struct atomic_file *out, struct error *e);
 };
 
 /* All files that a result may have; the first file makes them a result. */
 struct results_layout {
-    const struct results_file *files; /* ended by an entry without a name */
+    const struct results_file *const *files; /* ended by NULL */
     const char *const *stems; /* of its figures, ended by NULL */
 };
 
@@ -39,9 +50,14 @@ void results_close(struct results *r);
 /* Writes the wanted files under temporary names and then moves them into FOLDER, so that a kill at
  * any moment leaves files of the old or the new run, never of both. First it removes the old files
  * of the whole layout, with scripts and pictures, starting with the file that makes them a result;
- * the new one of that file is moved last. 0 or -1. */
+ * the new one of that file is moved last. `command` is for their comments. 0 or -1. */
 int results_write(const char *folder, const struct results_layout *l, const void *found,
-                  struct error *e) MUST_USE;
+                  const char *command, struct error *e) MUST_USE;
+
+/* The wanted tables of a list as members of a document, after the first note among them as the
+ * member `note`. 0 or -1. */
+int results_document(struct json_writer *d, const struct results_file *const *files,
+                     const void *found, struct error *e) MUST_USE;
 
 /* "command: COMMAND", as in files; NULL: out of memory. Caller frees. */
 char *command_comment(const char *command);

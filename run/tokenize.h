@@ -6,7 +6,7 @@
 
 struct tokenize_options {
     const char *model, *file, *out; /* arguments, borrowed */
-    int strict, force, quiet;
+    int strict, force, quiet, json; /* json: for printing only */
 };
 
 struct tokenized {

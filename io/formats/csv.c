@@ -1,6 +1,7 @@
 /* CSV, writing. */
 #include "io/formats/csv.h"
 
+#include "io/formats/json_write.h"
 #include "io/system/atomic.h"
 #include "version.h"
 
@@ -11,6 +12,9 @@
 
 struct csv {
     struct atomic_file file;
+    struct json_writer *document; /* NULL: a file is written */
+    int single; /* the document gets one object, not a list */
+    char member[CSV_MEMBER]; /* its name there */
     const struct csv_layout *layout; /* NULL: of csv_create */
     size_t columns, fields; /* of the header; of the current row */
     size_t rows;
@@ -147,6 +151,14 @@ void csv_end_row(struct csv *c)
     c->fields = 0;
 }
 
+static void put_text(struct csv *c, const char *name, const char *value)
+{
+    if (c->document)
+        json_write_text(c->document, name, value);
+    else
+        csv_text(c, value ? value : "");
+}
+
 /* The value of a column in a row, or an empty field. */
 static void put_column(struct csv *c, const struct csv_column *column, const char *at)
 {
@@ -160,30 +172,69 @@ static void put_column(struct csv *c, const struct csv_column *column, const cha
     case CSV_DECIMAL:
     case CSV_TEXT:
         memcpy(&value.text, at, sizeof value.text);
-        csv_text(c, value.text ? value.text : "");
+        put_text(c, column->name,
+                 value.text && !*value.text && column->may_be_empty ? NULL : value.text);
         break;
     case CSV_WHOLE:
         memcpy(&value.whole, at, sizeof value.whole);
-        if (value.whole || !column->may_be_empty)
-            csv_whole(c, value.whole);
+        if (!value.whole && column->may_be_empty)
+            put_text(c, column->name, NULL);
+        else if (c->document)
+            json_write_whole(c->document, column->name, value.whole);
         else
-            csv_empty(c);
+            csv_whole(c, value.whole);
         break;
     case CSV_REAL:
         memcpy(&value.real, at, sizeof value.real);
-        if (!isnan(value.real) || !column->may_be_empty)
-            csv_real(c, value.real);
+        if (isnan(value.real) && column->may_be_empty)
+            put_text(c, column->name, NULL);
+        else if (c->document)
+            json_write_real(c->document, column->name, value.real);
         else
-            csv_empty(c);
+            csv_real(c, value.real);
         break;
     }
 }
 
+const char *csv_member(char out[CSV_MEMBER], const struct csv_layout *l)
+{
+    snprintf(out, CSV_MEMBER, "%.*s", (int)strcspn(l->file, "."), l->file);
+    return out;
+}
+
+struct csv *csv_enter(struct json_writer *d, const struct csv_layout *l, int single,
+                      struct error *e)
+{
+    struct csv *c = calloc(1, sizeof *c);
+
+    if (!c) {
+        fail_memory(e, sizeof *c, l->file);
+        return NULL;
+    }
+    *c = (struct csv){.document = d, .single = single, .layout = l};
+    csv_member(c->member, l);
+    if (!single)
+        json_write_open(d, c->member, '[');
+    return c;
+}
+
+void csv_leave(struct csv *c)
+{
+    if (!c->single)
+        json_write_close(c->document, ']');
+    free(c);
+}
+
 void csv_row(struct csv *c, const void *row)
 {
+    if (c->document)
+        json_write_open(c->document, c->single ? c->member : NULL, '{');
     for (size_t i = 0; i < c->layout->count; i++)
         put_column(c, &c->layout->columns[i], (const char *)row + c->layout->columns[i].offset);
-    csv_end_row(c);
+    if (c->document)
+        json_write_close(c->document, '}');
+    else
+        csv_end_row(c);
 }
 
 int csv_stage(struct csv *c, struct atomic_file *out, struct error *e)

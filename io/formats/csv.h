@@ -1,5 +1,5 @@
 /* CSV as in every reach result: `# ` lines, one header line, standard quoting, numbers that read
- * back exactly, `\n` line ends; atomic. */
+ * back exactly, `\n` line ends; atomic. The same rows may go into a JSON document instead. */
 #ifndef REACH_IO_FORMATS_CSV_H
 #define REACH_IO_FORMATS_CSV_H
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct csv;
+struct json_writer;
 
 /* ---- writing by a table of columns ---- */
 
@@ -51,7 +52,7 @@ struct csv_layout {
     const char *file; /* "ppl.csv" */
     const char *origin; /* "`reach ppl -o DIR`" */
     const char *row; /* what one row is for: "a model and context" */
-    const char *units; /* the comment line after `# units: ` */
+    const char *units; /* the comment line after `# units: `; NULL: never a file */
     const struct csv_column *columns;
     size_t count;
 };
@@ -62,6 +63,15 @@ struct csv *csv_open(const char *path, const struct csv_layout *l, const char *c
                      const char *note, struct error *e) MUST_USE;
 /* All fields of a row, a struct whose members are the layout's columns. */
 void csv_row(struct csv *c, const void *row);
+/* Rows as a member of a JSON document: a list of objects, or if `single` the object of the only
+ * row. Their members are the columns: texts and decimals as texts, numbers as numbers
+ * (json_write_real), what is empty as null. csv_leave ends the member and frees. */
+struct csv *csv_enter(struct json_writer *d, const struct csv_layout *l, int single,
+                      struct error *e) MUST_USE;
+void csv_leave(struct csv *c);
+/* The member's name: that of the layout's file without its ending. Returns `out`. */
+enum { CSV_MEMBER = 64 };
+const char *csv_member(char out[CSV_MEMBER], const struct csv_layout *l);
 
 /* ---- writing field by field ---- */
 

@@ -4,12 +4,10 @@
 
 #include "io/formats/csv.h"
 #include "io/results/result.h"
-#include "io/system/atomic.h"
 
 extern const struct csv_layout attention_csv;
 
-/* Writes PATH from a struct result, without the rename. */
-int attention_write(const void *result, const char *path, struct atomic_file *out,
-                    struct error *e) MUST_USE;
+/* Its rows, from a struct result. */
+int attention_rows(const void *result, struct csv *csv, struct error *e) MUST_USE;
 
 #endif

@@ -151,6 +151,6 @@ const struct measurement attention_measurement = {
     .count = count_steps,
     .measure = measure,
     .reduce = reduce,
-    .file = {"attention.csv", is_there, attention_write},
+    .file = {.is_wanted = is_there, .layout = &attention_csv, .rows = attention_rows},
     .figure = {"attention", is_there, figure_attention},
 };

@@ -4,6 +4,7 @@
 
 #include "run/bias/options.h"
 #include "run/formula_arguments.h"
+#include "run/results.h"
 
 /* One bias of one argument, with its values at all distances. */
 struct bias_values {
@@ -29,6 +30,7 @@ void bias_run_free(struct bias_run *r);
 
 /* Writes bias.csv and the figures. Returns the same as figure_draw. */
 int bias_write(const struct bias_run *r, struct error *e) MUST_USE;
+extern const struct results_file *const bias_files[]; /* ended by NULL */
 extern const struct results_layout bias_layout;
 
 #endif

@@ -9,7 +9,7 @@ struct bias_options {
     struct text_list arguments;
     long length; /* distances 0 to length-1 */
     const char *folder, *formats; /* folder NULL: nothing is written */
-    int force, wide; /* wide: for printing only */
+    int force, wide, json; /* the latter two: for printing only */
 };
 
 #endif

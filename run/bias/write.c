@@ -12,14 +12,12 @@
 
 enum { HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
 
-static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
+static int rows(const void *found, struct csv *csv, struct error *e)
 {
     const struct bias_run *r = found;
-    struct csv *csv = csv_open(path, &bias_csv, r->command, NULL, e);
     size_t length = (size_t)r->options->length;
 
-    if (!csv)
-        return -1;
+    (void)e;
     for (int i = 0; i < r->value_count; i++) {
         const struct bias_values *v = &r->values[i];
         const struct formula_argument *a = v->argument;
@@ -37,7 +35,7 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
                                                     a->set.layers ? layer + 1 : 0});
                 }
     }
-    return csv_stage(csv, out, e);
+    return 0;
 }
 
 static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int row, size_t length,
@@ -89,9 +87,11 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     return rc;
 }
 
-const struct results_layout bias_layout = {
-    (const struct results_file[]){{"bias.csv", NULL, write_csv}, {NULL, NULL, NULL}},
-    (const char *const[]){"bias", "matrix", NULL}};
+const struct results_file *const bias_files[] = {&(const struct results_file){.layout = &bias_csv,
+                                                                              .rows = rows},
+                                                 NULL};
+const struct results_layout bias_layout = {bias_files,
+                                           (const char *const[]){"bias", "matrix", NULL}};
 
 int bias_write(const struct bias_run *r, struct error *e)
 {
@@ -100,7 +100,7 @@ int bias_write(const struct bias_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (results_write(r->options->folder, &bias_layout, r, e) == 0)
+    else if (results_write(r->options->folder, &bias_layout, r, r->command, e) == 0)
         rc = write_figures(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
     return rc;

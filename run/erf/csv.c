@@ -107,8 +107,8 @@ const struct csv_layout summary_csv = {
     .count = sizeof summary_columns / sizeof *summary_columns,
 };
 
-static int curve_rows(struct csv *csv, const struct result *r, const struct result_model *m,
-                      const struct result_field *f)
+static int field_curve(struct csv *csv, const struct result *r, const struct result_model *m,
+                       const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary;
     size_t n = f->positions;
@@ -128,8 +128,8 @@ static int curve_rows(struct csv *csv, const struct result *r, const struct resu
 }
 
 /* -1: out of memory. */
-static int summary_rows(struct csv *csv, const struct result *r, const struct result_model *m,
-                        const struct result_field *f)
+static int field_summary(struct csv *csv, const struct result *r, const struct result_model *m,
+                         const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary, *lengths[GROWTH_LENGTHS];
     int grows = f == result_main(m) && result_growth(lengths, m);
@@ -167,9 +167,10 @@ static int summary_rows(struct csv *csv, const struct result *r, const struct re
     return 0;
 }
 
-/* A note on the segments for readers, one line; empty: none. Caller frees; NULL: out of memory. */
-static char *note_of(const struct result *r)
+/* A note on the segments for readers. */
+static char *note_of(const void *result)
 {
+    const struct result *r = result;
     char *note = NULL;
     size_t size;
     FILE *f = open_memstream(&note, &size);
@@ -191,37 +192,31 @@ static char *note_of(const struct result *r)
     return note;
 }
 
-/* The rows of all fields under a layout. */
-static int write_fields(const struct result *r, const char *path, const struct csv_layout *layout,
-                        int (*rows)(struct csv *, const struct result *,
-                                    const struct result_model *, const struct result_field *),
-                        struct atomic_file *out, struct error *e)
-{
-    char *note = note_of(r);
-    struct csv *csv = note ? csv_open(path, layout, r->command, *note ? note : NULL, e) : NULL;
-
-    if (!note)
-        return fail_memory(e, 0, "a line of notes");
-    free(note);
-    if (!csv)
-        return -1;
-    for (size_t i = 0; i < r->model_count; i++)
-        for (size_t k = 0; k < r->models[i].field_count; k++)
-            if (rows(csv, r, &r->models[i], &r->models[i].fields[k]) != 0) {
-                csv_abandon(csv);
-                return fail_memory(e, (double)r->bootstrap * sizeof(double),
-                                   "the growth of fields");
-            }
-    return csv_stage(csv, out, e);
-}
-
-int erf_write_curve(const void *result, const char *path, struct atomic_file *out, struct error *e)
-{
-    return write_fields(result, path, &curve_csv, curve_rows, out, e);
-}
-
-int erf_write_summary(const void *result, const char *path, struct atomic_file *out,
+/* The rows of all fields. */
+static int field_rows(const struct result *r, struct csv *csv,
+                      int (*rows)(struct csv *, const struct result *, const struct result_model *,
+                                  const struct result_field *),
                       struct error *e)
 {
-    return write_fields(result, path, &summary_csv, summary_rows, out, e);
+    for (size_t i = 0; i < r->model_count; i++)
+        for (size_t k = 0; k < r->models[i].field_count; k++)
+            if (rows(csv, r, &r->models[i], &r->models[i].fields[k]) != 0)
+                return fail_memory(e, (double)r->bootstrap * sizeof(double),
+                                   "the growth of fields");
+    return 0;
 }
+
+static int curve_rows(const void *result, struct csv *csv, struct error *e)
+{
+    return field_rows(result, csv, field_curve, e);
+}
+
+static int summary_rows(const void *result, struct csv *csv, struct error *e)
+{
+    return field_rows(result, csv, field_summary, e);
+}
+
+const struct results_file curve_file = {.layout = &curve_csv, .rows = curve_rows, .note = note_of},
+                          summary_file = {.layout = &summary_csv,
+                                          .rows = summary_rows,
+                                          .note = note_of};

@@ -1,6 +1,8 @@
 #include "run/erf/measurements.h"
 
 #include "run/attention/attention.h"
+#include "run/erf/csv.h"
+#include "run/erf/write.h"
 #include "run/validate/validate.h"
 
 static long attention_asked(const struct erf_options *o)
@@ -20,6 +22,19 @@ const struct erf_measurement measurements[] = {
 };
 _Static_assert(sizeof measurements / sizeof *measurements <= MEASUREMENTS_MAX + 1,
                "MEASUREMENTS_MAX is too small");
+
+static int stage_h5(const void *result, const char *path, struct atomic_file *out, struct error *e)
+{
+    return result_stage(path, result, out, e);
+}
+
+const struct results_file *const erf_files[] = {&(const struct results_file){.name = "erf.h5",
+                                                                             .write = stage_h5},
+                                                &curve_file,
+                                                &summary_file,
+                                                &attention_measurement.file,
+                                                &validation_measurement.file,
+                                                NULL};
 
 /* A model as seen by measurement number k. */
 static struct measured see(const struct erf_run *r, const struct erf_model *m, int k)

@@ -2,10 +2,7 @@
 
 #include "plots/figure.h"
 #include "plots/result.h"
-#include "run/erf/csv.h"
 #include "run/erf/measurements.h"
-
-#include <string.h>
 
 static int always(const void *result)
 {
@@ -28,19 +25,10 @@ static int has_targets(const void *result)
     return m->fields[m->field_count - 1].target != m->fields[0].target;
 }
 
-static int stage_h5(const void *result, const char *path, struct atomic_file *out, struct error *e)
-{
-    return result_stage(path, result, out, e);
-}
-
-/* For gradients; those of the measurements follow. The first file makes them a result. */
-static const struct results_file files[] = {{"erf.h5", NULL, stage_h5},
-                                            {"curve.csv", NULL, erf_write_curve},
-                                            {"summary.csv", NULL, erf_write_summary}};
 static const struct result_figure figures[] = {{"erf", always, figure_result},
                                                {"layers", has_layers, figure_layers},
                                                {"targets", has_targets, figure_targets}};
-enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
+enum { FIGURES = sizeof figures / sizeof *figures };
 
 const struct result_figure *erf_figure(size_t i)
 {
@@ -51,17 +39,13 @@ const struct result_figure *erf_figure(size_t i)
 
 /* All that a result may have. */
 struct layout {
-    struct results_file files[FILES + MEASUREMENTS_MAX + 1];
     const char *stems[FIGURES + MEASUREMENTS_MAX + 1];
-    struct results_layout all; /* of the two */
+    struct results_layout all;
 };
 
 static const struct results_layout *lay_out(struct layout *l)
 {
-    *l = (struct layout){.all = {l->files, l->stems}};
-    memcpy(l->files, files, sizeof files);
-    for (size_t k = 0; measurements[k].how; k++)
-        l->files[FILES + k] = measurements[k].how->file;
+    *l = (struct layout){.all = {erf_files, l->stems}};
     for (size_t i = 0; erf_figure(i); i++)
         l->stems[i] = erf_figure(i)->stem;
     return &l->all;
@@ -119,5 +103,7 @@ int erf_write(struct result *r, const char *folder, const char *formats, struct 
     if (result_describe(r, e) != 0)
         return -1;
     tell_near_ties(r, p);
-    return results_write(folder, lay_out(&l), r, e) != 0 ? -1 : draw(r, folder, formats, p, e);
+    return results_write(folder, lay_out(&l), r, r->command, e) != 0
+               ? -1
+               : draw(r, folder, formats, p, e);
 }

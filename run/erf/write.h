@@ -5,6 +5,10 @@
 #include "io/results/result.h"
 #include "run/measurement.h"
 
+/* The files of gradients and of the measurements, from a struct result; the first makes them one.
+ * Ended by NULL. */
+extern const struct results_file *const erf_files[];
+
 /* If FOLDER holds results: 1 with a message. */
 int erf_results_exist(const char *folder, struct error *e);
 /* Describes the result (result_describe) and writes erf.h5, curve.csv, summary.csv, the other

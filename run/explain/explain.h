@@ -7,6 +7,7 @@
 #include "run/explain/options.h"
 #include "run/models.h"
 #include "run/progress.h"
+#include "run/results.h"
 
 struct explain_run {
     const struct explain_options *options;
@@ -26,6 +27,7 @@ int explain_measure(struct explain_run *r, struct error *e) MUST_USE;
 int explain_read(struct explain_run *r, struct error *e) MUST_USE;
 int explain_reduce(struct explanation *x, struct error *e) MUST_USE;
 int explain_write(const struct explain_run *r, struct error *e) MUST_USE;
+extern const struct results_file *const explain_files[]; /* ended by NULL */
 extern const struct results_layout explain_layout;
 
 #endif

@@ -28,7 +28,7 @@ struct explain_options {
     long train_length; /* 0: as in the checkpoint */
     long top, shown; /* rows of the table; tokens drawn, counted from the end. 0: none */
     enum color_choice color;
-    int strict, force, quiet;
+    int strict, force, quiet, json; /* json: for printing only */
 };
 
 #endif

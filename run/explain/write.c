@@ -23,9 +23,10 @@ static int describe(FILE *f, const struct explanation *x, struct prediction p)
     return 0;
 }
 
-/* A description of the numbers, as one line. Caller frees; NULL: out of memory. */
-static char *note_of(const struct explanation *x)
+/* A description of the numbers. */
+static char *note_of(const void *found)
 {
+    const struct explanation *x = &((const struct explain_run *)found)->found;
     char *note = NULL;
     size_t size;
     FILE *f = open_memstream(&note, &size);
@@ -53,8 +54,9 @@ static char *note_of(const struct explanation *x)
     return NULL;
 }
 
-static int write_rows(struct csv *csv, const struct explanation *x, struct error *e)
+static int rows(const void *found, struct csv *csv, struct error *e)
 {
+    const struct explanation *x = &((const struct explain_run *)found)->found;
     char *text = NULL;
     size_t size;
     int rc = 0;
@@ -80,23 +82,6 @@ static int write_rows(struct csv *csv, const struct explanation *x, struct error
     return rc;
 }
 
-static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
-{
-    const struct explain_run *r = found;
-    char *note = note_of(&r->found);
-    struct csv *csv = note ? csv_open(path, &explain_csv, r->command, note, e) : NULL;
-
-    if (!note)
-        return fail(e, "%s: out of memory", path);
-    free(note);
-    if (!csv)
-        return -1;
-    if (write_rows(csv, &r->found, e) == 0)
-        return csv_stage(csv, out, e);
-    csv_abandon(csv);
-    return -1;
-}
-
 static int write_page(const void *found, const char *path, struct atomic_file *out, struct error *e)
 {
     const struct explain_run *r = found;
@@ -109,13 +94,12 @@ static int write_page(const void *found, const char *path, struct atomic_file *o
     return fail(e, "%s: out of memory", path);
 }
 
-const struct results_layout explain_layout = {
-    (const struct results_file[]){{"explain.csv", NULL, write_csv},
-                                  {"explain.html", NULL, write_page},
-                                  {NULL, NULL, NULL}},
-    (const char *const[]){NULL}};
+const struct results_file *const explain_files[] = {
+    &(const struct results_file){.layout = &explain_csv, .rows = rows, .note = note_of},
+    &(const struct results_file){.name = "explain.html", .write = write_page}, NULL};
+const struct results_layout explain_layout = {explain_files, (const char *const[]){NULL}};
 
 int explain_write(const struct explain_run *r, struct error *e)
 {
-    return results_write(r->options->folder, &explain_layout, r, e);
+    return results_write(r->options->folder, &explain_layout, r, r->command, e);
 }

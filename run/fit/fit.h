@@ -5,6 +5,7 @@
 #include "analyze/fit.h"
 #include "run/fit/options.h"
 #include "run/formula_arguments.h"
+#include "run/results.h"
 
 #include <stddef.h>
 
@@ -70,6 +71,7 @@ int fit_sandwich(struct fit_run *r, struct error *e) MUST_USE;
 
 /* Writes fit.csv and the figure. Returns the same as figure_draw. */
 int fit_write(const struct fit_run *r, struct error *e) MUST_USE;
+extern const struct results_file *const fit_files[]; /* ended by NULL */
 extern const struct results_layout fit_layout;
 
 #endif

@@ -19,7 +19,7 @@ struct fit_options {
     enum fit_quantity of;
     long first, last; /* distances, both included; last -1: the argument's default */
     const char *folder, *formats;
-    int force, wide; /* wide: for printing only */
+    int force, wide, json; /* the latter two: for printing only */
 };
 
 #endif

@@ -35,18 +35,16 @@ static void write_rows(struct csv *csv, const struct fit_run *r, const struct fi
                      });
 }
 
-static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
+static int rows(const void *found, struct csv *csv, struct error *e)
 {
     const struct fit_run *r = found;
-    struct csv *csv = csv_open(path, &fit_csv, r->command, NULL, e);
 
-    if (!csv)
-        return -1;
+    (void)e;
     for (size_t i = 0; i < r->count; i++)
         for (int member = 0; member < (r->points[i].members ? r->points[i].member_count : 1);
              member++)
             write_rows(csv, r, &r->points[i], member);
-    return csv_stage(csv, out, e);
+    return 0;
 }
 
 /* The figure's key: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
@@ -103,9 +101,10 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
     return rc;
 }
 
-const struct results_layout fit_layout = {
-    (const struct results_file[]){{"fit.csv", NULL, write_csv}, {NULL, NULL, NULL}},
-    (const char *const[]){"fit", NULL}};
+const struct results_file *const fit_files[] = {&(const struct results_file){.layout = &fit_csv,
+                                                                             .rows = rows},
+                                                NULL};
+const struct results_layout fit_layout = {fit_files, (const char *const[]){"fit", NULL}};
 
 int fit_write(const struct fit_run *r, struct error *e)
 {
@@ -114,7 +113,7 @@ int fit_write(const struct fit_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (results_write(r->options->folder, &fit_layout, r, e) == 0)
+    else if (results_write(r->options->folder, &fit_layout, r, r->command, e) == 0)
         rc = write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
     return rc;

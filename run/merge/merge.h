@@ -9,7 +9,7 @@
 struct merge_request {
     struct text_list folders; /* of the shards */
     const char *folder, *formats; /* of the result */
-    int force, quiet, wide; /* the latter two: for printing only */
+    int force, quiet, wide, json; /* the latter three: for printing only */
     struct progress *progress;
 };
 

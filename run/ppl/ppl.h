@@ -3,13 +3,13 @@
 #define REACH_RUN_PPL_PPL_H
 
 #include "analyze/perplexity.h"
-#include "io/system/atomic.h"
 #include "io/tokens/tokens.h"
 #include "kernels/ops.h"
 #include "model/engine.h"
 #include "run/models.h"
 #include "run/ppl/options.h"
 #include "run/progress.h"
+#include "run/results.h"
 #include "run/text.h"
 
 #include <stddef.h>
@@ -90,8 +90,8 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e) MUST_USE;
 size_t ppl_stream_targets(const struct ppl_model *m);
 const struct ppl_stream *ppl_stream_of(const struct ppl_model *m, size_t target);
 
-/* A note on the segments for readers, one line; empty: none. Caller frees; NULL: out of memory. */
-char *ppl_note(const struct ppl_run *r);
+/* A note on the segments for readers, as in struct results_file. */
+char *ppl_note(const void *found);
 
 /* The file of --per-token: opens it (an existing file is refused), adds the targets of a model at a
  * context, and closes it, kept or removed. Without the option they do nothing. */
@@ -105,15 +105,15 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
               double within);
 /* The smallest context that is enough for a share `p` of the targets. */
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
-/* gain.csv, and gain.gp with its pictures. */
-int ppl_gain_write(const void *found, const char *path, struct atomic_file *out,
-                   struct error *e) MUST_USE;
+/* The rows of gain.csv, and gain.gp with its pictures. */
+int ppl_gain_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
 int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command,
                   struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1.
  */
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;
+extern const struct results_file *const ppl_files[]; /* ended by NULL */
 extern const struct results_layout ppl_layout;
 
 #endif

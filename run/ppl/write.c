@@ -30,8 +30,9 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
                  });
 }
 
-char *ppl_note(const struct ppl_run *r)
+char *ppl_note(const void *found)
 {
+    const struct ppl_run *r = found;
     char *note = NULL;
     size_t size;
     FILE *f = open_memstream(&note, &size);
@@ -52,21 +53,15 @@ char *ppl_note(const struct ppl_run *r)
     return note;
 }
 
-static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
+static int rows(const void *found, struct csv *csv, struct error *e)
 {
     const struct ppl_run *r = found;
-    char *note = ppl_note(r);
-    struct csv *csv = note ? csv_open(path, &ppl_csv, r->command, *note ? note : NULL, e) : NULL;
 
-    if (!note)
-        return fail(e, "%s: out of memory", path);
-    free(note);
-    if (!csv)
-        return -1;
+    (void)e;
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++)
             write_row(csv, r, &r->models[i], &r->models[i].results[j]);
-    return csv_stage(csv, out, e);
+    return 0;
 }
 
 /* The protocol, for the figure's title. */
@@ -141,11 +136,11 @@ static int has_gain(const void *found)
     return r->options->gain;
 }
 
-const struct results_layout ppl_layout = {
-    (const struct results_file[]){{"ppl.csv", NULL, write_csv},
-                                  {"gain.csv", has_gain, ppl_gain_write},
-                                  {NULL, NULL, NULL}},
-    (const char *const[]){"ppl", "gain", NULL}};
+const struct results_file *const ppl_files[] = {
+    &(const struct results_file){.layout = &ppl_csv, .rows = rows, .note = ppl_note},
+    &(const struct results_file){.is_wanted = has_gain, .layout = &gain_csv, .rows = ppl_gain_rows},
+    NULL};
+const struct results_layout ppl_layout = {ppl_files, (const char *const[]){"ppl", "gain", NULL}};
 
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {
@@ -154,7 +149,7 @@ int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", folder);
-    else if (results_write(folder, &ppl_layout, r, e) == 0) {
+    else if (results_write(folder, &ppl_layout, r, r->command, e) == 0) {
         rc = write_figure(r, folder, command, e);
         if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, folder, command, e)) != 0)
             rc = drawn;

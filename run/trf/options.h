@@ -22,7 +22,7 @@ struct trf_options {
         effort; /* processor seconds for each head and each of its numbers; 0: count work instead */
     long layers; /* depth; 1: only one layer */
     long train_length; /* for models that do not state it; 0: unknown */
-    int explain, force, wide; /* wide: for printing only */
+    int explain, force, wide, json; /* the latter two: for printing only */
     const char *certificate; /* NULL: none */
     const char *folder, *formats; /* folder NULL: nothing is written */
 };

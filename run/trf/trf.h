@@ -4,6 +4,7 @@
 
 #include "analyze/series.h"
 #include "run/formula_arguments.h"
+#include "run/results.h"
 #include "run/trf/options.h"
 
 /* One number: the TRF of a length, a depth and an epsilon. */
@@ -113,14 +114,13 @@ int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
 long trf_train_length(const struct trf_run *r, int argument);
 /* Writes trf.csv, rotary.csv if there are rotary positions, and the figure. As figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
+extern const struct results_file *const trf_files[]; /* ended by NULL */
 extern const struct results_layout trf_layout;
 /* Writes options->certificate: what was proved for each head, for a checker. A mean kernel has no
  * certificate of its own. */
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
-/* Writes rotary.csv, without the rename. */
-struct atomic_file;
-int trf_write_rotary(const void *found, const char *path, struct atomic_file *out,
-                     struct error *e) MUST_USE;
+/* The rows of rotary.csv. */
+int trf_rotary_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
 /* Only the figure. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments,
                      struct error *e) MUST_USE;

@@ -65,13 +65,11 @@ static void write_head(struct csv *csv, const struct trf_run *r, const struct tr
                 write_row(csv, r, head, layer, length, depth, i);
 }
 
-static int write_csv(const void *found, const char *path, struct atomic_file *out, struct error *e)
+static int rows(const void *found, struct csv *csv, struct error *e)
 {
     const struct trf_run *r = found;
-    struct csv *csv = csv_open(path, &trf_csv, r->command, NULL, e);
 
-    if (!csv)
-        return -1;
+    (void)e;
     for (int i = 0; i < r->count; i++) {
         const struct formula_argument *a = &r->arguments[i];
 
@@ -85,7 +83,7 @@ static int write_csv(const void *found, const char *path, struct atomic_file *ou
                     write_head(csv, r, head, a->set.layers ? layer + 1 : 0);
             }
     }
-    return csv_stage(csv, out, e);
+    return 0;
 }
 
 static int has_rotary(const void *found)
@@ -95,11 +93,13 @@ static int has_rotary(const void *found)
     return r->rotary_count > 0;
 }
 
-const struct results_layout trf_layout = {
-    (const struct results_file[]){{"trf.csv", NULL, write_csv},
-                                  {"rotary.csv", has_rotary, trf_write_rotary},
-                                  {NULL, NULL, NULL}},
-    (const char *const[]){"trf", NULL}};
+const struct results_file *const trf_files[] = {
+    &(const struct results_file){.layout = &trf_csv, .rows = rows},
+    &(const struct results_file){.is_wanted = has_rotary,
+                                 .layout = &rotary_csv,
+                                 .rows = trf_rotary_rows},
+    NULL};
+const struct results_layout trf_layout = {trf_files, (const char *const[]){"trf", NULL}};
 
 int trf_write(const struct trf_run *r, struct error *e)
 {
@@ -108,7 +108,7 @@ int trf_write(const struct trf_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (results_write(r->options->folder, &trf_layout, r, e) == 0)
+    else if (results_write(r->options->folder, &trf_layout, r, r->command, e) == 0)
         rc = trf_write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
     return rc;

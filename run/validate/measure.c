@@ -206,6 +206,6 @@ const struct measurement validation_measurement = {
     .measure = measure,
     .reduce = reduce,
     .close = validate_close,
-    .file = {"validation.csv", is_there, validate_write},
+    .file = {.is_wanted = is_there, .layout = &validation_csv, .rows = validate_rows},
     .figure = {"validation", is_there, validate_draw},
 };

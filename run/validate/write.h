@@ -4,14 +4,12 @@
 
 #include "io/formats/csv.h"
 #include "io/results/result.h"
-#include "io/system/atomic.h"
 #include "plots/style.h"
 
 extern const struct csv_layout validation_csv;
 
-/* Writes PATH from a struct result, without the rename. */
-int validate_write(const void *result, const char *path, struct atomic_file *out,
-                   struct error *e) MUST_USE;
+/* Its rows, from a struct result. */
+int validate_rows(const void *result, struct csv *csv, struct error *e) MUST_USE;
 /* As plots/result.h; folder and stem give the place. */
 int validate_draw(const char *folder, const char *stem, const struct result *r,
                   const struct figure_style *style, struct error *e) MUST_USE;
