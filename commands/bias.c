@@ -12,7 +12,7 @@ static int bias_call(struct call *c, struct error *e)
     int status;
 
     status = (int)bias_run(&r, e);
-    if (status == EXIT_DONE && bias_print(&r, e) != 0)
+    if (status == EXIT_DONE && (c->json ? verb_document(c, &r, &r, e) : bias_print(&r, e)) != 0)
         status = EXIT_FAILED;
     bias_run_free(&r);
     return status;
@@ -45,6 +45,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
 };
 
 static const struct operand_row operands[] = {
@@ -85,5 +86,7 @@ const struct verb bias_verb = {
     .options_size = sizeof(OPTIONS),
     .print_more = bias_print_presets,
     .check = bias_check,
+    .shown = bias_shown,
+    .files = bias_files,
     .run = bias_call,
 };

@@ -5,27 +5,36 @@
 
 #include <stdlib.h>
 
-static int check_precision(const struct erf_run *r, struct error *e)
+/* What was found, with the deviations if they were asked for. */
+static int show(struct call *c, const struct erf_run *r, struct error *e)
 {
-    struct deviation *deviations = calloc(r->count, sizeof *deviations);
-    int rc = -1;
+    const struct machine_options *machine = &r->options->machine;
+    struct deviation *deviations = NULL;
+    int rc = c->json ? 0 : erf_print(&r->result, e);
 
-    fflush(stdout);
-    if (!deviations)
-        fail_memory(e, (double)r->count * sizeof *deviations, "the check of precision");
-    else if (precision_check(deviations, r, e) == 0)
-        rc = erf_print_precision(&r->result, deviations, &r->options->machine, e);
+    if (rc == 0 && r->options->check_precision) {
+        fflush(stdout);
+        if (!(deviations = calloc(r->count, sizeof *deviations)))
+            rc = fail_memory(e, (double)r->count * sizeof *deviations, "the check of precision");
+        else
+            rc = precision_check(deviations, r, e);
+        if (rc == 0 && !c->json)
+            rc = erf_print_precision(&r->result, deviations, machine, e);
+    }
+    if (rc == 0 && c->json)
+        rc =
+            verb_document(c,
+                          &(struct erf_shown){&r->result, deviations,
+                                              precision_bounds(machine->dtype, machine->keep_bf16)},
+                          &r->result, e);
     free(deviations);
     return rc;
 }
 
 /* The run itself, and its messages. */
-static int run_and_print(struct call *c, struct erf_run *r, struct error *e)
+static int run_and_show(struct call *c, struct erf_run *r, struct error *e)
 {
-    const struct erf_options *o = r->options;
-
-    if (erf_run(r, e) != 0 || erf_print(&r->result, e) != 0 ||
-        (o->check_precision && check_precision(r, e) != 0))
+    if (erf_run(r, e) != 0 || show(c, r, e) != 0)
         return -1;
     terminal_sum_up(&c->terminal);
     return 0;
@@ -49,7 +58,7 @@ int erf_call(struct call *c, struct error *e)
                      model_arguments_find(models, o->models.count, r.progress, e) != 0
                  ? -1
              : ranks_here()->rank > 0 ? erf_serve(&r, e)
-                                      : run_and_print(c, &r, e);
+                                      : run_and_show(c, &r, e);
         erf_run_free(&r);
     }
     model_arguments_free(models, o->models.count);

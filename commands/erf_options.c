@@ -188,6 +188,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results, or discard an unfinished run and start again"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
     QUIET_ROW("no progress and no messages except errors"),
     {.name = "log",
      .value = "FILE",
@@ -299,5 +300,7 @@ const struct verb erf_verb = {
     .check = check,
     .computes = 1,
     .divided = 1,
+    .shown = erf_shown,
+    .files = erf_files,
     .run = erf_call,
 };

@@ -63,48 +63,52 @@ static void print_model(struct table *t, const struct result *r, const struct re
         table_cell(t, "-");
 }
 
+struct erf_comparison erf_compare(const struct result *r, const struct result_model *m)
+{
+    static const char *const notes[] = {"", "at least: saturated",
+                                        "at most: the first is saturated",
+                                        "unknown: both are saturated"};
+    const struct result_model *first = &r->models[0];
+    const struct erf_summary *base = &result_main(first)->summary, *u = &result_main(m)->summary;
+    const struct erf_row *row = &u->rows[r->main_row], *base_row = &base->rows[r->main_row];
+    struct erf_comparison out = {.note = notes[row->saturated + 2 * base_row->saturated]};
+    int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 &&
+                    m->bounds.begins == first->bounds.begins &&
+                    m->bounds.boundary == first->bounds.boundary,
+        paired = same_text &&
+                 erf_difference(&out.difference, &out.lo, &out.hi, u, base, r->main_row) == 0;
+
+    if (!paired) {
+        out.difference = (double)row->erf - (double)base_row->erf;
+        if (!same_text || r->bootstrap)
+            out.note = same_text ? "not paired: different segments are excluded"
+                                 : "not paired: different tokens";
+    }
+    if (!paired || u->segments - u->excluded <= 1)
+        out.lo = out.hi = NAN;
+    return out;
+}
+
 static struct table *differences(const struct result *r)
 {
     struct table *t = table_create("lrrl");
-    const struct result_model *first = &r->models[0];
-    const struct erf_summary *base = &result_main(first)->summary;
     char q[32];
 
     if (!t)
         return NULL;
     table_caption(t, "ERF(%s) against %s, paired by segment", threshold_text(q, r->main_threshold),
-                  first->name);
+                  r->models[0].name);
     table_cells(t, (const char *const[]){"model", "difference", "95 % interval", "", NULL});
     for (size_t i = 1; i < r->model_count; i++) {
-        const struct result_model *m = &r->models[i];
-        const struct erf_summary *u = &result_main(m)->summary;
-        double difference, lo, hi;
-        int saturated = u->rows[r->main_row].saturated + 2 * base->rows[r->main_row].saturated;
-        static const char *const notes[] = {"", "at least: saturated",
-                                            "at most: the first is saturated",
-                                            "unknown: both are saturated"};
+        struct erf_comparison d = erf_compare(r, &r->models[i]);
 
-        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 &&
-                        m->bounds.begins == first->bounds.begins &&
-                        m->bounds.boundary == first->bounds.boundary;
-
-        table_cell(t, "%s", m->name);
-        if (same_text && erf_difference(&difference, &lo, &hi, u, base, r->main_row) == 0) {
-            table_cell(t, "%+.0f", difference);
-            if (u->segments - u->excluded > 1)
-                table_cell(t, "[%+.0f, %+.0f]", lo, hi);
-            else
-                table_cell(t, "-");
-            table_cell(t, "%s", notes[saturated]);
-        } else {
-            table_cell(t, "%+.0f",
-                       (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
+        table_cell(t, "%s", r->models[i].name);
+        table_cell(t, "%+.0f", d.difference);
+        if (isnan(d.lo))
             table_cell(t, "-");
-            table_cell(t, "%s",
-                       !same_text     ? "not paired: different tokens"
-                       : r->bootstrap ? "not paired: different segments are excluded"
-                                      : notes[saturated]);
-        }
+        else
+            table_cell(t, "[%+.0f, %+.0f]", d.lo, d.hi);
+        table_cell(t, "%s", d.note);
     }
     return t;
 }

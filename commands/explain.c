@@ -3,12 +3,17 @@
 
 #include <stdlib.h>
 
-static int call(struct explain_run *r, struct error *e)
+static int show(struct call *c, const struct explain_run *r, struct error *e)
+{
+    return c->json ? verb_document(c, r, r, e) : explain_print(r, e);
+}
+
+static int call(struct call *c, struct explain_run *r, struct error *e)
 {
     const struct explain_options *o = r->options;
 
     return (o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 ||
-                   explain_print(r, e) != 0
+                   show(c, r, e) != 0
                ? -1
                : 0;
 }
@@ -22,12 +27,12 @@ int explain_call(struct call *c, struct error *e)
     int rc;
 
     if (o->segment) {
-        rc = call(&r, e);
+        rc = call(c, &r, e);
     } else if (model_arguments(&model, &models, o->adapter, e) != 0) {
         rc = EXIT_USAGE;
     } else {
         r.argument = model;
-        rc = model_arguments_find(model, 1, r.progress, e) != 0 ? -1 : call(&r, e);
+        rc = model_arguments_find(model, 1, r.progress, e) != 0 ? -1 : call(c, &r, e);
     }
     explanation_free(&r.found);
     model_arguments_free(model, 1);

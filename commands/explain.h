@@ -6,6 +6,8 @@
 #include "run/explain/explain.h"
 
 int explain_call(struct call *c, struct error *e);
+/* What only --json has of a struct explain_run. */
+extern const struct results_file *const explain_shown[];
 
 /* The report on standard output: the prediction, where the gradient is, the shaded text, and the
  * tokens with the largest shares. */

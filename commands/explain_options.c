@@ -10,7 +10,7 @@ static const char *const color_choices[] = {"auto", "always", "never", NULL};
  * either. */
 static const char *const of_a_result[] = {
     "model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
-    "show",  "color",           "quiet",  NULL};
+    "show",  "color",           "quiet",  "json",    NULL};
 
 static const struct option_row rows[] = {
     {.name = "prompt",
@@ -96,6 +96,7 @@ static const struct option_row rows[] = {
      .at = AT(color),
      .choices = color_choices,
      .group = GROUP_OUTPUT},
+    JSON_ROW,
     QUIET_ROW("no messages except errors"),
 };
 
@@ -166,5 +167,7 @@ const struct verb explain_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
+    .shown = explain_shown,
+    .files = explain_files,
     .run = explain_call,
 };

@@ -88,6 +88,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "FORMULA, PRESET, MODEL or CSV",
@@ -104,7 +105,7 @@ static int fit_call(struct call *c, struct error *e)
     int status;
 
     status = (int)fit_run(&r, e);
-    if (status == EXIT_DONE && fit_print(&r, e) != 0)
+    if (status == EXIT_DONE && (c->json ? verb_document(c, &r, &r, e) : fit_print(&r, e)) != 0)
         status = EXIT_FAILED;
     fit_run_free(&r);
     return status;
@@ -138,5 +139,7 @@ const struct verb fit_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
+    .shown = fit_shown,
+    .files = fit_files,
     .run = fit_call,
 };

@@ -2,14 +2,11 @@
 #include "commands/commands.h"
 #include "commands/info.h"
 #include "commands/rows.h"
-#include "commands/screen.h"
 #include "commands/verb.h"
 #include "run/estimate.h"
 #include "run/models.h"
-#include "run/trf/trf.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct info_options {
     const char *model, *adapter; /* adapter NULL: none */
@@ -17,135 +14,78 @@ struct info_options {
     long train_length; /* 0: as in the checkpoint */
     struct machine_options machine;
     struct encoding_options encoding;
-    int strict, verify;
+    int strict, verify, json;
 };
 
-/* The TRF(0.01) of every head, one line for equal layers. */
-static int print_fields(const struct decoder *d, struct progress *p, struct error *e)
+static int describe(struct info_found *x, struct error *e)
 {
-    struct trf_run r;
-    int rc = trf_of_decoder(&r, d, p, e);
+    const struct decoder *d = x->decoder;
 
-    if (rc == 0 && r.arguments->set.uses_length)
-        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n",
-               screen_text(d->path));
-    for (int i = 0; rc == 0 && i < r.head_count; i++) {
-        const struct trf_head *head = &r.heads[i];
-        const struct layer_bias *b = &r.arguments->set.biases[head->bias];
-        char layers[128], text[128];
-        int begins = i == 0 || r.heads[i - 1].bias != head->bias;
+    for (int i = 0; i < INFO_TEXTS; i++) {
+        size_t size;
+        FILE *f = open_memstream(&x->text[i], &size);
 
-        if (begins) {
-            bias_layers_text(layers, sizeof layers, &r.arguments->set, head->bias);
-            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers,
-                   layers[0] ? ": " : "", b->reason[0] ? "not applicable, " : "");
-            if (b->reason[0])
-                printf("%s%s", screen_text(b->reason),
-                       head->values ? "; of the window alone: " : "");
-        }
-        if (head->values) {
-            trf_count_text(text, &head->values[0].count);
-            printf("%s%s%s",
-                   head->averaged ? "; mean kernel "
-                   : begins       ? ""
-                                  : " ",
-                   text,
-                   series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? ""
-                   : series_verdict(head->series) == SERIES_DIVERGES ? " (diverges)"
-                                                                     : " (undecided)");
-        }
-        if (i + 1 == r.head_count || r.heads[i + 1].bias != head->bias)
-            putchar('\n');
+        if (!f)
+            return fail_memory(e, 1024, "a description");
+        if (i == INFO_TYPES)
+            info_put_types(f, d->tensors);
+        else
+            (i == INFO_MLP       ? info_put_mlp
+             : i == INFO_EXPERTS ? info_put_experts
+                                 : info_put_blocks)(f, d);
+        if (ferror(f) | fclose(f))
+            return fail_memory(e, 1024, "a description");
     }
-    trf_run_free(&r);
-    return rc;
+    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
+        x->parameters += (double)tensors_at(d->tensors, i)->count;
+        x->bytes += (double)tensors_at(d->tensors, i)->bytes;
+    }
+    return (x->windows = decoder_windows_text(d)) ? 0 : fail(e, "%s: out of memory", d->path);
 }
 
-/* For a run; if the estimate fails, what was found so far. */
-static int print_estimate(const struct decoder *d, long length,
-                          const struct machine_options *machine, struct error *e)
+/* All but the estimate. */
+static int find(struct info_found *x, const struct model_argument *m, const struct info_options *o,
+                struct progress *p, struct error *e)
 {
-    struct run_estimate found;
-    char text[MEMORY_PLAN_TEXT];
-    int rc = run_estimate(&found, d, length, machine, e);
+    struct decoder *d = x->decoder = model_open(m->path, m->adapter_path, o->strict, p, e);
 
-    if (*found.kernels)
-        printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", length,
-               machine->dtype, found.kernels);
-    if (found.refused)
-        printf("refused        there are learned positions for %d inputs (expected --length %d at "
-               "most)\n",
-               d->position_limit, d->position_limit + 1);
-    if (found.plan.total)
-        printf("memory         %s\n", memory_plan_text(text, &found.plan));
-    if (found.seconds > 0)
-        printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n",
-               found.seconds, found.plan.flops / 1e9, found.plan.flops / found.seconds / 1e9);
-    return rc;
-}
-
-static int print_model(const struct model_argument *m, const struct info_options *o,
-                       struct progress *p, struct error *e)
-{
-    struct decoder *d;
-    long length = o->length;
-    char digest[33], *line = NULL, *windows = NULL;
-    int rc = -1;
-
-    d = model_open(m->path, m->adapter_path, o->strict, p, e);
     if (!d || (!model_take_length(d, o->train_length) && models_refuse_length(e) != 0) ||
         run_override(d, &o->encoding, e) != 0 ||
-        (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
-        goto end;
-    windows = decoder_windows_text(d);
-    if (!windows) {
-        fail(e, "%s: out of memory", d->path);
-        goto end;
+        (o->verify ? model_verify(&x->verified, x->digest, d, e) : model_digest(x->digest, d, e)) !=
+            0)
+        return -1;
+    x->adapter = m->adapter ? m->adapter_path : NULL;
+    x->dtype = o->machine.dtype;
+    x->length = o->length                                       ? o->length
+                : d->position_limit && d->position_limit < 2047 ? d->position_limit + 1
+                                                                : 2048;
+    return describe(x, e) == 0 && trf_of_decoder(&x->fields, d, p, e) == 0 ? 0 : -1;
+}
+
+static void release(struct info_found *x)
+{
+    trf_run_free(&x->fields);
+    for (int i = 0; i < INFO_TEXTS; i++)
+        free(x->text[i]);
+    free(x->verified);
+    free(x->windows);
+    decoder_close(x->decoder);
+}
+
+static int show(struct call *c, const struct model_argument *m, struct error *e)
+{
+    const struct info_options *o = c->options;
+    struct info_found x = {.decoder = NULL};
+    int rc = find(&x, m, o, &c->terminal.progress, e);
+
+    if (rc == 0) {
+        rc = run_estimate(&x.estimate, x.decoder, x.length, &o->machine, e);
+        if (!c->json)
+            info_print(&x); /* if there is no estimate, the rest */
+        else if (rc == 0)
+            rc = verb_document(c, &x, NULL, e);
     }
-    if (!length)
-        length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
-    printf("model          %s\n", screen_text(d->path));
-    if (m->adapter)
-        printf("adapter        %s\n", screen_text(m->adapter_path));
-    printf("family         %s\n", d->family);
-    info_print_types(d->tensors);
-    printf("vocabulary     %d%s", d->vocabulary,
-           d->vocabulary == 256 ? " (text is read as bytes)" : "");
-    if (d->bos >= 0)
-        printf(", %d begins a text", d->bos);
-    putchar('\n');
-    printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers,
-           d->hidden, d->heads, d->head_size);
-    if (d->kv_heads != d->heads)
-        printf(", %d for keys and values", d->kv_heads);
-    putchar('\n');
-    info_print_mlp(d);
-    info_print_blocks(d);
-    printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
-    printf("positions      %s\n", screen_text(d->position_text));
-    if (d->declared_length)
-        printf("declared       %d positions (%s)\n", d->declared_length,
-               screen_text(d->declared_by));
-    printf("window         %s\n", windows);
-    printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
-    if (*tensors_assumed(d->tensors))
-        printf("assumed        %s\n", tensors_assumed(d->tensors));
-    if (*d->not_understood)
-        printf("not understood %s\n", screen_text(d->not_understood));
-    if (d->train_length)
-        printf("train length   %d\n", d->train_length);
-    else
-        printf("train length   unknown\n");
-    if (print_fields(d, p, e) != 0)
-        goto end;
-    printf("digest         %s\n", digest);
-    if (line)
-        printf("verified       %s\n", screen_text(line));
-    rc = print_estimate(d, length, &o->machine, e);
-end:
-    free(line);
-    free(windows);
-    decoder_close(d);
+    release(&x);
     return rc;
 }
 
@@ -160,9 +100,7 @@ static int info_call(struct call *c, struct error *e)
         return -1;
     if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
-    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0
-             ? -1
-             : print_model(model, o, &c->terminal.progress, e);
+    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1 : show(c, model, e);
     model_arguments_free(model, 1);
     return rc;
 }
@@ -197,6 +135,7 @@ static const struct option_row rows[] = {
              "a separate line",
      .type = OPTION_FLAG,
      .at = AT(verify)},
+    JSON_ROW,
 };
 
 static const struct operand_row operands[] = {
@@ -230,5 +169,6 @@ const struct verb info_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
+    .shown = info_shown,
     .run = info_call,
 };

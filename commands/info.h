@@ -3,12 +3,36 @@
 #define REACH_COMMANDS_INFO_H
 
 #include "model/decoder.h"
+#include "run/estimate.h"
+#include "run/results.h"
+#include "run/trf/trf.h"
 
-/* Each prints one or more lines on standard output. */
-void info_print_types(struct tensors *t); /* the number of parameters and their stored types */
-void info_print_mlp(
-    const struct decoder *d); /* the MLP of blocks without experts, and the experts of the others */
-void info_print_blocks(
-    const struct decoder *d); /* other parts of blocks, the same for all blocks of a family */
+#include <stdio.h>
+
+enum info_text { INFO_TYPES, INFO_MLP, INFO_EXPERTS, INFO_BLOCKS, INFO_TEXTS };
+
+/* What is found out. */
+struct info_found {
+    struct decoder *decoder; /* owned, like the following pointers but for the constants */
+    const char *adapter, *dtype; /* borrowed; adapter NULL: none */
+    double parameters, bytes; /* of all tensors */
+    char digest[33], *verified, *windows; /* verified NULL: not asked for */
+    char *text[INFO_TEXTS]; /* descriptions; may be empty */
+    long length; /* of a segment */
+    struct trf_run fields; /* TRF(0.01) */
+    struct run_estimate estimate;
+};
+
+/* Everything, to standard output. */
+void info_print(const struct info_found *x);
+
+/* Each writes a description without a newline. */
+void info_put_types(FILE *f, struct tensors *t); /* the types that tensors are stored as */
+void info_put_mlp(FILE *f, const struct decoder *d); /* of blocks without experts; may be nothing */
+void info_put_experts(FILE *f, const struct decoder *d); /* of the others */
+void info_put_blocks(FILE *f, const struct decoder *d); /* other parts, the same for all blocks */
+
+/* What --json has of a struct info_found. */
+extern const struct results_file *const info_shown[];
 
 #endif

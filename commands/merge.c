@@ -13,7 +13,8 @@ static int merge_call(struct call *c, struct error *e)
     o->progress = &c->terminal.progress;
     rc = merge_run(&result, o, e);
     if (rc == 0)
-        rc = erf_print(&result, e);
+        rc = c->json ? verb_document(c, &(struct erf_shown){.result = &result}, &result, e)
+                     : erf_print(&result, e);
     result_free(&result);
     return rc;
 }
@@ -25,6 +26,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
     QUIET_ROW("no messages except errors"),
 };
 
@@ -57,5 +59,7 @@ const struct verb merge_verb = {
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
     .computes = 1,
+    .shown = erf_shown,
+    .files = erf_files,
     .run = merge_call,
 };

@@ -87,6 +87,7 @@ struct operand_row {
 };
 
 struct call;
+struct results_file;
 
 struct verb {
     const char *name, *summary;
@@ -101,6 +102,8 @@ struct verb {
         options_size; /* options_size: of the struct that `at` is in */
     int computes; /* uses threads */
     int divided; /* may be run by several ranks (run/ranks.h): all except rank 0 print nothing */
+    /* of --json (run/results.h): tables that only the document has, and those of the files */
+    const struct results_file *const *shown, *const *files; /* ended by NULL; NULL: none */
     int (*check)(void *options,
                  struct error *e); /* refuses conflicts, sets dependent defaults; or NULL */
     int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */

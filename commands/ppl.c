@@ -17,7 +17,7 @@ int ppl_call(struct call *c, struct error *e)
         rc = run_available(&o->machine, e) == 0 &&
                      model_arguments_find(r.arguments, o->models.count, r.progress, e) == 0 &&
                      ppl_run(&r, e) == 0
-                 ? ppl_print(&r, e)
+                 ? (c->json ? verb_document(c, &r, &r, e) : ppl_print(&r, e))
                  : -1;
     ppl_run_free(&r);
     model_arguments_free(r.arguments, o->models.count);

@@ -151,6 +151,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
     QUIET_ROW("no progress and no messages except errors"),
 };
 
@@ -265,5 +266,7 @@ const struct verb ppl_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
+    .shown = ppl_shown,
+    .files = ppl_files,
     .run = ppl_call,
 };

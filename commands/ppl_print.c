@@ -197,50 +197,53 @@ static const char *targets_of(const struct ppl_run *r)
     return of[r->options->reading.boundary != NULL][which];
 }
 
-/* Notes below the table that a reader needs to interpret it. */
-static void print_notes(const struct ppl_run *r)
+void ppl_notes(FILE *f, const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;
     const char *all = targets_of(r);
 
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
-        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every "
-               "context%s\n",
-               cut->count, cut->length, cut->overlapping ? "; segments overlap" : "");
+        fprintf(f,
+                "targets: the last tokens of %zu segments of %zu tokens, the same for every "
+                "context%s\n",
+                cut->count, cut->length, cut->overlapping ? "; segments overlap" : "");
         break;
     case PROTOCOL_NONOVERLAPPING:
-        printf(
-            "\ntargets: %s, the same for every context; the first ones of a block see few tokens\n",
+        fprintf(
+            f,
+            "targets: %s, the same for every context; the first ones of a block see few tokens\n",
             all);
         break;
     case PROTOCOL_SLIDING:
-        printf("\ntargets: %s, the same for every context; after the first window each sees at "
-               "least context - stride + 1 inputs\n",
-               all);
+        fprintf(f,
+                "targets: %s, the same for every context; after the first window each sees at "
+                "least context - stride + 1 inputs\n",
+                all);
         break;
-    case PROTOCOL_CACHED: printf("\ntargets: %s, in one pass\n", all); break;
+    case PROTOCOL_CACHED: fprintf(f, "targets: %s, in one pass\n", all); break;
     case PROTOCOLS: break;
     }
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        if (text_describe(stdout, "",
+        if (text_describe(f, "",
                           &(struct text_notes){screen_text(m->argument->name), &m->text.bounds,
                                                &m->documents}))
-            putchar('\n');
+            putc('\n', f);
     }
     for (size_t i = 1; i < r->count; i++)
         if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 &&
             !r->models[i].results[0].paired)
-            printf("%s: not paired: its targets are not those of %s\n",
-                   screen_text(r->models[i].argument->name),
-                   screen_text(r->models[0].argument->name));
+            fprintf(f, "%s: not paired: its targets are not those of %s\n",
+                    screen_text(r->models[i].argument->name),
+                    screen_text(r->models[0].argument->name));
         else if (!r->models[i].results[0].paired)
-            printf("%s: not paired: its tokens are not those of %s, so perplexities per token "
-                   "cannot be compared either\n",
-                   screen_text(r->models[i].argument->name),
-                   screen_text(r->models[0].argument->name));
+            fprintf(f,
+                    "%s: not paired: its tokens are not those of %s, so perplexities per token "
+                    "cannot be compared either\n",
+                    screen_text(r->models[i].argument->name),
+                    screen_text(r->models[0].argument->name));
 }
 
 int ppl_print(const struct ppl_run *r, struct error *e)
@@ -267,6 +270,7 @@ int ppl_print(const struct ppl_run *r, struct error *e)
         return fail(e, "out of memory for the table");
     if (r->options->gain && print_needs(r, e) != 0)
         return -1;
-    print_notes(r);
+    putchar('\n');
+    ppl_notes(stdout, r);
     return 0;
 }

@@ -268,13 +268,23 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
     { \
         .name = "quiet", .help = says, .type = OPTION_FLAG, .at = AT(quiet), .group = GROUP_RUN \
     }
-/* handled by verb.c */
+/* these two are handled by verb.c */
 #define WIDE_ROW \
     { \
         .name = "wide", \
         .help = "all columns of tables, even if the terminal is too narrow for them (always so " \
                 "outside a terminal)", \
         .type = OPTION_FLAG, .at = AT(wide), .group = GROUP_OUTPUT \
+    }
+/* The options of a verb that has only this one. */
+struct shown_options {
+    int json;
+};
+#define JSON_ROW \
+    { \
+        .name = "json", \
+        .help = "print the result as one JSON document instead of text (doc/outputs.md)", \
+        .type = OPTION_FLAG, .at = AT(json), .group = GROUP_OUTPUT \
     }
 #define TRAIN_LENGTH_ROW(says) \
     { \

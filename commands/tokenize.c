@@ -3,17 +3,56 @@
 #include "commands/rows.h"
 #include "commands/verb.h"
 #include "io/tokens/tokens.h"
+#include "run/results.h"
 #include "run/tokenize.h"
 
 #include <string.h>
 
-static int tokenize(const struct tokenize_options *o, struct progress *p, struct error *e)
+struct written_row {
+    const char *file;
+    long long tokens, bytes;
+    double seconds;
+};
+
+static const struct csv_column columns[] = {
+    CSV_COLUMN(written_row, file, "", "OUT"),
+    CSV_COLUMN(written_row, tokens, "tokens", "ids in it"),
+    CSV_COLUMN(written_row, bytes, "bytes", "of text"),
+    CSV_COLUMN(written_row, seconds, "seconds", "time of turning the text into ids"),
+};
+
+static const struct csv_layout layout = {
+    .file = "written",
+    .origin = "`reach tokenize --json`",
+    .row = "the file of ids",
+    .columns = columns,
+    .count = sizeof columns / sizeof *columns,
+};
+
+static int rows_of(const void *found, struct csv *csv, struct error *e)
 {
+    (void)e;
+    csv_row(csv, found);
+    return 0;
+}
+
+static const struct results_file *const shown[] = {
+    &(const struct results_file){.layout = &layout, .rows = rows_of, .single = 1}, NULL};
+
+static int tokenize_call(struct call *c, struct error *e)
+{
+    const struct tokenize_options *o = c->options;
     struct tokenized done;
     double megabytes, seconds;
 
-    if (tokenize_run(&done, o, p, e) != 0)
+    c->terminal.progress.unit = "bytes";
+    if (tokenize_run(&done, o, &c->terminal.progress, e) != 0)
         return -1;
+    if (c->json)
+        return verb_document(c,
+                             &(struct written_row){o->out, (long long)done.tokens,
+                                                   (long long)done.bytes, done.seconds},
+                             NULL, e);
     megabytes = (double)done.bytes / 1e6;
     seconds = done.seconds > 0 ? done.seconds : 1e-9;
     printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          "
@@ -21,12 +60,6 @@ static int tokenize(const struct tokenize_options *o, struct progress *p, struct
            done.tokens, done.bytes, (double)done.bytes / (double)done.tokens, done.seconds,
            megabytes / seconds);
     return 0;
-}
-
-static int tokenize_call(struct call *c, struct error *e)
-{
-    c->terminal.progress.unit = "bytes";
-    return tokenize(c->options, &c->terminal.progress, e);
 }
 
 static int check(void *options, struct error *e)
@@ -44,6 +77,7 @@ static int check(void *options, struct error *e)
 static const struct option_row rows[] = {
     STRICT_ROW(strict),
     FORCE_ROW("overwrite OUT if it exists"),
+    JSON_ROW,
     QUIET_ROW("no progress"),
 };
 
@@ -77,5 +111,6 @@ const struct verb tokenize_verb = {
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
     .check = check,
+    .shown = shown,
     .run = tokenize_call,
 };

@@ -220,6 +220,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
+    JSON_ROW,
 };
 
 static const struct operand_row operands[] = {
@@ -249,7 +250,7 @@ static int trf_call(struct call *c, struct error *e)
 
     c->terminal.progress.show = show;
     status = (int)trf_run(&r, e);
-    if (status == EXIT_DONE && trf_print(&r, e) != 0)
+    if (status == EXIT_DONE && (c->json ? verb_document(c, &r, &r, e) : trf_print(&r, e)) != 0)
         status = EXIT_FAILED;
     trf_run_free(&r);
     return status;
@@ -300,5 +301,7 @@ const struct verb trf_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
+    .shown = trf_shown,
+    .files = trf_files,
     .run = trf_call,
 };

@@ -4,7 +4,9 @@
 #include "commands/screen.h"
 #include "run/interrupt.h"
 #include "run/ranks.h"
+#include "run/results.h"
 #include "run/threads.h"
+#include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +54,71 @@ static int start_threads(const struct call *c, struct error *e)
     return !c->verb->computes ? 0 : threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e);
 }
 
+/* ---- --json: the document is kept until the run has succeeded ---- */
+
+struct kept {
+    struct json_writer document;
+    char *text;
+    size_t size;
+};
+
+static int keep_document(struct kept *k, struct call *c, struct error *e)
+{
+    const struct option_row *folder = option_find(c->verb, "o");
+    struct json_writer *d = &k->document;
+
+    if (!flag_of(c, "json") || ranks_here()->rank > 0)
+        return 0;
+    if (!(d->stream = open_memstream(&k->text, &k->size)))
+        return fail_memory(e, 1024, "a document");
+    json_write_open(d, NULL, '{');
+    json_write_text(d, "reach", REACH_VERSION);
+    json_write_whole(d, "schema", DOCUMENT_SCHEMA);
+    json_write_text(d, "verb", c->verb->name);
+    json_write_text(d, "command", c->command);
+    if (c->settings.count)
+        json_write_open(d, "settings", '{');
+    for (size_t i = 0; i < c->settings.count; i++)
+        json_write_text(d, c->settings.item[i].name,
+                        *c->settings.item[i].value ? c->settings.item[i].value : NULL);
+    if (c->settings.count)
+        json_write_close(d, '}');
+    if (folder)
+        json_write_text(d, "folder", text_of(c, "o"));
+    c->json = d;
+    return 0;
+}
+
+/* Prints it if `rc` is 0. */
+static int print_document(struct kept *k, int rc, struct error *e)
+{
+    FILE *f = k->document.stream;
+
+    if (!f)
+        return rc;
+    json_write_close(&k->document, '}');
+    if ((ferror(f) | fclose(f)) && rc == 0)
+        rc = fail_memory(e, (double)k->size, "a document");
+    if (rc == 0)
+        fwrite(k->text, 1, k->size, stdout); /* commands_main reports failures */
+    free(k->text);
+    return rc;
+}
+
+int verb_document(struct call *c, const void *shown, const void *found, struct error *e)
+{
+    const struct verb *v = c->verb;
+
+    return (v->shown && results_document(c->json, v->shown, shown, e) != 0) ||
+                   (v->files && results_document(c->json, v->files, found, e) != 0)
+               ? -1
+               : 0;
+}
+
 static int run(struct call *c, struct error *e)
 {
     const struct verb *v = c->verb;
+    struct kept kept = {.text = NULL};
     int rc;
 
     if (!(c->command = options_command(c->options, v))) {
@@ -69,12 +133,13 @@ static int run(struct call *c, struct error *e)
         (ranks_here()->rank == 0 && terminal_open(&c->terminal, v->name, flag_of(c, "quiet"),
                                                   text_of(c, "log"), c->command, e) != 0))
         return print_failure(c, e);
-    rc = v->run(c, e);
+    rc = keep_document(&kept, c, e) == 0 ? v->run(c, e) : -1;
     if (rc == 0 && *c->terminal.not_drawn.text)
         rc = fail(e, "%s", c->terminal.not_drawn.text);
     terminal_close(&c->terminal, rc == 0 ? NULL : e->text);
     if (rc == 0 && *c->terminal.log.failed.text) /* results are complete, the log is not */
         rc = fail(e, "%s", c->terminal.log.failed.text);
+    rc = print_document(&kept, rc, e);
     return rc == 0 ? EXIT_DONE : rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
 }
 

@@ -1,6 +1,8 @@
 /* The documents and the package in python/ say of every CSV file what its table of columns says.
  * `t-run-outputs --write` writes them so. */
+#include "commands/commands.h"
 #include "run/outputs/outputs.h"
+#include "run/results.h"
 #include "tests/written.h"
 
 #include <stdarg.h>
@@ -12,7 +14,18 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-    [CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
+    [CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "decimal"};
+
+static void write_columns(FILE *f, const struct csv_layout *l, const char *title)
+{
+    fprintf(f, "| %s | kind | unit | meaning |\n|---|---|---|---|\n", title);
+    for (size_t k = 0; k < l->count; k++) {
+        const struct csv_column *c = &l->columns[k];
+
+        fprintf(f, "| `%s` | %s%s | %s | %s |\n", c->name, kinds[c->kind],
+                c->may_be_empty ? " or empty" : "", c->unit, c->meaning);
+    }
+}
 
 /* doc/outputs.md: all that the tables say. */
 static void write_tables(FILE *f, const void *unused)
@@ -21,17 +34,51 @@ static void write_tables(FILE *f, const void *unused)
     for (size_t i = 0; i < output_count; i++) {
         const struct csv_layout *l = outputs[i];
 
-        fprintf(f,
-                "\n## %s\n\nBy %s. A row stands for %s.\n\n| column | kind | unit | meaning "
-                "|\n|---|---|---|---|\n",
-                l->file, l->origin, l->row);
-        for (size_t k = 0; k < l->count; k++) {
-            const struct csv_column *c = &l->columns[k];
-
-            fprintf(f, "| `%s` | %s%s | %s | %s |\n", c->name, kinds[c->kind],
-                    c->may_be_empty ? " or empty" : "", c->unit, c->meaning);
-        }
+        fprintf(f, "\n### %s\n\nBy %s. A row stands for %s.\n\n", l->file, l->origin, l->row);
+        write_columns(f, l, "column");
     }
+    fputs("\n", f);
+}
+
+/* 1 if a verb before this one, or a table before this one of the same verb, has the layout. */
+static int is_earlier(const struct csv_layout *l, const struct verb *const *verb)
+{
+    for (const struct verb *const *v = verbs; v < verb; v++)
+        for (const struct results_file *const *t = (*v)->shown; t && *t; t++)
+            if ((*t)->layout == l)
+                return 1;
+    return 0;
+}
+
+/* The documents of --json: the members of each verb's, and the tables that only they have. */
+static void write_documents(FILE *f, const void *unused)
+{
+    (void)unused;
+    fputs("\n| command | members beside the common ones |\n|---|---|\n", f);
+    for (const struct verb *const *v = verbs; *v; v++) {
+        const struct results_file *const *lists[] = {(*v)->shown, (*v)->files};
+        int any = 0;
+
+        for (size_t i = 0; i < 2; i++)
+            for (const struct results_file *const *t = lists[i]; t && *t; t++)
+                if ((*t)->layout) {
+                    char name[CSV_MEMBER];
+
+                    if (!any++)
+                        fprintf(f, "| %s | ", (*v)->name);
+                    fprintf(f, "%s`%s`", any > 1 ? ", " : "", csv_member(name, (*t)->layout));
+                }
+        fputs(any ? " |\n" : "", f);
+    }
+    for (const struct verb *const *v = verbs; *v; v++)
+        for (const struct results_file *const *t = (*v)->shown; t && *t; t++)
+            if (!is_earlier((*t)->layout, v)) {
+                const struct csv_layout *l = (*t)->layout;
+
+                fprintf(f, "\n### `%s` of %s\n\n%s %s.\n\n", l->file, l->origin,
+                        (*t)->single ? "One object, for" : "A list; an object stands for", l->row);
+                write_columns(f, l, "member");
+            }
     fputs("\n", f);
 }
 
@@ -119,6 +166,8 @@ static size_t all_parts(struct written out[PARTS_MAX])
 
     out[count++] = (struct written){"doc/outputs.md", "<!-- columns -->\n",
                                     "<!-- end of columns -->\n", write_tables, NULL};
+    out[count++] = (struct written){"doc/outputs.md", "<!-- document -->\n",
+                                    "<!-- end of document -->\n", write_documents, NULL};
     out[count++] = (struct written){"python/reach_results/tables.py",
                                     "COLUMNS = {  # by make outputs\n", "}\n", write_python, NULL};
     for (size_t i = 0; i < output_count; i++) {
@@ -155,26 +204,33 @@ static int is_named(const char *units, const char *name)
     return strstr(units, name) || strstr(units, quantity);
 }
 
-/* Every column has a name of its own and says what it is; the line of units names all that have
- * one. */
+/* Every column has a name of its own and says what it is; the line of units, which a table of
+ * documents alone lacks, names all that have one. */
+static void check_columns(const struct csv_layout *l)
+{
+    for (size_t k = 0; k < l->count; k++) {
+        const struct csv_column *c = &l->columns[k];
+
+        for (size_t j = 0; j < k; j++)
+            assert_string_not_equal(c->name, l->columns[j].name);
+        if (!*c->meaning || strchr(c->meaning, '|') || strchr(c->meaning, '\n'))
+            fail_msg("%s: column %s: says \"%s\"", l->file, c->name, c->meaning);
+        if (l->units && *c->unit && !is_named(l->units, c->name))
+            fail_msg("%s: column %s has the unit %s, and its line of units does not name it",
+                     l->file, c->name, c->unit);
+    }
+}
+
 static void test_columns(void **state)
 {
     (void)state;
     for (size_t i = 0; i < output_count; i++) {
-        const struct csv_layout *l = outputs[i];
-
-        for (size_t k = 0; k < l->count; k++) {
-            const struct csv_column *c = &l->columns[k];
-
-            for (size_t j = 0; j < k; j++)
-                assert_string_not_equal(c->name, l->columns[j].name);
-            if (!*c->meaning || strchr(c->meaning, '|') || strchr(c->meaning, '\n'))
-                fail_msg("%s: column %s: says \"%s\"", l->file, c->name, c->meaning);
-            if (*c->unit && !is_named(l->units, c->name))
-                fail_msg("%s: column %s has the unit %s, and its line of units does not name it",
-                         l->file, c->name, c->unit);
-        }
+        assert_non_null(outputs[i]->units);
+        check_columns(outputs[i]);
     }
+    for (const struct verb *const *v = verbs; *v; v++)
+        for (const struct results_file *const *t = (*v)->shown; t && *t; t++)
+            check_columns((*t)->layout);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,157 @@
+/* What `reach explain --json` has besides explain.csv. */
+#include "commands/explain.h"
+
+#include "analyze/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct target_row {
+    const char *model, *position_encoding, *attribution;
+    long long inputs, position, id;
+    const char *text;
+    double logprob;
+    long long likeliest, segment;
+};
+
+static const struct csv_column target_columns[] = {
+    CSV_COLUMN(target_row, model, "", "name of the model"),
+    CSV_OPTIONAL(target_row, position_encoding, "", "of the model, in words"),
+    CSV_COLUMN(target_row, attribution, "", "grad, inputxgrad, ig or smoothgrad"),
+    CSV_COLUMN(target_row, inputs, "tokens", "that the target was predicted from"),
+    CSV_COLUMN(target_row, position, "tokens", "of the target, from 1"),
+    CSV_COLUMN(target_row, id, "", "its token id"),
+    CSV_OPTIONAL(target_row, text, "", "its text, spelt as `piece` in explain.csv"),
+    CSV_OPTIONAL(target_row, logprob, "nats", "its log p; empty: unknown"),
+    CSV_COLUMN(target_row, likeliest, "", "1: the likeliest token after a prompt; 0: in the text"),
+    CSV_OPTIONAL(target_row, segment, "", "of a result, from 1; empty: the model was run"),
+};
+
+static const struct csv_layout target_layout = {
+    .file = "target",
+    .origin = "`reach explain --json`",
+    .row = "the target",
+    .columns = target_columns,
+    .count = sizeof target_columns / sizeof *target_columns,
+};
+
+struct token_row {
+    long long id;
+    const char *text;
+    double logprob;
+};
+
+static const struct csv_column token_columns[] = {
+    CSV_COLUMN(token_row, id, "", "its token id"),
+    CSV_OPTIONAL(token_row, text, "", "its text, spelt as `piece` in explain.csv"),
+    CSV_OPTIONAL(token_row, logprob, "nats", "its log p; empty: unknown"),
+};
+enum { TOKEN_COLUMNS = sizeof token_columns / sizeof *token_columns };
+
+static const struct csv_layout against_layout = {.file = "against",
+                                                 .origin = "`reach explain --against --json`",
+                                                 .row = "the token compared with the target",
+                                                 .columns = token_columns,
+                                                 .count = TOKEN_COLUMNS},
+                               others_layout = {.file = "others",
+                                                .origin = "`reach explain --json`",
+                                                .row = "one of the likeliest tokens besides the "
+                                                       "target, in falling order",
+                                                .columns = token_columns,
+                                                .count = TOKEN_COLUMNS};
+
+/* -1: out of memory. */
+static int token_row(struct csv *csv, const struct explanation *x, struct prediction p,
+                     struct error *e)
+{
+    char *text = NULL;
+    size_t size;
+    const char *spelt = texts_spell(&x->pieces, p.id, &text, &size);
+
+    if (spelt)
+        csv_row(csv, &(struct token_row){p.id, spelt, p.logprob});
+    free(text);
+    return spelt ? 0 : fail(e, "out of memory for a token");
+}
+
+static int target_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct explanation *x = &((const struct explain_run *)found)->found;
+    char *text = NULL;
+    size_t size;
+    const char *spelt = texts_spell(&x->pieces, x->target.id, &text, &size);
+
+    if (spelt)
+        csv_row(csv, &(struct target_row){.model = x->model,
+                                          .position_encoding = x->position_encoding,
+                                          .attribution = x->attribution,
+                                          .inputs = (long long)x->count,
+                                          .position = (long long)x->count + 1,
+                                          .id = x->target.id,
+                                          .text = spelt,
+                                          .logprob = x->target.logprob,
+                                          .likeliest = x->predicted,
+                                          .segment = (long long)x->segment});
+    free(text);
+    return spelt ? 0 : fail(e, "out of memory for a token");
+}
+
+static int has_contrast(const void *found)
+{
+    return ((const struct explain_run *)found)->found.contrast;
+}
+
+static int against_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct explanation *x = &((const struct explain_run *)found)->found;
+
+    return token_row(csv, x, x->against, e);
+}
+
+static int others_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct explanation *x = &((const struct explain_run *)found)->found;
+
+    for (size_t i = 0; i < x->alternative_count; i++)
+        if (token_row(csv, x, x->alternative[i], e) != 0)
+            return -1;
+    return 0;
+}
+
+struct field_row {
+    double threshold;
+    long long tokens;
+};
+
+static const struct csv_column field_columns[] = {
+    CSV_COLUMN(field_row, threshold, "", "the field holds more than this share of the norms"),
+    CSV_COLUMN(field_row, tokens, "tokens", "the smallest number of last inputs that do"),
+};
+
+static const struct csv_layout field_layout = {
+    .file = "fields",
+    .origin = "`reach explain --json`",
+    .row = "a threshold: 0.5, 0.9 and 0.99",
+    .columns = field_columns,
+    .count = sizeof field_columns / sizeof *field_columns,
+};
+
+static int field_rows(const void *found, struct csv *csv, struct error *e)
+{
+    static const double thresholds[] = {0.5, 0.9, 0.99};
+    const struct explanation *x = &((const struct explain_run *)found)->found;
+
+    (void)e;
+    for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++)
+        csv_row(csv,
+                &(struct field_row){thresholds[i],
+                                    (long long)curve_erf(x->cumulative, x->count, thresholds[i])});
+    return 0;
+}
+
+const struct results_file *const explain_shown[] = {
+    &(const struct results_file){.layout = &target_layout, .rows = target_rows, .single = 1},
+    &(const struct results_file){
+        .is_wanted = has_contrast, .layout = &against_layout, .rows = against_rows, .single = 1},
+    &(const struct results_file){.layout = &others_layout, .rows = others_rows},
+    &(const struct results_file){.layout = &field_layout, .rows = field_rows}, NULL};
