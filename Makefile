@@ -63,7 +63,7 @@ probe       = $(shell \
 package     = $(firstword $(foreach p,$(1),$(shell \
   $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
 command     = $(shell command -v $(1) >/dev/null 2>&1 && echo found || echo missing)
-LIBRARIES  := HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI YAML PCRE2 UTF8PROC OPENMP
+LIBRARIES  := HDF5 JANSSON ZLIB ZSTD LZMA BZIP2 XXHASH ONEDNN FLINT MPFI YAML PCRE2 UTF8PROC OPENMP
 KEPT       := HDF5_PKG ARB_LIBS HDF5_CFLAGS HDF5_LIBS $(LIBRARIES:%=HAVE_%) \
   HAVE_CMOCKA HAVE_GNUPLOT HAVE_CXX
 
@@ -84,6 +84,9 @@ HDF5_LIBS   := $(if $(filter none,$(HDF5_PKG)),-lhdf5,\
 HAVE_HDF5     := $(call probe,hdf5.h,$(HDF5_LIBS),$(HDF5_CFLAGS))
 HAVE_JANSSON  := $(call probe,jansson.h,-ljansson)
 HAVE_ZLIB     := $(call probe,zlib.h,-lz)
+HAVE_ZSTD     := $(call probe,zstd.h,-lzstd)
+HAVE_LZMA     := $(call probe,lzma.h,-llzma)
+HAVE_BZIP2    := $(call probe,bzlib.h,-lbz2)
 HAVE_XXHASH   := $(call probe,xxhash.h,-lxxhash)
 HAVE_ONEDNN   := $(call probe,dnnl.h,-ldnnl)
 HAVE_FLINT    := $(firstword $(filter found,\
@@ -114,9 +117,9 @@ HAVE_MPI := $(if $(filter none,$(MPI)),none,found)
 REACH_MPI := $(if $(filter found,$(HAVE_MPI)),reach-mpi)
 
 REQUIRED := $(foreach l,$(LIBRARIES),$(if $(filter missing,$(HAVE_$(l))),$(l)))
-APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev \
-  libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev libpcre2-dev libutf8proc-dev \
-  libcmocka-dev gnuplot-nox
+APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libzstd-dev liblzma-dev \
+  libbz2-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev \
+  libpcre2-dev libutf8proc-dev libcmocka-dev gnuplot-nox
 
 # ---- flags ----
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
@@ -144,8 +147,8 @@ BASE_CFLAGS := -std=gnu11 $(if $(ASAN),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fop
 # lines) leaves out.
 LEVEL     =
 LEVEL_OF  = $(if $(ASAN),,$(1))
-LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -lyaml \
-  -lpcre2-8 -lutf8proc -ldl -lm
+LIBS     := $(HDF5_LIBS) -ljansson -lz -lzstd -llzma -lbz2 -lxxhash -ldnnl -lmpfi $(ARB_LIBS) \
+  -lmpfr -lgmp -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
 # ---- sources: found by wildcard ----
 # the folders of the library; commands/main.c is the program
@@ -176,8 +179,8 @@ MAIN_OBJ := $(BUILD)/commands/main.o $(BUILD)/commands/mpi/main.o
 all: probe reach $(REACH_MPI)
 
 probe:
-	@$(foreach l,HDF5 Jansson:JANSSON zlib:ZLIB xxHash:XXHASH oneDNN:ONEDNN FLINT MPFI \
-	  libyaml:YAML PCRE2 utf8proc:UTF8PROC OpenMP:OPENMP,printf '  %-8s %s\n' \
+	@$(foreach l,HDF5 Jansson:JANSSON zlib:ZLIB zstd:ZSTD xz:LZMA bzip2:BZIP2 xxHash:XXHASH \
+	  oneDNN:ONEDNN FLINT MPFI libyaml:YAML PCRE2 utf8proc:UTF8PROC OpenMP:OPENMP,printf '  %-8s %s\n' \
 	  $(firstword $(subst :, ,$(l))) '$(HAVE_$(lastword $(subst :, ,$(l))))';)
 	@printf '  %-8s %s (%s)\n' MPI '$(HAVE_MPI)' reach-mpi cmocka '$(HAVE_CMOCKA)' tests \
 	  gnuplot '$(HAVE_GNUPLOT)' pictures

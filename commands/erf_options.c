@@ -13,7 +13,8 @@ static const char *const layer_choices[] = {"all", "none", NULL};
 static const struct option_row rows[] = {
     TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its "
              "vocabulary is 256; "
-             ".gz is unpacked, - is standard input; may be repeated: files are joined in order"),
+             ".gz, .zst, .xz and .bz2 are unpacked, - is standard input; may be repeated: files "
+             "are joined in order"),
     TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per "
                "row): .npy of integers, .h5 "
                "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token "

@@ -23,7 +23,8 @@ static const struct option_row rows[] = {
         "explain the last token of a text, read as `reach erf` reads it: one segment of all its "
         "tokens; a newline at the "
         "end is left "
-        "out; .gz is unpacked, - is standard input; may be repeated: files are joined in order"),
+        "out; .gz, .zst, .xz and .bz2 are unpacked, - is standard input; may be repeated: files "
+        "are joined in order"),
     TOKENS_ROW("explain the last token of token ids instead of text: a file as `reach erf` takes "
                "it, of one text (1-D, or one row)"),
     {.name = "segment",

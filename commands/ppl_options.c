@@ -56,7 +56,8 @@ static int write_contexts(FILE *f, const void *options, int nth)
 }
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be "
+    TEXT_ROW("text, read as `reach erf` reads it; .gz, .zst, .xz and .bz2 are unpacked, - is "
+             "standard input; may be "
              "repeated: files are joined in "
              "order"),
     TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "

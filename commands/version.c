@@ -9,13 +9,17 @@
 #include "run/results.h"
 #include "version.h"
 
+#include <bzlib.h>
 #include <dnnl.h>
 #include <hdf5.h>
 #include <jansson.h>
+#include <lzma.h>
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 #include <zlib.h>
+#include <zstd.h>
 
 static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16"};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
@@ -102,12 +106,12 @@ static const struct csv_layout choice_layout = {
 /* What is found out, for both outputs. */
 struct facts {
     char driver[5000], plugin[5000];
-    char library[6][32]; /* versions */
+    char library[9][32]; /* versions */
     char kernels[DTYPES][sizeof((struct kernels *)0)->name]; /* empty: none */
     struct error reason[DTYPES];
 };
-static const char *const library_names[] = {"HDF5",    "oneDNN", "zlib",
-                                            "Jansson", "xxHash", "OpenMP"};
+static const char *const library_names[] = {"HDF5",  "oneDNN",  "zlib",   "zstd",  "xz",
+                                            "bzip2", "Jansson", "xxHash", "OpenMP"};
 
 static void find_facts(struct facts *f)
 {
@@ -120,10 +124,14 @@ static void find_facts(struct facts *f)
     snprintf(f->library[1], sizeof *f->library, "%d.%d.%d", onednn->major, onednn->minor,
              onednn->patch);
     snprintf(f->library[2], sizeof *f->library, "%s", zlibVersion());
-    snprintf(f->library[3], sizeof *f->library, "%s", jansson_version_str());
-    snprintf(f->library[4], sizeof *f->library, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
+    snprintf(f->library[3], sizeof *f->library, "%s", ZSTD_versionString());
+    snprintf(f->library[4], sizeof *f->library, "%s", lzma_version_string());
+    snprintf(f->library[5], sizeof *f->library, "%.*s", (int)strcspn(BZ2_bzlibVersion(), ","),
+             BZ2_bzlibVersion());
+    snprintf(f->library[6], sizeof *f->library, "%s", jansson_version_str());
+    snprintf(f->library[7], sizeof *f->library, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
              xxhash % 100);
-    snprintf(f->library[5], sizeof *f->library, "%d", _OPENMP);
+    snprintf(f->library[8], sizeof *f->library, "%d", _OPENMP);
     plugin_driver_version(f->driver, sizeof f->driver);
     plugin_versions(f->plugin, sizeof f->plugin);
     for (int i = 0; i < DTYPES; i++) { /* the set that a run with this dtype would use */

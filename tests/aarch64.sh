@@ -13,7 +13,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD/build/aarch64-root apt=$PWD/build/aarch64-apt build=build/aarch64-linux-gnu-gcc-werror
-libraries='libc6-dev libgcc-12-dev libgomp1 libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev
+libraries='libc6-dev libgcc-12-dev libgomp1 libhdf5-dev libjansson-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev
   libpcre2-dev libutf8proc-dev libcmocka-dev'
 [ $# -gt 0 ] || set -- kernels-sets kernels-cpu kernels-reference kernels-attention-mass model-goldens analyze-curve analyze-erf analyze-series io-element io-safetensors \
     io-gguf io-tokenizer io-result io-result-refused verb-erf verb-merge

@@ -1,5 +1,6 @@
 #include "io/system/input.h"
 
+#include "io/system/unpack.h"
 #include "io/system/watch.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 16 << 20 };
 
@@ -24,9 +24,7 @@ struct input {
     size_t memory_left;
     unsigned char ahead[INPUT_PEEK_MAX]; /* already unpacked: ahead[ahead_at..ahead_have) */
     size_t ahead_at, ahead_have;
-    int gzip; /* the data are compressed; `unpack` is set up */
-    int member; /* inside a member of a gzip file */
-    z_stream unpack;
+    struct unpack *unpack; /* NULL: the data are not compressed */
     unsigned char raw[RAW_BYTES];
     size_t at, have; /* raw[at..have) is unread */
     size_t taken, given; /* compressed bytes, and bytes unpacked from them */
@@ -71,8 +69,6 @@ static int open_descriptor(struct input *in, const char *path, struct stat *st, 
                : 0;
 }
 
-/* Not zlib's gzread, which treats a damaged header of a later member as the end of the data. */
-
 /* At most `room` bytes of the file or the memory; 0 at the end, -1 with errno. */
 static ssize_t read_raw(struct input *in, unsigned char *out, size_t room)
 {
@@ -109,18 +105,16 @@ static int refill(struct input *in, int *ended, struct error *e)
     return *ended && in->is_file ? stamp_check(&in->stamp, in->descriptor, in->name, e) : 0;
 }
 
-/* Sets up unpacking if the data begin like gzip. */
-static int detect_gzip(struct input *in, struct error *e)
+/* Sets up unpacking if the data begin like compressed ones. */
+static int detect_packed(struct input *in, struct error *e)
 {
-    for (int ended = 0; !ended && in->have < 2;)
+    int memory;
+
+    for (int ended = 0; !ended && in->have < UNPACK_MAGIC;)
         if (refill(in, &ended, e))
             return -1;
-    if (in->have >= 2 && in->raw[0] == 0x1F && in->raw[1] == 0x8B) {
-        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) /* 16: only gzip */
-            return fail_memory(e, 1 << MAX_WBITS, "unpacking");
-        in->gzip = in->member = 1;
-    }
-    return 0;
+    in->unpack = unpack_open(in->raw, in->have, &memory);
+    return memory ? fail_memory(e, 1 << 20, "unpacking") : 0;
 }
 
 struct input *input_open(const char *path, struct error *e)
@@ -145,7 +139,7 @@ struct input *input_open(const char *path, struct error *e)
         goto failed;
     }
     in->is_file = S_ISREG(st.st_mode);
-    if (stamp_take(&in->stamp, in->descriptor, in->name, e) == 0 && detect_gzip(in, e) == 0)
+    if (stamp_take(&in->stamp, in->descriptor, in->name, e) == 0 && detect_packed(in, e) == 0)
         return in;
 failed:
     input_close(in);
@@ -163,7 +157,7 @@ struct input *input_memory(const void *data, size_t size, const char *name, stru
     in->descriptor = -1;
     in->memory = data;
     in->memory_left = size;
-    if (detect_gzip(in, e) == 0)
+    if (detect_packed(in, e) == 0)
         return in;
     input_close(in);
     return NULL;
@@ -188,39 +182,37 @@ static int read_plain(struct input *in, unsigned char *out, size_t want, size_t 
 static int read_packed(struct input *in, unsigned char *out, size_t want, size_t *got,
                        struct error *e)
 {
+    struct unpack *u = in->unpack;
+    const char *name = unpack_name(u), *ending = unpack_ending(u);
+
     for (int ended = 0; *got < want;) {
         if (in->at == in->have && refill(in, &ended, e))
             return -1;
-        if (ended && in->member)
-            return fail(e, "%s: the gzip data are cut off (expected a whole .gz file)", in->name);
-        if (ended)
+        if (ended && !unpack_inside(u))
             break;
-        if (!in->member) {
-            inflateReset(&in->unpack);
-            in->member = 1;
-        }
-        in->unpack.next_in = in->raw + in->at;
-        in->unpack.avail_in = (uInt)(in->have - in->at);
-        in->unpack.next_out = out + *got;
-        in->unpack.avail_out = (uInt)(want - *got < OUT_BYTES_MAX ? want - *got : OUT_BYTES_MAX);
-        int status = inflate(&in->unpack, Z_NO_FLUSH);
-        size_t at = in->at, had = *got;
-        in->at = (size_t)(in->unpack.next_in - in->raw);
-        *got = (size_t)(in->unpack.next_out - out);
-        in->taken += in->at - at;
-        in->given += *got - had;
+        size_t left = in->have - in->at, taken = left,
+               room = want - *got < OUT_BYTES_MAX ? want - *got : OUT_BYTES_MAX, given = room;
+        enum unpack_status status = unpack_step(u, in->raw + in->at, &left, out + *got, &room,
+                                                ended);
+        taken -= left;
+        given -= room;
+        in->at += taken;
+        *got += given;
+        in->taken += taken;
+        in->given += given;
         if (in->given > INPUT_UNPACKED_FREE && in->given / INPUT_RATIO_MAX > in->taken)
             return fail(e,
                         "%s: unpacks to more than %d times its size (expected text or token ids, "
                         "which do not)",
                         in->name, INPUT_RATIO_MAX);
-        if (status == Z_STREAM_END)
-            in->member = 0;
-        else if (status == Z_MEM_ERROR)
-            return fail_memory(e, 1 << MAX_WBITS, "unpacking");
-        else if (status != Z_OK && status != Z_BUF_ERROR)
-            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)",
-                        in->name, in->unpack.msg ? in->unpack.msg : "not gzip");
+        if (status == UNPACK_MEMORY)
+            return fail_memory(e, (double)(UNPACK_MAX_MB << 20), "unpacking");
+        if (status == UNPACK_DAMAGED)
+            return fail(e, "%s: the %s data are damaged: %s (expected a whole %s file)", in->name,
+                        name, unpack_problem(u), ending);
+        if (ended && status == UNPACK_GOING && given == 0)
+            return fail(e, "%s: the %s data are cut off (expected a whole %s file)", in->name, name,
+                        ending);
     }
     return 0;
 }
@@ -232,7 +224,7 @@ int input_read(struct input *in, void *out, size_t want, size_t *got, struct err
     if (*got)
         memcpy(out, in->ahead + in->ahead_at, *got);
     in->ahead_at += *got;
-    return in->gzip ? read_packed(in, out, want, got, e) : read_plain(in, out, want, got, e);
+    return in->unpack ? read_packed(in, out, want, got, e) : read_plain(in, out, want, got, e);
 }
 
 int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e)
@@ -250,7 +242,9 @@ int input_peek(struct input *in, void *out, size_t want, size_t *got, struct err
 const char *input_other(const void *start, size_t size)
 {
 #define UNPACK(command) \
-    " (expected plain text, .gz, or the output of `" command "` on standard input)"
+    " (expected plain text, .gz, .zst, .xz, .bz2, or the output of `" command "` on standard " \
+                                                                              "input)"
+#define AGAIN(name) "compressed twice, the first time by " name " (expected data packed once)"
 #define RECODE(name) \
     "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"
     static const struct {
@@ -259,14 +253,11 @@ const char *input_other(const void *start, size_t size)
         size_t size;
         const char *what;
     } others[] = {
-        {0, "\x28\xB5\x2F\xFD", 4, "compressed by zstd" UNPACK("zstd -dc FILE")},
-        {0,
-         "\xFD"
-         "7zXZ\0",
-         6, "compressed by xz" UNPACK("xz -dc FILE")},
+        {0, "\x1F\x8B", 2, AGAIN("gzip")}, /* the outer one is unpacked here */
+        {0, "\x28\xB5\x2F\xFD", 4, AGAIN("zstd")},
+        {0, "\xFD\x37zXZ\0", 6, AGAIN("xz")},
+        {4, "1AY&SY", 6, AGAIN("bzip2")}, /* after BZh, digit */
         {0, "\x5D\0\0", 3, "compressed by lzma" UNPACK("xz -dc FILE")},
-        {4, "1AY&SY", 6, "compressed by bzip2" UNPACK("bzip2 -dc FILE")}, /* after BZh, digit */
-        {4, "\x17rE8P\x90", 6, "compressed by bzip2, and empty" UNPACK("bzip2 -dc FILE")},
         {0, "\x04\x22\x4D\x18", 4, "compressed by lz4" UNPACK("lz4 -dc FILE")},
         {0, "PK\3\4", 4, "a zip archive" UNPACK("unzip -p FILE")},
         {0, "PK\5\6", 4, "a zip archive without files" UNPACK("unzip -p FILE")},
@@ -294,8 +285,7 @@ void input_close(struct input *in)
 {
     if (!in)
         return;
-    if (in->gzip)
-        inflateEnd(&in->unpack);
+    unpack_close(in->unpack);
     if (in->descriptor > STDIN_FILENO)
         close(in->descriptor);
     free(in->name);

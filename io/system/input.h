@@ -1,4 +1,5 @@
-/* A stream of bytes from a file or standard input; gzip is unpacked. Private to io/. */
+/* A stream of bytes from a file or standard input; gzip, zstd, xz and bzip2 are unpacked. Private
+ * to io/. */
 #ifndef REACH_IO_SYSTEM_INPUT_H
 #define REACH_IO_SYSTEM_INPUT_H
 
@@ -8,8 +9,8 @@
 
 struct input;
 
-/* Opens PATH, or standard input for "-". Data that begin like gzip (1f 8b) are unpacked, all
- * members of the file in order. Caller closes. A folder is an error, and so is a pipe that nobody
+/* Opens PATH, or standard input for "-". Data that begin like compressed ones are unpacked, all
+ * parts of the file in order. Caller closes. A folder is an error, and so is a pipe that nobody
  * opens for writing within input_patience milliseconds. */
 extern int input_patience;
 struct input *input_open(const char *path, struct error *e) MUST_USE;
@@ -28,10 +29,10 @@ int input_peek(struct input *in, void *out, size_t want, size_t *got, struct err
  * do: "compressed by zstd (expected ...)"; else NULL. */
 const char *input_other(const void *start, size_t size);
 
-/* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut
- * off or followed by other bytes is an error: its checksums are verified before the end is
- * reported. So is a stream that unpacks to more than INPUT_UNPACKED_FREE bytes and to more than
- * INPUT_RATIO_MAX times the bytes read: text and token ids are packed to a third, zeros to a
+/* Reads `want` bytes; *got is less only at the end of the data. A compressed stream that is
+ * damaged, cut off or followed by other bytes is an error: its checksums are verified before the
+ * end is reported. So is a stream that unpacks to more than INPUT_UNPACKED_FREE bytes and to more
+ * than INPUT_RATIO_MAX times the bytes read: text and token ids are packed to a third, zeros to a
  * thousandth, and a file of a few MB could keep a run unpacking until memory is full. */
 enum { INPUT_UNPACKED_FREE = 64 << 20, INPUT_RATIO_MAX = 256 };
 int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;

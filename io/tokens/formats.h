@@ -1,6 +1,6 @@
 /* Readers of the formats of token files. All except HDF5's read an `input`, so that they work on
- * files, gzip, standard input and memory alike; memory grows with what is read, never by what a
- * file claims. Private to io/. */
+ * files, packed ones, standard input and memory alike; memory grows with what is read, never by
+ * what a file claims. Private to io/. */
 #ifndef REACH_IO_TOKENS_FORMATS_H
 #define REACH_IO_TOKENS_FORMATS_H
 

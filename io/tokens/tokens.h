@@ -28,8 +28,8 @@ struct text {
     char *name; /* the files, for messages; NULL: "text" */
 };
 
-/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is
- * unpacked. Caller frees with text_free. An empty result, a directory, a damaged .gz, and data
+/* Reads FILES (count of them), joined in order. "-" is standard input; compressed data (by content)
+ * are unpacked. Caller frees with text_free. An empty result, a directory, damaged data, and data
  * whose first bytes show that they are not text are errors. */
 int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
 void text_free(struct text *t);
