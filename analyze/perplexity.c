@@ -26,6 +26,11 @@ struct perplexity perplexity_of(const double *nll, size_t count)
     return out;
 }
 
+double perplexity_each(const struct perplexity *p, size_t units)
+{
+    return units ? p->nll * (double)p->tokens / (double)units : NAN;
+}
+
 struct perplexity_difference perplexity_compare(const double *a, const double *b, size_t count)
 {
     struct perplexity_difference out;

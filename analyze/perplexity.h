@@ -21,6 +21,9 @@ struct perplexity {
 /* Reduces nll[count], count >= 1, all finite. */
 struct perplexity perplexity_of(const double *nll, size_t count);
 
+/* The nats of all targets for each of `units`, such as the bytes of their text; NaN for none. */
+double perplexity_each(const struct perplexity *p, size_t units);
+
 /* Paired t-test: the mean of a[i] - b[i] over the same targets. */
 struct perplexity_difference {
     double difference, std_error; /* std_error NaN for one target */

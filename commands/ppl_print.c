@@ -95,6 +95,41 @@ static int print_differences(const struct ppl_run *r)
     return rc;
 }
 
+/* By units of the text, which compare across tokenizers; nothing if no model's ids have texts. */
+static int print_units(const struct ppl_run *r)
+{
+    static const char *const header[] = {"model",    "context",  "bytes", "bits/byte",
+                                         "PPL/char", "PPL/word", NULL};
+    struct table *t;
+    size_t any = 0;
+    int rc;
+
+    for (size_t i = 0; i < r->count; i++)
+        any += r->models[i].units.bytes;
+    if (!any)
+        return 0;
+    if (!(t = table_create("lrr3rr2r1")))
+        return -1;
+    table_caption(t, "for each byte, character and word of the targets' text, which compare across "
+                     "tokenizers");
+    table_cells(t, header);
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t j = 0; j < r->result_count; j++) {
+            const struct perplexity *p = &r->models[i].results[j].perplexity;
+            const struct ppl_units *u = &r->models[i].units;
+
+            table_cell(t, "%s", r->models[i].argument->name);
+            table_cell(t, "%zu", r->models[i].results[j].context);
+            count_cell(t, u->bytes);
+            real_cell(t, "%.5f", perplexity_each(p, u->bytes) / M_LN2);
+            real_cell(t, "%.5g", exp(perplexity_each(p, u->characters)));
+            real_cell(t, "%.5g", exp(perplexity_each(p, u->words)));
+        }
+    rc = table_print(stdout, t);
+    table_free(t);
+    return rc;
+}
+
 /* ---- --gain ---- */
 
 static void interval_cell(struct table *t, const struct perplexity_difference *d, size_t targets)
@@ -264,6 +299,8 @@ int ppl_print(const struct ppl_run *r, struct error *e)
     table_free(t);
     if (rc == 0 && r->count > 1)
         rc = print_differences(r);
+    if (rc == 0)
+        rc = print_units(r);
     if (rc == 0 && r->options->gain)
         rc = print_gain(r);
     if (rc != 0)

@@ -190,7 +190,8 @@ static void differences_are_paired(void **state)
         "ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
     text = slurp(at("paired/ppl.csv"), NULL);
     assert_non_null(strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,"
-                                 "seconds_per_token,diff,diff_se,p\n"));
+                                 "seconds_per_token,diff,diff_se,p,bytes,characters,words,"
+                                 "bits_per_byte,character_ppl,word_ppl\n"));
     assert_int_equal(strncmp(text, "# reach ", 8), 0);
     assert_non_null(strstr(text, "\n# command: reach ppl none again=none window --text text "
                                  "--protocol last --context 4,12 --segments 40\n"));
@@ -412,9 +413,10 @@ static void screen_and_files(void **state)
     (void)state;
     assert_int_equal(o.status, 0);
     assert_int_equal(strncmp(o.out, "model ", 6), 0);
-    assert_int_equal(lines(o.out), 5 + 2 + 3 + 2);
+    assert_int_equal(lines(o.out), 5 + 2 + 3 + 7 + 2);
     assert_non_null(strstr(o.out, "time/token"));
     assert_non_null(strstr(o.out, "paired over the same targets"));
+    assert_non_null(strstr(o.out, "PPL/word"));
     assert_non_null(strstr(o.out, "9 segments of 9 tokens"));
     outcome_free(&o);
     assert_false(exists(at("reach-ppl"))); /* nothing is written without -o */

@@ -27,7 +27,8 @@ COLUMNS = {  # by make outputs
         enough_gradient:r correlation:r? correlation_lo:r? correlation_hi:r? octaves:r?
         octaves_lo:r? octaves_hi:r?""",
     "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w?
-        seconds_per_token:r? diff:r? diff_se:r? p:r?""",
+        seconds_per_token:r? diff:r? diff_se:r? p:r? bytes:w? characters:w? words:w?
+        bits_per_byte:r? character_ppl:r? word_ppl:r?""",
     "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r?
         rest_lo:r? rest_hi:r? within:r needed:r enough:r needed_q10:w needed_median:w
         needed_q90:w""",

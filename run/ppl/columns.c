@@ -23,6 +23,18 @@ static const struct csv_column ppl_columns[] = {
                  "model, and if targets differ"),
     CSV_OPTIONAL(ppl_row, diff_se, "nats", "standard error of diff"),
     CSV_OPTIONAL(ppl_row, p, "", "two-sided, of the paired t-test on diff"),
+    CSV_OPTIONAL(ppl_row, bytes, "bytes",
+                 "of the targets' text in UTF-8, as its tokens spell it; empty if the ids have no "
+                 "texts, as are the columns after it"),
+    CSV_OPTIONAL(ppl_row, characters, "", "in that text, counted where they begin"),
+    CSV_OPTIONAL(ppl_row, words, "",
+                 "in that text: runs without white space of ASCII, counted where they begin"),
+    CSV_OPTIONAL(
+        ppl_row, bits_per_byte, "bits",
+        "nll of all targets in bits, over the bytes: compares across tokenizers, as do the "
+        "columns after it"),
+    CSV_OPTIONAL(ppl_row, character_ppl, "", "exp(nll of all targets / characters)"),
+    CSV_OPTIONAL(ppl_row, word_ppl, "", "exp(nll of all targets / words)"),
 };
 
 const struct csv_layout ppl_csv = {
@@ -35,7 +47,7 @@ const struct csv_layout ppl_csv = {
              "seconds_per_token with "
              "--timing; diff: nll minus that of the first model over the same targets, diff_se its "
              "standard error, p two-sided "
-             "of the paired t-test",
+             "of the paired t-test; bytes of the targets' text; bits_per_byte in bits",
     .columns = ppl_columns,
     .count = sizeof ppl_columns / sizeof *ppl_columns,
 };

@@ -11,6 +11,8 @@ struct ppl_row {
     double nll, std_error, ppl;
     long long window;
     double seconds_per_token, diff, diff_se, p;
+    long long bytes, characters, words;
+    double bits_per_byte, character_ppl, word_ppl;
 };
 extern const struct csv_layout ppl_csv;
 

@@ -38,6 +38,13 @@ struct ppl_stream {
     size_t position; /* of ids[0] in the stream or row, from 1; after any beginning-of-text token */
 };
 
+/* The text of a model's targets, the same at every context. */
+struct ppl_units {
+    size_t bytes; /* 0: its ids have no texts */
+    size_t characters; /* counted where they begin */
+    size_t words; /* runs without white space (ASCII's), counted where they begin */
+};
+
 struct ppl_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
@@ -49,7 +56,8 @@ struct ppl_model {
     struct documents documents; /* for --boundary */
     int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: without */
     char tokens_digest[33];
-    struct token_texts pieces; /* for --per-token: the texts of its ids */
+    struct token_texts pieces; /* the texts of its ids; empty: they have none */
+    struct ppl_units units;
     struct segments segments; /* for last, at the longest context; owned */
     int train_length; /* 0: unknown */
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
@@ -92,6 +100,17 @@ const struct ppl_stream *ppl_stream_of(const struct ppl_model *m, size_t target)
 
 /* A note on the segments for readers, as in struct results_file. */
 char *ppl_note(const void *found);
+
+/* A target by its place among all of the model. */
+struct ppl_target {
+    size_t row; /* of a table, from 1; 0: a stream */
+    size_t position; /* in its stream or row, from 1 */
+    const int32_t *id; /* id[-1] is the token before it */
+};
+struct ppl_target ppl_target(const struct ppl_run *r, const struct ppl_model *m, size_t i);
+
+/* units.c: finds the texts of all ids of the models, and counts those of the targets. */
+int ppl_count_units(struct ppl_run *r, struct error *e) MUST_USE;
 
 /* The file of --per-token: opens it (an existing file is refused), adds the targets of a model at a
  * context, and closes it, kept or removed. Without the option they do nothing. */

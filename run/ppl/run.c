@@ -13,7 +13,7 @@ int ppl_run(struct ppl_run *r, struct error *e)
     if (o->folder && o->per_token && results_holds(o->folder, &ppl_layout, o->per_token))
         return fail(e, "--per-token %s: is a file of the results in %s (expected another FILE)",
                     o->per_token, o->folder);
-    if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
+    if (ppl_prepare(r, e) != 0 || ppl_count_units(r, e) != 0 || ppl_tokens_open(r, e) != 0)
         return -1;
     rc = o->folder ? results_open(&results, o->folder, &ppl_layout, o->force, e) : 0;
     if (rc == 0)

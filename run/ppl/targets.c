@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Ids of a model without a tokenizer are bytes, or have no texts. */
-static int take_pieces(struct ppl_model *m, struct error *e)
-{
-    if (model_text_pieces(&m->pieces, &m->text, m->argument->path, m->tokens->ids, m->tokens->total,
-                          e) != 0)
-        return -1;
-    return m->pieces.count || m->decoder->vocabulary != 256 ? 0 : texts_of_bytes(&m->pieces, e);
-}
-
 int ppl_tokens_open(struct ppl_run *r, struct error *e)
 {
     const char *path = r->options->per_token;
@@ -27,19 +18,12 @@ int ppl_tokens_open(struct ppl_run *r, struct error *e)
     note = ppl_note(r);
     if (!note)
         return fail(e, "%s: out of memory", path);
-    for (size_t i = 0; i < r->count; i++)
-        if (take_pieces(&r->models[i], e) != 0) {
-            free(note);
-            return -1;
-        }
     r->per_token = csv_open(path, &ppl_targets_csv, r->command, *note ? note : NULL, e);
     free(note);
     return r->per_token ? 0 : -1;
 }
 
-/* Row (0: a stream) and position, from 1, of target number `i`, and its id. */
-static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *r,
-                           const struct ppl_model *m, size_t i)
+struct ppl_target ppl_target(const struct ppl_run *r, const struct ppl_model *m, size_t i)
 {
     const struct ppl_stream *stream;
 
@@ -47,15 +31,16 @@ static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *
         const struct segments *s = &m->segments;
         size_t columns = m->tokens->columns;
 
-        *row = columns ? (size_t)s->start[i] + 1 : 0;
-        *position = columns ? columns
-                            : (size_t)s->start[i] + s->length - (size_t)m->text.bounds.begins;
-        return s->ids[(i + 1) * s->length - 1];
+        return (struct ppl_target){.row = columns ? (size_t)s->start[i] + 1 : 0,
+                                   .position = columns ? columns
+                                                       : (size_t)s->start[i] + s->length -
+                                                             (size_t)m->text.bounds.begins,
+                                   .id = &s->ids[(i + 1) * s->length - 1]};
     }
     stream = ppl_stream_of(m, i);
-    *row = stream->row;
-    *position = stream->position + i - stream->target + 1;
-    return stream->ids[i - stream->target + 1];
+    return (struct ppl_target){.row = stream->row,
+                               .position = stream->position + i - stream->target + 1,
+                               .id = &stream->ids[i - stream->target + 1]};
 }
 
 int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
@@ -66,14 +51,14 @@ int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct pp
     int rc = 0;
 
     for (size_t i = 0; r->per_token && i < at->perplexity.tokens && rc == 0; i++) {
-        size_t row, position;
-        int32_t id = find_target(&row, &position, r, m, i);
-        const char *piece = texts_spell(&m->pieces, id, &text, &size);
+        struct ppl_target t = ppl_target(r, m, i);
+        const char *piece = texts_spell(&m->pieces, *t.id, &text, &size);
 
         if (piece)
-            csv_row(r->per_token, &(struct ppl_target_row){m->argument->name,
-                                                           (long long)at->context, (long long)row,
-                                                           (long long)position, id, nll[i], piece});
+            csv_row(r->per_token,
+                    &(struct ppl_target_row){m->argument->name, (long long)at->context,
+                                             (long long)t.row, (long long)t.position, *t.id, nll[i],
+                                             piece});
         else
             rc = fail(e, "%s: out of memory", r->options->per_token);
     }

@@ -12,6 +12,8 @@
 static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl_model *m,
                       const struct ppl_result *at)
 {
+    const struct ppl_units *u = &m->units;
+
     csv_row(csv, &(struct ppl_row){
                      .model = m->argument->name,
                      .protocol = protocol_names[r->options->protocol],
@@ -27,6 +29,12 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
                      .diff = at->paired ? at->difference.difference : NAN,
                      .diff_se = at->paired ? at->difference.std_error : NAN,
                      .p = at->paired ? at->difference.p : NAN,
+                     .bytes = (long long)u->bytes,
+                     .characters = (long long)u->characters,
+                     .words = (long long)u->words,
+                     .bits_per_byte = perplexity_each(&at->perplexity, u->bytes) / M_LN2,
+                     .character_ppl = exp(perplexity_each(&at->perplexity, u->characters)),
+                     .word_ppl = exp(perplexity_each(&at->perplexity, u->words)),
                  });
 }
 
