@@ -47,6 +47,8 @@ static const struct option_row rows[] = {
      .help = "tokens of the text to skip first (default %s); rows for a 2-D token file",
      WHOLE_AT(cut.offset, 0, MOST),
      .flags = OPTION_RESULT},
+    FIELD_ROW,
+    RECORDS_ROW,
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every "
             "segment, where it is position 1 and "
             "counts in the length (default %s: as the model's own tokenizer does with a text, by "

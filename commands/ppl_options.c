@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
     TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "
                "be repeated), 2-D has one "
                "stream per row"),
+    FIELD_ROW,
+    RECORDS_ROW,
     BOS_ROW("auto, always or never: let the inputs of every segment, block or window begin with "
             "the model's beginning-of-text "
             "token, which counts in the context (default %s, as in `reach erf`); with cached, only "

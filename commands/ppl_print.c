@@ -229,7 +229,7 @@ static const char *targets_of(const struct ppl_run *r)
     for (size_t i = 1; i < r->count; i++)
         if (r->models[i].text.bounds.begins != r->models[0].text.bounds.begins)
             which = 2;
-    return of[r->options->reading.boundary != NULL][which];
+    return of[r->models[0].documents.count > 0][which];
 }
 
 void ppl_notes(FILE *f, const struct ppl_run *r)

@@ -15,6 +15,7 @@ const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
 const char *const positions_choices[] = {"", "none", NULL};
 const char *const none_choices[] = {"none", NULL};
 const char *const slopes_choices[] = {"paper", "press", NULL};
+const char *const records_choices[] = {"apart", "joined", NULL};
 const char *const bos_choices[] = {
     [BOS_AUTO] = "auto", [BOS_ALWAYS] = "always", [BOS_NEVER] = "never", NULL};
 

@@ -9,12 +9,13 @@
 #include "run/threads.h"
 
 extern const char *const picture_formats[],
-    *const device_choices[], *const dtype_choices[], *const keep_choices[],
-                                                         *const bias_dtype_choices[],
-                                                             *const positions_choices[],
-                                                                 *const none_choices[],
-                                                                     *const slopes_choices[],
-                                                                         *const bos_choices[];
+    *const device_choices[],
+        *const dtype_choices[], *const keep_choices[], *const bias_dtype_choices[],
+                                                           *const positions_choices[],
+                                                               *const none_choices[],
+                                                                   *const slopes_choices[],
+                                                                       *const bos_choices[],
+                                                                           *const records_choices[];
 
 /* Checks of texts during parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
@@ -55,6 +56,24 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
     { \
         .name = "boundary", .value = "TOKEN", .help = says, .type = OPTION_TEXT, \
         .at = AT(reading.boundary), .flags = OPTION_RESULT \
+    }
+
+#define FIELD_ROW \
+    { \
+        .name = "field", .value = "NAME", \
+        .help = "member of JSON lines that is the text (default: text); files whose names end in " \
+                ".jsonl, before .gz, .zst, .xz or .bz2, are JSON lines, and with this option all " \
+                "are", \
+        .type = OPTION_TEXT, .at = AT(reading.records.field), .with = "text", \
+        .flags = OPTION_RESULT \
+    }
+#define RECORDS_ROW \
+    { \
+        .name = "records", .value = "HOW", .standard = "apart", \
+        .help = "apart or joined: each record of JSON lines is a document, which no segment " \
+                "crosses, or all of them are one text, with a newline after each (default %s)", \
+        .type = OPTION_NUMBERED_CHOICE, .at = AT(reading.records.joined), \
+        .choices = records_choices, .with = "text", .flags = OPTION_RESULT \
     }
 
 /* ---- struct encoding_options encoding ---- */

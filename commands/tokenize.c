@@ -75,6 +75,18 @@ static int check(void *options, struct error *e)
 #define OPTIONS struct tokenize_options
 
 static const struct option_row rows[] = {
+    {.name = "field",
+     .value = "NAME",
+     .help = "member of JSON lines that is the text (default: text); a file whose name ends in "
+             ".jsonl, before .gz, .zst, .xz or .bz2, is JSON lines, and with this option any is",
+     .type = OPTION_TEXT,
+     .at = AT(field)},
+    {.name = "boundary",
+     .value = "TOKEN",
+     .help = "put this token, by its id or its text, after each record of JSON lines, for "
+             "--boundary of the other verbs",
+     .type = OPTION_TEXT,
+     .at = AT(boundary)},
     STRICT_ROW(strict),
     FORCE_ROW("overwrite OUT if it exists"),
     JSON_ROW,

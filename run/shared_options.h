@@ -2,6 +2,8 @@
 #ifndef REACH_RUN_SHARED_OPTIONS_H
 #define REACH_RUN_SHARED_OPTIONS_H
 
+#include "io/tokens/tokens.h"
+
 #include <stddef.h>
 
 /* The hardware and precision of a run. */
@@ -20,7 +22,8 @@ enum bos_choice { BOS_AUTO, BOS_ALWAYS, BOS_NEVER };
 /* How texts become segments. */
 struct reading_options {
     enum bos_choice bos;
-    const char *boundary; /* between documents, by its id or text; NULL: segments lie anywhere */
+    const char *boundary; /* between documents, by its id or text; NULL: not given */
+    struct records_request records; /* of --text */
 };
 
 /* Changes to a model's position encoding. */

@@ -8,9 +8,9 @@
 #include <xxhash.h>
 
 int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
-                  struct error *e)
+                  const struct records_request *records, struct error *e)
 {
-    return text->count ? text_read(&r->text, text->item, text->count, e)
+    return text->count ? text_read_records(&r->text, text->item, text->count, records, e)
                        : tokens_read_files(&r->tokens, tokens->item, tokens->count, e);
 }
 
@@ -135,11 +135,13 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
                 "every segment begins with its beginning-of-text token %d, which counts in the "
                 "length%s",
                 n->bounds->bos, d->count ? "; " : "");
-    if (d->count)
-        fprintf(f,
-                "%zu documents between tokens %d: %zu used, %zu too short, whose %zu tokens are "
-                "left out",
-                d->count, n->bounds->boundary, d->used, d->too_short, d->left_out);
+    if (d->count) {
+        fprintf(f, "%zu documents", d->count);
+        if (n->bounds->boundary >= 0)
+            fprintf(f, " between tokens %d", n->bounds->boundary);
+        fprintf(f, ": %zu used, %zu too short, whose %zu tokens are left out", d->used,
+                d->too_short, d->left_out);
+    }
     return 1;
 }
 
@@ -183,6 +185,8 @@ void tokens_digest(char digest[33], const struct tokens *t)
     XXH128_hash_t hash = XXH3_128bits_withSeed(t->ids, t->total * sizeof *t->ids, t->columns);
     XXH128_canonical_t canonical;
 
+    if (t->end) /* other records are other documents */
+        hash = XXH3_128bits_withSeed(t->end, t->documents * sizeof *t->end, hash.low64);
     XXH128_canonicalFromHash(&canonical, hash);
     for (int i = 0; i < 16; i++)
         snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);

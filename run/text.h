@@ -19,9 +19,10 @@ struct run_text {
     struct tokens tokens; /* from --tokens */
 };
 
-/* Reads --text or --tokens, whichever list has items. */
+/* Reads --text or --tokens, whichever list has items. `records` NULL: texts as they are stored,
+ * else with records of JSON lines. */
 int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
-                  struct error *e) MUST_USE;
+                  const struct records_request *records, struct error *e) MUST_USE;
 void run_text_free(struct run_text *r);
 
 /* How one model reads them. Zeroed: not opened. */
@@ -67,7 +68,7 @@ struct text_notes {
 /* Writes `before` and `NAME: ...`, or nothing; returns 1 if it wrote anything. */
 int text_describe(FILE *f, const char *before, const struct text_notes *n);
 
-/* XXH3-128 of all ids and the shape, as 32 hex digits. */
+/* XXH3-128 of all ids and the shape, and of the ends of records, as 32 hex digits. */
 void tokens_digest(char digest[33], const struct tokens *t);
 
 #endif

@@ -5,7 +5,9 @@
 #include "run/progress.h"
 
 struct tokenize_options {
-    const char *model, *file, *out; /* arguments, borrowed */
+    const char *model, *file, *out; /* arguments, borrowed, here and below */
+    const char *field; /* of JSON lines; NULL: not given */
+    const char *boundary; /* put after each record of JSON lines; NULL: not given */
     int strict, force, quiet, json; /* json: for printing only */
 };
 

@@ -28,6 +28,7 @@ enum when {
     ALWAYS,
     WHERE_KNOWN /* a text that is not NULL, a whole number that is not 0 */,
     OF_BOS,
+    OF_BOUNDARY,
     OF_DOCUMENTS,
     OF_SMOOTHGRAD,
     OF_A_SHARD,
@@ -82,7 +83,7 @@ static const struct row {
     {"overlapping", WHOLE, IN_MODEL(overlapping), ALWAYS, 0, 1},
     {"bos", TOKEN, IN_MODEL(bounds.begins), ALWAYS, 0, 1},
     {"bos_id", TOKEN, IN_MODEL(bounds.bos), OF_BOS, 0, INT_MAX},
-    {"boundary", TOKEN, IN_MODEL(bounds.boundary), OF_DOCUMENTS, 0, INT_MAX},
+    {"boundary", TOKEN, IN_MODEL(bounds.boundary), OF_BOUNDARY, 0, INT_MAX},
     {"documents", WHOLE, IN_MODEL(documents.count), OF_DOCUMENTS, COUNT},
     {"documents_used", WHOLE, IN_MODEL(documents.used), OF_DOCUMENTS, COUNT},
     {"documents_too_short", WHOLE, IN_MODEL(documents.too_short), OF_DOCUMENTS, COUNT},
@@ -134,6 +135,7 @@ static int is_wanted(const struct row *row, const void *value, const struct resu
     case WHERE_KNOWN:
         return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
     case OF_BOS: return m->bounds.begins;
+    case OF_BOUNDARY: return m->bounds.boundary >= 0;
     case OF_DOCUMENTS: return m->documents.count != 0;
     case OF_SMOOTHGRAD: return r->attribution_samples != 0;
     case OF_A_SHARD: return r->shards != 0;

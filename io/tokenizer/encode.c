@@ -57,6 +57,11 @@ static int tell_nothing(void *context, struct error *e)
     return t->step(t->context, t->told, e);
 }
 
+int tokenizer_tell(const struct tokenizer *t, size_t done, struct error *e)
+{
+    return t->step ? t->step(t->context, done, e) : 0;
+}
+
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e),
                      void *context)
 {

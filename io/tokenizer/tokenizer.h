@@ -58,6 +58,9 @@ int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, siz
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e),
                      void *context);
 
+/* Calls it between texts that are encoded one by one. 0 or -1. */
+int tokenizer_tell(const struct tokenizer *t, size_t done, struct error *e) MUST_USE;
+
 /* The id of the token written so in the files, else of the one token that the text becomes; -1:
  * none. */
 int tokenizer_token(struct tokenizer *t, const char *text);

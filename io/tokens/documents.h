@@ -1,4 +1,5 @@
-/* Documents of a stream of tokens: its parts between the tokens that separate unrelated texts.
+/* Documents of a stream of tokens: records of JSON lines, or its parts between the tokens that
+ * separate unrelated texts.
  * Also: what the segments cut from it begin with, and the documents they lie within. */
 #ifndef REACH_IO_TOKENS_DOCUMENTS_H
 #define REACH_IO_TOKENS_DOCUMENTS_H
@@ -11,26 +12,12 @@ struct segment_bounds {
     int begins; /* 1: each begins with the token `bos`, which is its position 1 and counts in its
                    length */
     int bos; /* the beginning-of-text token, whether segments begin with it or not; -1: unknown */
-    int boundary; /* between documents; each segment lies within one; -1: they lie anywhere */
+    int boundary; /* between documents; each segment lies within one; -1: none is given */
 };
 
 struct document {
     size_t first, count; /* tokens */
 };
-
-/* The next document that begins at or after *at; *at moves past it. The boundary belongs to no
- * document, and a document has at least one token. Returns 0 at the end of ids[total]. */
-static inline int document_next(struct document *d, size_t *at, const int32_t *ids, size_t total,
-                                int32_t boundary)
-{
-    while (*at < total && ids[*at] == boundary)
-        ++*at;
-    d->first = *at;
-    while (*at < total && ids[*at] != boundary)
-        ++*at;
-    d->count = *at - d->first;
-    return d->count > 0;
-}
 
 /* Statistics of the documents. */
 struct documents {

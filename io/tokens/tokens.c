@@ -7,6 +7,7 @@
 #include "io/tokenizer/text.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens/formats.h"
+#include "io/tokens/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,58 +65,97 @@ static int check_start(struct input *in, struct error *e)
     return 0;
 }
 
-static int append_file(struct buffer *b, const char *file, struct error *e)
+static int append_file(struct buffer *b, struct input *in, struct error *e)
 {
-    struct input *in = input_open(file, e);
-    int result = in && check_start(in, e) == 0 ? 0 : -1;
+    int result = 0;
     for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
         if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE &&
-            memory_check(b->room, input_name(in), e)) {
-            result = -1;
-            break;
-        }
+            memory_check(b->room, input_name(in), e))
+            return -1;
         result = buffer_reserve(b, TEXT_PIECE, e) ||
                          input_read(in, b->text + b->size, TEXT_PIECE, &got, e)
                      ? -1
                      : 0;
         b->size += result ? 0 : got;
     }
+    return result;
+}
+
+/* A name that ends in .jsonl, or with the ending of a packed file after that. */
+static int is_json_lines(const char *file)
+{
+    static const char *const endings[] = {"", ".gz", ".zst", ".xz", ".bz2"};
+    size_t length = strlen(file);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t more = strlen(endings[i]);
+        if (length > more + 6 && strcmp(file + length - more, endings[i]) == 0 &&
+            memcmp(file + length - more - 6, ".jsonl", 6) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int append(struct records *all, const char *file, const struct records_request *r,
+                  struct error *e)
+{
+    struct input *in = input_open(file, e);
+    int result = in && check_start(in, e) == 0 ? 0 : -1;
+    if (result == 0 && r && (r->field || is_json_lines(file)))
+        result = records_read(all, in, r->field ? r->field : "text", r->joined, e);
+    else if (result == 0)
+        result = append_file(&all->text, in, e) || records_end(all, e) ? -1 : 0;
     input_close(in);
     return result;
 }
 
-int text_read(struct text *out, const char *const *files, int count, struct error *e)
+int text_read_records(struct text *out, const char *const *files, int count,
+                      const struct records_request *r, struct error *e)
 {
-    struct buffer b = {0};
+    struct records all = {0};
+    int any = 0;
     *out = (struct text){0};
-    for (int i = 0; i < count; i++)
-        if (append_file(&b, files[i], e)) {
-            buffer_free(&b);
+    for (int i = 0; i < count; i++) {
+        any |= r && !r->joined && (r->field || is_json_lines(files[i]));
+        if (append(&all, files[i], r, e)) {
+            records_free(&all);
             return -1;
         }
-    if (b.size == 0) {
-        buffer_free(&b);
+    }
+    if (all.text.size == 0) {
+        records_free(&all);
         return fail(e, "%s: holds no text (expected at least one byte)",
                     count > 0 ? files[0] : "text");
     }
-    *out = (struct text){.bytes = b.text, .size = b.size, .name = name_files(files, count)};
+    *out = (struct text){.bytes = all.text.text,
+                         .size = all.text.size,
+                         .name = name_files(files, count)};
+    if (any) {
+        out->end = all.end;
+        out->records = all.count;
+    } else
+        free(all.end);
     return 0;
+}
+
+int text_read(struct text *out, const char *const *files, int count, struct error *e)
+{
+    return text_read_records(out, files, count, NULL, e);
 }
 
 void text_free(struct text *t)
 {
     free(t->bytes);
+    free(t->end);
     free(t->name);
     *t = (struct text){0};
 }
 
-static int append_bytes(struct ids *a, const struct text *text, struct error *e)
+static int append_bytes(struct ids *a, const char *bytes, size_t size, struct error *e)
 {
-    if (ids_reserve(a, text->size, e))
+    if (ids_reserve(a, size, e))
         return -1;
-    for (size_t i = 0; i < text->size; i++)
-        a->id[i] = (unsigned char)text->bytes[i];
-    a->count = text->size;
+    for (size_t i = 0; i < size; i++)
+        a->id[a->count++] = (unsigned char)bytes[i];
     return 0;
 }
 
@@ -142,30 +182,91 @@ static int check_encoding(const struct text *text, struct error *e)
                       PERCENT);
 }
 
+/* The ids of each record in turn; of one text that is all of it. */
+static int append_records(struct ids *a, size_t *end, const struct text *text,
+                          struct tokenizer *tokenizer, struct error *e)
+{
+    size_t from = 0, told = 0;
+    for (size_t i = 0; i < (text->end ? text->records : 1); i++) {
+        size_t to = text->end ? text->end[i] : text->size;
+        if (tokenizer
+                ? to > from && tokenizer_encode(tokenizer, a, text->bytes + from, to - from, e)
+                : append_bytes(a, text->bytes + from, to - from, e))
+            return -1;
+        if (end)
+            end[i] = a->count;
+        from = to;
+        if (tokenizer && end && from - told >= TEXT_PIECE && tokenizer_tell(tokenizer, from, e))
+            return -1;
+        told = from - told >= TEXT_PIECE ? from : told;
+    }
+    return 0;
+}
+
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer,
                      struct error *e)
 {
     struct ids a = {0};
+    size_t *end = text->end ? calloc(text->records, sizeof *end) : NULL;
     *out = (struct tokens){0};
-    if (tokenizer && check_encoding(text, e))
-        return -1;
-    int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e)
-                           : append_bytes(&a, text, e);
+    if (text->end && !end)
+        return fail_memory(e, (double)text->records * sizeof *end, "records");
+    int result = tokenizer && check_encoding(text, e) ? -1
+                                                      : append_records(&a, end, text, tokenizer, e);
     if (result == 0 && a.count == 0)
         result = fail(e, "%s: the tokenizer makes no tokens from it",
                       text->name ? text->name : "text");
-    if (result)
+    if (result) {
         free(a.id);
-    else
-        take_ids(out, &a, text->name ? strdup(text->name) : NULL);
-    return result;
+        free(end);
+        return result;
+    }
+    take_ids(out, &a, text->name ? strdup(text->name) : NULL);
+    out->end = end;
+    out->documents = end ? text->records : 0;
+    return 0;
 }
 
 void tokens_free(struct tokens *t)
 {
     free(t->ids);
+    free(t->end);
     free(t->name);
     *t = (struct tokens){0};
+}
+
+/* -- documents -- */
+
+int tokens_divided(const struct tokens *t, int boundary)
+{
+    return boundary >= 0 || t->end;
+}
+
+size_t tokens_record(const struct tokens *t, size_t at)
+{
+    size_t low = 0, high = t->documents; /* the first record that ends after it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->end[middle] > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+int document_next(struct document *d, size_t *at, const struct tokens *t, int boundary)
+{
+    size_t end = t->total;
+    while (*at < t->total && t->ids[*at] == boundary)
+        ++*at;
+    d->first = *at;
+    if (t->end && *at < t->total)
+        end = t->end[tokens_record(t, *at)];
+    while (*at < end && t->ids[*at] != boundary)
+        ++*at;
+    d->count = *at - d->first;
+    return d->count > 0;
 }
 
 /* -- segments -- */
@@ -196,7 +297,7 @@ static int plan_documents(struct cut *cut, struct documents *all, const struct t
                     "(expected a 1-D stream)",
                     name_of(t));
     cut->stride = r->stride ? r->stride : taken;
-    for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, boundary);)
+    for (size_t at = r->offset; document_next(&d, &at, t, boundary);)
         if (documents_add(all, &d, taken))
             places += (d.count - taken) / cut->stride + 1;
     if (!places)
@@ -221,7 +322,7 @@ static int plan_cut(struct cut *cut, struct documents *documents, const struct t
     if (r->offset >= all)
         return fail(e, "%s: nothing is left after offset %zu (there are %zu %s)", name_of(t),
                     r->offset, all, name);
-    if (b->boundary >= 0)
+    if (tokens_divided(t, b->boundary))
         return plan_documents(cut, documents, t, r, b->boundary, length - (b->begins ? 1 : 0), e);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
@@ -281,8 +382,7 @@ static void start_documents(uint64_t *start, struct documents *all, const struct
     size_t place = 0, i = 0;
     struct document d;
 
-    for (size_t at = r->offset;
-         i < cut->count && document_next(&d, &at, t->ids, t->total, boundary);) {
+    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t, boundary);) {
         size_t before = i;
 
         for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count;
@@ -323,7 +423,7 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     }
     for (size_t i = 0; i < cut.count; i++)
         out->start[i] = r->offset + i * cut.stride;
-    if (b->boundary >= 0)
+    if (tokens_divided(t, b->boundary))
         start_documents(out->start, &out->documents, &cut, t, r, b->boundary, taken);
     for (size_t i = 0; i < cut.count; i++) {
         int32_t *segment = out->ids + i * length;
@@ -341,7 +441,7 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     out->length = length;
     out->stride = cut.stride;
     out->overlapping = !t->columns && cut.count > 1 &&
-                       cut.stride < (b->boundary >= 0 ? taken : length);
+                       cut.stride < (tokens_divided(t, b->boundary) ? taken : length);
     return 0;
 }
 

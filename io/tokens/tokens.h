@@ -16,6 +16,8 @@ struct tokens {
     int32_t *ids; /* stream [total], or table [rows, columns] */
     size_t total; /* total number of ids */
     size_t rows, columns; /* of a table; 0 for a stream */
+    size_t *end; /* [documents] of a stream from records, where each ends; NULL: not divided so */
+    size_t documents;
     char *name; /* the files, for messages; NULL: "tokens" */
 };
 
@@ -25,6 +27,8 @@ struct tokenizer;
 struct text {
     char *bytes; /* [size] */
     size_t size;
+    size_t *end; /* [records] where each of them ends, in bytes; NULL: one text */
+    size_t records;
     char *name; /* the files, for messages; NULL: "text" */
 };
 
@@ -32,6 +36,18 @@ struct text {
  * are unpacked. Caller frees with text_free. An empty result, a directory, damaged data, and data
  * whose first bytes show that they are not text are errors. */
 int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
+
+/* The same with files of JSON lines: those whose names end in .jsonl, before the ending of a packed
+ * file, or all of them if `field` is given. Each line is a record, whose text is its member `field`
+ * (NULL: "text"); empty lines are skipped. A record is a document, and so is a file of plain text
+ * among them; with `joined` they are one text, and each record ends with a newline. A line that is
+ * not JSON or has no such text is an error that names it. */
+struct records_request {
+    const char *field;
+    int joined;
+};
+int text_read_records(struct text *out, const char *const *files, int count,
+                      const struct records_request *r, struct error *e) MUST_USE;
 void text_free(struct text *t);
 
 /* Bytes of it that are not UTF-8. */
@@ -58,6 +74,15 @@ int tokens_write(const char *path, const struct tokens *t, struct error *e) MUST
 int tokens_is_hdf_name(const char *path);
 
 void tokens_free(struct tokens *t);
+
+/* 1 if segments lie within documents. */
+int tokens_divided(const struct tokens *t, int boundary);
+/* The next document of a stream that begins at or after *at; *at moves past it. It lies within a
+ * record, and between the tokens `boundary` (-1: none), which belong to no document; it has at
+ * least one token. Returns 0 at the end. */
+int document_next(struct document *d, size_t *at, const struct tokens *t, int boundary);
+/* The record that position `at` of divided tokens is in. */
+size_t tokens_record(const struct tokens *t, size_t at);
 
 struct segments_request {
     size_t length; /* L, the target included; 0: the default (2048, or a table's columns) */

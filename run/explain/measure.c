@@ -49,13 +49,15 @@ static int read_text(struct subject *s, struct progress *p, struct error *e)
 
     if (!o->prompt || is_standard) {
         if (run_text_read(&s->text, is_standard ? &standard : &o->text,
-                          is_standard ? &none : &o->tokens, e) != 0)
+                          is_standard ? &none : &o->tokens, NULL, e) != 0)
             return -1;
         if (s->text.text.bytes)
             drop_newline(&s->text.text, o, p);
         return 0;
     }
-    s->text.text = (struct text){strdup(o->prompt), strlen(o->prompt), strdup("--prompt")};
+    s->text.text = (struct text){.bytes = strdup(o->prompt),
+                                 .size = strlen(o->prompt),
+                                 .name = strdup("--prompt")};
     return s->text.text.bytes && s->text.text.name
                ? 0
                : fail_memory(e, (double)strlen(o->prompt), "the prompt");

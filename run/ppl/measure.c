@@ -72,7 +72,7 @@ static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
     length = t->columns ? t->columns : t->total;
     needed = o->protocol == PROTOCOL_LAST ? longest + 1
                                           : longest + 1 - (size_t)m->text.bounds.begins;
-    if (length < needed && m->text.bounds.boundary < 0)
+    if (length < needed && !tokens_divided(t, m->text.bounds.boundary))
         return fail(e,
                     "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; "
                     "give more text or a smaller "
@@ -128,7 +128,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     }
     if (!taken)
         return models_refuse_length(e);
-    if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
+    if (run_text_read(&r->text, &o->text, &o->tokens, &o->reading.records, e) != 0)
         return -1;
     r->kernels = run_kernels(o->machine.device, o->machine.dtype, r->progress, e);
     if (!r->kernels)

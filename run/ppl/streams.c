@@ -37,7 +37,7 @@ static int take_documents(struct ppl_model *m, size_t needed, int add, struct er
                     "%s: is 2-D, with one document per row, and cannot be divided at --boundary "
                     "(expected a 1-D stream)",
                     t->name ? t->name : "tokens");
-    for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.bounds.boundary);)
+    for (size_t at = 0; document_next(&d, &at, t, m->text.bounds.boundary);)
         if (!add)
             m->documents.used += (size_t)documents_add(&m->documents, &d, needed);
         else if (d.count >= needed)
@@ -55,7 +55,7 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
     const struct tokens *t = m->tokens;
     size_t count = t->columns ? t->rows : 1, length = t->columns ? t->columns : t->total, bytes;
 
-    if (m->text.bounds.boundary >= 0) {
+    if (tokens_divided(t, m->text.bounds.boundary)) {
         if (take_documents(m, needed, 0, e) != 0)
             return -1;
         count = m->documents.used;
@@ -67,7 +67,7 @@ int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
         (size_add(&bytes, t->total, count) != 0 ||
          size_multiply(&bytes, bytes, sizeof *m->begun) != 0 || !(m->begun = malloc(bytes))))
         return fail_memory(e, (double)(t->total + count) * sizeof *m->begun, "the tokens");
-    if (m->text.bounds.boundary >= 0)
+    if (tokens_divided(t, m->text.bounds.boundary))
         return take_documents(m, needed, 1, e);
     for (size_t i = 0; i < count; i++)
         add_stream(m, i * length, length, t->columns ? i + 1 : 0, 1);

@@ -20,10 +20,16 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* 1 if the tokenizer put a blank before the text, which the first token then begins with. */
-static int has_blank_before(const struct ppl_run *r, const struct ppl_target *t, const char *piece)
+/* 1 if the tokenizer put a blank before the text or record, which its first token then begins
+ * with. */
+static int has_blank_before(const struct ppl_run *r, const struct tokens *t, size_t at,
+                            const char *piece)
 {
-    return r->text.text.size && t->position == 1 && *piece == ' ' && *r->text.text.bytes != ' ';
+    const struct text *text = &r->text.text;
+    size_t record = t->end ? tokens_record(t, at) : 0;
+
+    return text->size && at == (record ? t->end[record - 1] : 0) && *piece == ' ' &&
+           text->bytes[record ? text->end[record - 1] : 0] != ' ';
 }
 
 static void count(struct ppl_units *u, const struct ppl_run *r, const struct ppl_model *m, size_t i)
@@ -34,7 +40,7 @@ static void count(struct ppl_units *u, const struct ppl_run *r, const struct ppl
                *before = texts_find(&m->pieces, t.id[-1], &size_before);
     int after_space = !before || !size_before || is_space(before[size_before - 1]);
 
-    if (piece && size && has_blank_before(r, &t, piece)) {
+    if (piece && size && has_blank_before(r, m->tokens, t.position - 1, piece)) {
         piece++;
         size--;
     }

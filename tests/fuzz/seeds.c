@@ -469,6 +469,10 @@ static void sow_tokens(struct sower *w)
             add(w, packed, sizeof packed - z.avail_out);
         sow(w, "gzip", members == 1 ? "one" : "two");
     }
+    static const char lines[] = "{\"text\": \"a\\n\\u00e4\", \"meta\": {\"n\": [1, NaN]}}\n\n"
+                                "  {\"n\": 2, \"text\": \"\"}\r\n{\"text\": \"last\"}";
+    add(w, lines, sizeof lines - 1);
+    sow(w, "records", "lines");
 }
 
 /* -- results -- */

@@ -3,6 +3,7 @@
 
 #include "io/tokenizer/parts.h"
 #include "io/tokens/formats.h"
+#include "io/tokens/records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,22 @@ int fuzz_hdf_tokens(const uint8_t *data, size_t size)
     struct stored_tokens s = {0};
     int result = hdf_read(&a, &s, fuzz_write("input", data, size), NULL, &e);
     return ids_end(&a, &s, result, &e);
+}
+
+int fuzz_records(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct records r = {0};
+    struct input *in = memory(data, size, &e);
+    int result = records_read(&r, in, "text", 0, &e);
+    for (size_t i = 0; i < r.count; i++)
+        if (r.end[i] > r.text.size || (i && r.end[i] < r.end[i - 1]))
+            abort();
+    if (result && !e.text[0])
+        abort();
+    input_close(in);
+    records_free(&r);
+    return result == 0;
 }
 
 int fuzz_gzip(const uint8_t *data, size_t size)
