@@ -54,8 +54,11 @@ static const char *const LOOSE[] = {
     NULL,
 };
 
-/* Undecided: waves that decide how often f is large, and sums to t. */
+/* Undecided: waves that decide how often f is large, 1/(1+u) that cancels 1 far out, and sums to t.
+ */
 static const char *const OPEN[] = {
+    "ln(1-1/(1+exp(-sqrt(t))))",
+    "ln(1-1/(1+exp(-t^2/50)))",
     "-(1+cos(t))*ln(1+t)",
     "-ln(1+t)*(1.5+sin(t))",
     "-ln(1+t)*(1+0.2*sin(t))",

@@ -638,61 +638,14 @@ static void test_waves_unknown(void **state)
     demolish(&b);
 }
 
-/* ---- waves on intervals ---- */
-
-/* Holds all that MPFI's has, and is hardly wider. */
-static void check_as_mpfi(const char *what, const mpfi_t found, const mpfi_t exact, double lo,
-                          double hi)
-{
-    LOCAL_INTERVAL(64, allowed, little);
-    mpfi_interv_d(little, -0x1p-58, 0x1p-58);
-    mpfi_mul(little, little, exact); /* of its size */
-    mpfi_add(allowed, exact, little);
-    mpfi_interv_d(little, -0x1p-62, 0x1p-62);
-    mpfi_add(allowed, allowed, little);
-    if (!mpfi_is_inside(exact, found) || !mpfi_is_inside(found, allowed))
-        fail_msg("%s of [%.17g, %.17g]: [%.17g, %.17g], MPFI [%.17g, %.17g]", what, lo, hi,
-                 mpfr_get_d(&found->left, MPFR_RNDN), mpfr_get_d(&found->right, MPFR_RNDN),
-                 mpfr_get_d(&exact->left, MPFR_RNDN), mpfr_get_d(&exact->right, MPFR_RNDN));
-}
-
-static void test_interval_waves(void **state)
-{
-    (void)state;
-    LOCAL_INTERVAL(64, x, sine, cosine, exact);
-    srand(7);
-    for (int n = 0; n < 20000; n++) {
-        double unit = rand() / (RAND_MAX + 1.), lo = (unit - 0.5) * pow(10, rand() % 9 - 4),
-               hi = lo + (n % 7 == 0 ? 0 : rand() / (RAND_MAX + 1.) * pow(10, rand() % 6 - 4));
-        if (n % 11 == 0) /* ends at and about whole multiples of a quarter turn, of 0 too */
-            lo = (n % 5) * M_PI_2;
-        if (n % 13 == 0)
-            hi = lo + (n % 4) * M_PI_2;
-        if (n % 17 == 0)
-            lo = fmin(0, hi);
-        mpfi_interv_d(x, fmin(lo, hi), fmax(lo, hi));
-        interval_sin_cos(sine, cosine, x);
-        mpfi_sin(exact, x);
-        check_as_mpfi("sin", sine, exact, lo, hi);
-        mpfi_cos(exact, x);
-        check_as_mpfi("cos", cosine, exact, lo, hi);
-    }
-    mpfi_interv_d(x, -INFINITY, 3); /* what is huge, or has no end */
-    interval_sin_cos(sine, cosine, x);
-    assert_true(mpfr_cmp_si(&sine->left, -1) <= 0 && mpfr_cmp_si(&cosine->right, 1) >= 0);
-    mpfi_interv_d(x, 1e300, 1.0000000000000002e300);
-    interval_sin_cos(sine, cosine, x);
-    assert_true(mpfr_cmp_si(&sine->left, -1) == 0 && mpfr_cmp_si(&cosine->right, 1) == 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_growth),         cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_euler),          cmocka_unit_test(test_primitive),
-        cmocka_unit_test(test_waves),          cmocka_unit_test(test_waves_unknown),
-        cmocka_unit_test(test_interval_waves), cmocka_unit_test(test_work_of_exp),
+        cmocka_unit_test(test_values),      cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_euler),       cmocka_unit_test(test_primitive),
+        cmocka_unit_test(test_waves),       cmocka_unit_test(test_waves_unknown),
+        cmocka_unit_test(test_work_of_exp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,8 +152,7 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
                      const struct scaled *low, int i)
 {
     LOCAL_SCALED(g, large);
-    LOCAL_MONOMIAL(level);
-    LOCAL_MONOMIAL(power);
+    LOCAL_MONOMIAL(level, power);
     int below = 1;
     scaled_set(&large, all);
     monomial_level(&level, i);
@@ -181,16 +180,14 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
 static int decide(struct growth *out, struct scale *g, const struct scaled *b)
 {
     LOCAL_SCALED(g, d);
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(level);
+    LOCAL_MONOMIAL(m, level);
     LOCAL_INTERVAL(g->prec, c);
     LOCAL(fmpq, one);
     fmpq_one(one);
     scaled_set(&d, b);
     for (int i = 2; i < SCALE_LEVELS; i++) {
         set_exponents(out, i);
-        LOCAL_SCALED(g, large);
-        LOCAL_SCALED(g, low);
+        LOCAL_SCALED(g, large, low);
         if (i > g->levels + 1 || !add_level(g, &d, i, one) || !scaled_large(&large, &low, g, &d))
             return 0;
         if (stretches(out, g, &large, &low, i)) {

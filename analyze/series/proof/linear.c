@@ -96,36 +96,10 @@ static void terms_collect(struct expression_pool *p, struct terms *s)
     s->count = kept;
 }
 
-/* [1.1] q + w / (c + v) with q c = -w is q v / (c + v), which does not cancel where v tends to 0: 1
- * - 1/(1 + exp(-t)). v must be a number. -1: it is no such sum. */
-static int one_fraction(struct expression_pool *p, const struct terms *s)
-{
-    int fraction = s->term[0].node;
-    const struct expression *x = &p->node[fraction];
-    if (s->count != 1 || s->infinity || fmpq_is_zero(s->q) || x->kind != X_POWER)
-        return -1;
-    int base = x->child[0];
-    const struct expression *u = &p->node[base], *power = &p->node[x->child[1]];
-    if (u->kind != X_LINEAR || !u->total || power->kind != X_NUMBER ||
-        fmpq_cmp_si(power->q, -1) != 0)
-        return -1;
-    LOCAL(fmpq, c, sum);
-    fmpq_set(c, u->q);
-    fmpq_mul(sum, c, s->q);
-    fmpq_add(sum, sum, s->term[0].weight);
-    if (fmpq_is_zero(c) || !fmpq_is_zero(sum))
-        return -1;
-    int v = expression_subtract(p, base, expression_number(p, c));
-    return expression_multiply(p, expression_scale(p, v, s->q), fraction);
-}
-
 static int terms_node(struct expression_pool *p, struct terms *s)
 {
     int total = 1, result = NODE_NAN;
     terms_collect(p, s);
-    int fraction = s->count ? one_fraction(p, s) : -1;
-    if (fraction >= 0)
-        return fraction;
     for (int i = 0; i < s->count; i++)
         total &= p->node[s->term[i].node].total;
     if (p->failed || s->infinity == 2)

@@ -53,14 +53,9 @@
 #define LOCAL_4(one, k, x, ...) one(k, x); LOCAL_3(one, k, __VA_ARGS__)
 #define LOCAL_5(one, k, x, ...) one(k, x); LOCAL_4(one, k, __VA_ARGS__)
 #define LOCAL_6(one, k, x, ...) one(k, x); LOCAL_5(one, k, __VA_ARGS__)
-#define LOCAL_7(one, k, x, ...) one(k, x); LOCAL_6(one, k, __VA_ARGS__)
-#define LOCAL_8(one, k, x, ...) one(k, x); LOCAL_7(one, k, __VA_ARGS__)
-#define LOCAL_9(one, k, x, ...) one(k, x); LOCAL_8(one, k, __VA_ARGS__)
-#define LOCAL_10(one, k, x, ...) one(k, x); LOCAL_9(one, k, __VA_ARGS__)
-#define LOCAL_11(one, k, x, ...) one(k, x); LOCAL_10(one, k, __VA_ARGS__)
-#define LOCAL_COUNT(a, b, c, d, e, f, g, h, i, j, k, chosen, ...) chosen
+#define LOCAL_COUNT(a, b, c, d, e, f, chosen, ...) chosen
 #define LOCAL_EACH(one, k, ...) \
-    LOCAL_COUNT(__VA_ARGS__, LOCAL_11, LOCAL_10, LOCAL_9, LOCAL_8, LOCAL_7, LOCAL_6, LOCAL_5, LOCAL_4, LOCAL_3, LOCAL_2, LOCAL_1, ) \
+    LOCAL_COUNT(__VA_ARGS__, LOCAL_6, LOCAL_5, LOCAL_4, LOCAL_3, LOCAL_2, LOCAL_1, ) \
     (one, k, __VA_ARGS__)
 
 #define LOCAL_LEAVE(type) static inline void type##_leave(type##_t *x) { type##_clear(*x); }

@@ -98,8 +98,9 @@ static void range_of_wave(struct range *out, const struct range *a, int is_sine)
         return;
     }
     LOCAL_INTERVAL(mpfi_get_prec(out->value), slope);
-    interval_sin_cos(is_sine ? out->start : slope, is_sine ? slope : out->start, a->start);
-    interval_sin_cos(is_sine ? out->value : slope, is_sine ? slope : out->value, a->value);
+    (is_sine ? mpfi_sin : mpfi_cos)(out->start, a->start);
+    (is_sine ? mpfi_sin : mpfi_cos)(out->value, a->value);
+    (is_sine ? mpfi_cos : mpfi_sin)(slope, a->value);
     if (!is_sine)
         mpfi_neg(slope, slope);
     mpfi_mul(out->rate, slope, a->rate);

@@ -33,7 +33,8 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     int leading = -2, usable = 1;
-    LOCAL_INTERVAL(prec, w, q, start, value, ratio, difference, sum, product, weighted, mean, zero);
+    LOCAL_INTERVAL(prec, w, q, start, value, ratio, difference);
+    LOCAL_INTERVAL(prec, sum, product, weighted, mean, zero);
     interval_set_fmpq(q, x->q);
     mpfi_set_ui(zero, 0);
     for (int i = 0; i < x->count && usable; i++)

@@ -197,31 +197,6 @@ int expression_is_whole(struct expression_pool *p, int n)
     return whole;
 }
 
-/* [1.1] q + w exp(u), q, w > 0, is exp(u) (w + q exp(-u)): the other factor, where u is a number at
- * every t and may grow; c^v, c > 1 rational, is such an exp(u), too. -1: it is no such sum. */
-static int without_growth(struct expression_pool *p, int n, int *u)
-{
-    const struct expression *x = &p->node[n];
-    if (x->kind != X_LINEAR || x->count != 1 || fmpq_sgn(x->q) <= 0 || fmpq_sgn(&x->weight[0]) <= 0)
-        return -1;
-    const struct expression *y = &p->node[x->child[0]],
-                            *inner = y->count ? &p->node[y->child[y->count - 1]] : NULL;
-    int power = y->kind == X_POWER && kind_of(p, y->child[0]) == X_NUMBER &&
-                fmpz_cmp(fmpq_numref(p->node[y->child[0]].q), fmpq_denref(p->node[y->child[0]].q)) >
-                    0;
-    if ((!power && y->kind != X_EXP) || !inner->depends || !inner->total ||
-        (inner->kind == X_LINEAR && fmpq_sgn(&inner->weight[0]) < 0))
-        return -1;
-    LOCAL(fmpq, q, w);
-    fmpq_set(q, x->q);
-    fmpq_set(w, &x->weight[0]);
-    int base = power ? y->child[0] : -1, exponent = y->child[y->count - 1],
-        less = expression_subtract(p, NODE_ZERO, exponent);
-    int falling = power ? expression_power(p, base, less) : expression_unary(p, X_EXP, less);
-    *u = power ? expression_multiply(p, exponent, expression_unary(p, X_LN, base)) : exponent;
-    return expression_add(p, expression_number(p, w), expression_scale(p, falling, q));
-}
-
 /* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base
  * has whole powers only. -1 if this is none. */
 static int special_power(struct expression_pool *p, int base, int exponent)
@@ -265,14 +240,9 @@ static int special_power(struct expression_pool *p, int base, int exponent)
 /* [1.1] */
 int expression_power(struct expression_pool *p, int base, int exponent)
 {
-    int special = special_power(p, base, exponent), u, tame;
+    int special = special_power(p, base, exponent);
     if (special >= 0)
         return special;
-    if (kind_of(p, exponent) == X_NUMBER && (tame = without_growth(p, base, &u)) >= 0) {
-        u = expression_scale(p, u, p->node[exponent].q);
-        return expression_multiply(p, expression_unary(p, X_EXP, u),
-                                   expression_power(p, tame, exponent));
-    }
     if (kind_of(p, exponent) == X_NUMBER) {
         const fmpq *e = p->node[exponent].q;
         if (fmpq_is_one(e))
@@ -504,9 +474,6 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
     int special = special_value(p, kind, a);
     if (special < 0 && kind == X_LN && kind_of(p, a) == X_NUMBER && fmpq_sgn(p->node[a].q) > 0)
         special = ln_of_power(p, p->node[a].q);
-    int u, tame = special < 0 && kind == X_LN ? without_growth(p, a, &u) : -1;
-    if (tame >= 0)
-        special = expression_add(p, u, expression_unary(p, X_LN, tame));
     return special >= 0
                ? special
                : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});

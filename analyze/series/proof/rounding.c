@@ -10,7 +10,7 @@ enum {
     LONG_BITS = 40000, /* of a whole number of more, */
     FIRST_BITS = 256, /* these are looked at */
     LOG_EXPONENT = 1 << 20, /* up to 2^this, and from 2^-this on, balls take a logarithm, */
-    EXP_EXPONENT = 40 /* or an exponential, a sine */
+    EXP_EXPONENT = 40 /* or an exponential */
 };
 
 void interval_mend(mpfi_t x)
@@ -130,65 +130,6 @@ void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e)
     interval_mend(out);
     if (mpfr_sgn(&out->left) < 0)
         mpfr_set_zero(&out->left, 1);
-}
-
-/* Both ends as balls; 0 where they are huge or tiny. */
-static int ends_of(arb_t left, arb_t right, const mpfi_t x)
-{
-    int known = 1;
-    for (int end = 0; end < 2; end++) {
-        mpfr_srcptr at = end ? &x->right : &x->left;
-        known = known &&
-                (mpfr_zero_p(at) || (mpfr_regular_p(at) && labs(mpfr_get_exp(at)) < EXP_EXPONENT));
-        if (known)
-            arf_set_mpfr(arb_midref(end ? right : left), at);
-    }
-    return known;
-}
-
-static void set_union(mpfi_t out, const arb_t a, const arb_t b)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out), other);
-    interval_set_arb(out, a);
-    interval_set_arb(other, b);
-    mpfi_union(out, out, other);
-}
-
-/* A wave by its values and slopes at the ends of less than half a turn: its slope changes sign
- * there at most once. */
-static void wave_between(mpfi_t out, const arb_t a, const arb_t b, const arb_t slope_a,
-                         const arb_t slope_b)
-{
-    set_union(out, a, b);
-    if (!arb_is_nonpositive(slope_a) && !arb_is_nonnegative(slope_b))
-        mpfi_put_si(out, 1);
-    if (!arb_is_nonnegative(slope_a) && !arb_is_nonpositive(slope_b))
-        mpfi_put_si(out, -1);
-}
-
-void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x)
-{
-    slong prec = (slong)mpfi_get_prec(sine) + 8;
-    LOCAL(arb, a, b, sin_a, cos_a, sin_b, cos_b);
-    int known = ends_of(a, b, x);
-    if (known) {
-        arb_sub(cos_a, b, a, 64);
-        arb_set_ui(sin_a, 3);
-        known = arb_lt(cos_a, sin_a);
-    }
-    if (!known) { /* half a turn or more */
-        mpfi_sin(sine, x);
-        mpfi_cos(cosine, x);
-        interval_mend(sine);
-        interval_mend(cosine);
-        return;
-    }
-    arb_sin_cos(sin_a, cos_a, a, prec);
-    arb_sin_cos(sin_b, cos_b, b, prec);
-    wave_between(sine, sin_a, sin_b, cos_a, cos_b);
-    arb_neg(sin_a, sin_a);
-    arb_neg(sin_b, sin_b);
-    wave_between(cosine, cos_a, cos_b, sin_a, sin_b);
 }
 
 int interval_is_positive(const mpfi_t x)

@@ -26,9 +26,6 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
  * be x. */
 void interval_log(mpfi_t out, const mpfi_t x);
 void interval_exp(mpfi_t out, const mpfi_t x);
-/* sin x and cos x; of less than half a turn by balls, in a fraction of MPFI's time. x is neither
- * of the others. */
-void interval_sin_cos(mpfi_t sine, mpfi_t cosine, const mpfi_t x);
 /* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
 void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e);
 int interval_is_positive(const mpfi_t x);

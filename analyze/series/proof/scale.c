@@ -341,10 +341,8 @@ int scaled_large(struct scaled *large, struct scaled *low, struct scale *g, cons
 
 int scaled_bounds(mpfi_t out, struct scale *g, const struct scaled *u)
 {
-    LOCAL_SCALED(g, large);
-    LOCAL_SCALED(g, low);
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(one);
+    LOCAL_SCALED(g, large, low);
+    LOCAL_MONOMIAL(m, one);
     LOCAL_INTERVAL(g->prec, c, least);
     if (!scaled_large(&large, &low, g, u) || !scaled_collapse(out, &m, g, &low) ||
         !carry(out, g, &m, &one))

@@ -52,7 +52,8 @@ int monomial_sign(const struct monomial *a);
 void monomial_level(struct monomial *m, int level);
 void monomial_init(struct monomial *m);
 void monomial_leave(struct monomial *m);
-#define LOCAL_MONOMIAL(m) \
+#define LOCAL_MONOMIAL(...) LOCAL_EACH(MONOMIAL_ONE, 0, __VA_ARGS__)
+#define MONOMIAL_ONE(unused, m) \
     struct monomial m __attribute__((cleanup(monomial_leave))); \
     monomial_init(&(m))
 /* a *= b^q, q NULL: 1 */
@@ -64,7 +65,8 @@ int monomial_fades(mpfi_t out, const struct scale *g, const struct monomial *m);
 
 void scaled_init(struct scaled *u, mpfr_prec_t prec);
 void scaled_leave(struct scaled *u);
-#define LOCAL_SCALED(g, u) \
+#define LOCAL_SCALED(g, ...) LOCAL_EACH(SCALED_ONE, g, __VA_ARGS__)
+#define SCALED_ONE(g, u) \
     struct scaled u __attribute__((cleanup(scaled_leave))); \
     scaled_init(&(u), (g)->prec)
 void scaled_set(struct scaled *u, const struct scaled *v);

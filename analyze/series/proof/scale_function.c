@@ -34,8 +34,7 @@ static int compose(struct scaled *out, struct scale *g, const struct scaled *e,
                    const int *coefficient, const mpfi_t r)
 {
     LOCAL_SCALED(g, power);
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(one);
+    LOCAL_MONOMIAL(m, one);
     LOCAL_INTERVAL(g->prec, c, product);
     LOCAL(fmpq, order);
     int known = scaled_collapse(c, &m, g, e) && add_constant(&power, g, NODE_ONE);
@@ -101,8 +100,7 @@ static int split(struct scaled *large, int *constant, mpfi_t spread, struct scal
 /* [4.6] ln u = ln c + ln m + ln(1 + e); not_negative: u is known to be. */
 static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, int not_negative)
 {
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(level);
+    LOCAL_MONOMIAL(m, level);
     LOCAL_SCALED(g, e);
     LOCAL_INTERVAL(g->prec, c);
     const int series[ORDER] = {NODE_ZERO, NODE_ONE, expression_ratio(g->p, -1, 2),
@@ -145,8 +143,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
 /* exp of what tends to -infinity or infinity: something times a power. */
 static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled *wild)
 {
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(level);
+    LOCAL_MONOMIAL(m, level);
     LOCAL_SCALED(g, sum);
     LOCAL_INTERVAL(g->prec, c);
     LOCAL(fmpq, steep);
@@ -177,13 +174,8 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
 /* [4.6] */
 static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
 {
-    LOCAL_SCALED(g, large);
-    LOCAL_SCALED(g, small);
-    LOCAL_SCALED(g, wild);
-    LOCAL_SCALED(g, factor);
-    LOCAL_MONOMIAL(power);
-    LOCAL_MONOMIAL(level);
-    LOCAL_MONOMIAL(one);
+    LOCAL_SCALED(g, large, small, wild, factor);
+    LOCAL_MONOMIAL(power, level, one);
     LOCAL_INTERVAL(g->prec, spread, c);
     const int series[ORDER] = {NODE_ONE, NODE_ONE, expression_ratio(g->p, 1, 2),
                                expression_ratio(g->p, 1, 6)};
@@ -275,8 +267,7 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
 
 static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, int is_sine)
 {
-    LOCAL_SCALED(g, large);
-    LOCAL_SCALED(g, small);
+    LOCAL_SCALED(g, large, small);
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
     int constant;
@@ -294,8 +285,7 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
     }
     int s = expression_unary(g->p, X_SIN, constant), k = expression_unary(g->p, X_COS, constant);
     int first = is_sine ? s : k, second = is_sine ? k : expression_subtract(g->p, NODE_ZERO, s);
-    LOCAL(fmpq, half);
-    LOCAL(fmpq, sixth);
+    LOCAL(fmpq, half, sixth);
     fmpq_set_si(half, -1, 2);
     fmpq_set_si(sixth, -1, 6);
     const int series[ORDER] = {first, second, expression_scale(g->p, first, half),
@@ -312,8 +302,7 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u,
                   const struct scaled *v, int larger)
 {
     LOCAL_SCALED(g, difference);
-    LOCAL_MONOMIAL(m);
-    LOCAL_MONOMIAL(one);
+    LOCAL_MONOMIAL(m, one);
     LOCAL_INTERVAL(g->prec, c);
     if (u->masked != v->masked ? u->masked : u->rough && !v->rough)
         return either(out, g, v, u, larger);
@@ -435,8 +424,7 @@ static int make(struct scaled *out, struct scale *g, int n)
             fmpq_set(q, e->q);
             return power_of(out, g, a, q);
         }
-        LOCAL_SCALED(g, log);
-        LOCAL_SCALED(g, product);
+        LOCAL_SCALED(g, log, product);
         return ln_of(&log, g, a, 0) && !log.masked && scaled_multiply(g, &product, &log, b) &&
                exp_of(out, g, &product);
     }

@@ -128,35 +128,18 @@ static double far_enough(const struct formula *f, const struct formula_point *at
 
 void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
-    double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0, most = far_enough(f, at);
+    double largest = -INFINITY, first = NAN, last = -INFINITY, most = far_enough(f, at);
     for (double t = 0; t <= most; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
         last = formula_evaluate(f, &point);
         if (isnan(first) && isfinite(last))
             first = last;
-        if (isfinite(last) && last > largest) {
+        if (isfinite(last) && last > largest)
             largest = last;
-            top = t;
-        }
     }
     int peaked = last < largest;
     fmpz_zero(shift);
-    for (double lo = top / 2, hi = 2 * top;
-         hi - lo > 2 + lo * 0x1p-40 &&
-         isfinite(largest);) { /* between these it may be larger still */
-        struct formula_point point = *at;
-        double third = floor((hi - lo) / 3 + 0.5), left, right;
-        point.t = floor(lo) + third;
-        left = formula_evaluate(f, &point);
-        point.t += third;
-        right = formula_evaluate(f, &point);
-        if (!isfinite(left) || !isfinite(right))
-            break;
-        largest = fmax(largest, fmax(left, right));
-        lo = left < right ? floor(lo) + third : lo;
-        hi = left < right ? hi : floor(lo) + 2 * third;
-    }
     double b = peaked ? largest : first;
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));

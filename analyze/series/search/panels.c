@@ -116,14 +116,8 @@ struct euler *search_euler(const struct expression_pool *p, int root, const fmpz
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64, order = 0;
-    for (int narrower = fmpz_bits(N) > 40 ? 0 : 3; narrower < 4 && !order && work_done < most_work;
-         narrower++) { /* near a far peak */
-        order = choose_order(e, N, b, (double)(target + GUARD), most, most_work);
-        fmpz_sub(b, b, N);
-        fmpz_fdiv_q_2exp(b, b, 3);
-        fmpz_add(b, b, N);
-    }
+    slong most = prec / 2 + 64;
+    slong order = choose_order(e, N, b, (double)(target + GUARD), most, most_work);
     for (order = order ? order : -1; order > 0;)
         order = cover(e, end, order, most, (double)(target + GUARD), most_work);
     if (order == 0)
