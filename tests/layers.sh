@@ -20,7 +20,8 @@ find . -name '.?*' -prune -o -path ./build -prune -o \
     awk -v pairs="$pairs" '
 function folder_of(path) { return match(path, /\/[^\/]*$/) ? substr(path, 1, RSTART - 1) : "" }
 function top_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }
-function without_end(path) { sub(/\.[a-z]+$/, "", path); return path }
+# a private header is of the file whose name it has
+function without_end(path) { sub(/(_private)?\.[a-z]+$/, "", path); return path }
 function complain(text) { print text; failed = 1 }
 
 # the room of a file: the nearest folder above it with a row

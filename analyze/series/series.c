@@ -18,24 +18,6 @@ enum {
     NODES = 300000 /* nodes times intervals */
 };
 
-const char *series_verdict_name(enum series_verdict v)
-{
-    static const char *const names[] = {"converges", "diverges", "undecided"};
-    return names[v];
-}
-
-void series_count_free(struct series_count *c)
-{
-    free(c->lo);
-    free(c->hi);
-    c->lo = c->hi = NULL;
-}
-
-int series_count_exact(const struct series_count *c)
-{
-    return c->lo && c->hi && strcmp(c->lo, c->hi) == 0;
-}
-
 /* ---- opening ---- */
 
 static struct series *series_new(int count, struct formula_error *e)

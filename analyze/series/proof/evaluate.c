@@ -2,6 +2,7 @@
 #include "analyze/series/proof/evaluate_private.h"
 #include "analyze/series/proof/rounding.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -100,6 +101,48 @@ static double cost_of(const struct evaluator *v, int beside_waves)
     return cost;
 }
 
+/* Finds the waves among the terms. 0 or -1. */
+static int find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term)
+{
+    double weights = 0;
+    if (v->terms < 8)
+        return 0;
+    v->wave = calloc((size_t)v->terms, sizeof *v->wave);
+    if (!v->wave)
+        return -1;
+    for (int i = 0; i < v->terms; i++) {
+        const struct expression *x = &p->node[node_of_term[i]];
+        struct wave *w = &v->wave[v->waves];
+        if (x->kind != X_SIN && x->kind != X_COS)
+            continue;
+        arb_init(w->shift);
+        arb_init(w->frequency);
+        w->is_sine = x->kind == X_SIN;
+        w->weight = arf_get_d(arb_midref(v->term[i].weight), ARF_RND_NEAR);
+        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) ||
+            !(fabs(w->weight) < 1e100) || !arb_is_finite(w->frequency) ||
+            !arb_is_finite(w->shift)) {
+            arb_clear(w->shift);
+            arb_clear(w->frequency);
+            continue;
+        }
+        weights += fabs(w->weight);
+        v->term[i].wave = ++v->waves;
+    }
+    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and
+     * adding n of them by n 2^-53 more, all times the weights; twice that covers the rounding of
+     * this bound. */
+    v->wave_error = weights * (v->waves + 16) * 0x1p-51;
+    for (int i = 0; i < v->terms + v->bases; i++) {
+        const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
+        v->step[part->step].beside |= !part->wave;
+    }
+    for (int i = v->steps - 1; i >= 0; i--)
+        for (int k = 0; v->step[i].beside && k < v->step[i].count; k++)
+            v->step[v->step[i].child[k]].beside = 1;
+    return 0;
+}
+
 struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec,
                                 const fmpz *near)
 {
@@ -145,7 +188,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
             part_add(v->term, &v->terms, evaluator_place(v, n), weight, prec);
         }
     }
-    failed = evaluator_find_waves(v, p, node_of_term);
+    failed = find_waves(v, p, node_of_term);
     v->cost = cost_of(v, 0);
     v->beside_cost = cost_of(v, 1);
 end:

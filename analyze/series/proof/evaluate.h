@@ -5,8 +5,6 @@
 
 #include "analyze/series/proof/expression.h"
 
-/* A node that does not depend on t. */
-void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
 /* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels.
  */
 void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x,

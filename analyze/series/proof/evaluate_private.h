@@ -73,10 +73,4 @@ void evaluator_run(struct evaluator *v, const arb_t t, int beside_waves);
 /* exp(sum) times the powers. 0 or -1. */
 int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum);
 
-/* ---- waves (waves.c) ---- */
-
-/* Finds the waves among the terms. 0 or -1. */
-int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p,
-                         const int *node_of_term);
-
 #endif

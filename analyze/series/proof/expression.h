@@ -127,6 +127,9 @@ int expression_substitute(struct expression_pool *to, const struct expression_po
 /* The roots and all nodes below them, in order. NULL: memory. Caller frees. */
 int *expression_below(int *count, const struct expression_pool *p, const int *root, int roots);
 
+/* The value of a node that does not depend on t (step.c). */
+void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
+
 /* Exact value of an unsigned or signed decimal as the formula language writes it. */
 void decimal_exact(fmpq_t q, const char *decimal);
 

@@ -81,6 +81,18 @@ int field_test_far(struct field *f, const struct shares *m, const arb_t j, const
 
 /* ---- results ---- */
 
+void series_count_free(struct series_count *c)
+{
+    free(c->lo);
+    free(c->hi);
+    c->lo = c->hi = NULL;
+}
+
+int series_count_exact(const struct series_count *c)
+{
+    return c->lo && c->hi && strcmp(c->lo, c->hi) == 0;
+}
+
 /* One end: its logarithm, and its digits if they are not too many. */
 static int report_end(char **digits, double *log10, const fmpz_t n, int up, struct formula_error *e)
 {

@@ -1,29 +1,12 @@
 /* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded
  * outwards by MPFI. */
-#include "analyze/series/proof/range_rules.h"
+#include "analyze/series/proof/range.h"
 #include "analyze/series/proof/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MORE_BITS = 64 };
-
-int range_has_zero(const mpfi_t x)
-{
-    return !interval_is_positive(x) && !interval_is_negative(x);
-}
-
-void range_narrow(mpfi_t x, const mpfi_t y)
-{
-    if (mpfi_nan_p(y))
-        return;
-    if (mpfr_cmp(&y->left, &x->left) > 0 && mpfr_cmp(&y->left, &x->right) <= 0)
-        mpfr_set(&x->left, &y->left, MPFR_RNDD);
-    if (mpfr_cmp(&y->right, &x->right) < 0 && mpfr_cmp(&y->right, &x->left) >= 0)
-        mpfr_set(&x->right, &y->right, MPFR_RNDU);
-}
-
-/* ---- rules ---- */
 
 static void set_constant(struct range *r)
 {
@@ -32,50 +15,6 @@ static void set_constant(struct range *r)
     mpfi_set_ui(r->elasticity, 0);
     r->defined = interval_is_bounded(r->value);
     r->relative = 1;
-}
-
-/* [3.3] The value, as far as it follows from its own at X: what never grows stays below that, and
- * with an elasticity that is never positive it stays between that and 0. */
-static void monotone_value(struct range *r, mpfi_t x)
-{
-    mpfi_set(x, r->start);
-    if (mpfr_sgn(&r->rate->right) <= 0) {
-        mpfr_set_inf(&x->left, -1);
-        range_narrow(r->value, x);
-    } else if (mpfr_sgn(&r->rate->left) >= 0) {
-        mpfr_set_inf(&x->right, 1);
-        range_narrow(r->value, x);
-    }
-    if (r->relative && mpfr_sgn(&r->elasticity->right) <= 0) {
-        mpfi_set(x, r->start);
-        mpfi_put_si(x, 0);
-        range_narrow(r->value, x);
-    }
-}
-
-void range_mend(struct range *r)
-{
-    interval_mend(r->value);
-    interval_mend(r->start);
-    interval_mend(r->rate);
-    interval_mend(r->elasticity);
-}
-
-void range_settle(struct range *r)
-{
-    range_mend(r);
-    LOCAL_INTERVAL(mpfi_get_prec(r->value), x);
-    monotone_value(r, x);
-    if (!r->relative && !range_has_zero(r->value)) {
-        mpfi_div(r->elasticity, r->rate, r->value);
-        interval_mend(r->elasticity);
-        r->relative = 1;
-    }
-    if (r->relative) {
-        mpfi_mul(x, r->value, r->elasticity);
-        interval_mend(x);
-        range_narrow(r->rate, x);
-    }
 }
 
 /* [3.4] Any constant from lo to hi. */

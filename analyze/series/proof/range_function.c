@@ -1,7 +1,66 @@
-/* Ranges of products, powers, logarithms and exponentials. */
+/* What all ranges share, and those of products, powers, logarithms and exponentials. */
 #include "analyze/series/proof/range_rules.h"
 
 #include <stdlib.h>
+
+int range_has_zero(const mpfi_t x)
+{
+    return !interval_is_positive(x) && !interval_is_negative(x);
+}
+
+void range_narrow(mpfi_t x, const mpfi_t y)
+{
+    if (mpfi_nan_p(y))
+        return;
+    if (mpfr_cmp(&y->left, &x->left) > 0 && mpfr_cmp(&y->left, &x->right) <= 0)
+        mpfr_set(&x->left, &y->left, MPFR_RNDD);
+    if (mpfr_cmp(&y->right, &x->right) < 0 && mpfr_cmp(&y->right, &x->left) >= 0)
+        mpfr_set(&x->right, &y->right, MPFR_RNDU);
+}
+
+/* [3.3] The value, as far as it follows from its own at X: what never grows stays below that, and
+ * with an elasticity that is never positive it stays between that and 0. */
+static void monotone_value(struct range *r, mpfi_t x)
+{
+    mpfi_set(x, r->start);
+    if (mpfr_sgn(&r->rate->right) <= 0) {
+        mpfr_set_inf(&x->left, -1);
+        range_narrow(r->value, x);
+    } else if (mpfr_sgn(&r->rate->left) >= 0) {
+        mpfr_set_inf(&x->right, 1);
+        range_narrow(r->value, x);
+    }
+    if (r->relative && mpfr_sgn(&r->elasticity->right) <= 0) {
+        mpfi_set(x, r->start);
+        mpfi_put_si(x, 0);
+        range_narrow(r->value, x);
+    }
+}
+
+void range_mend(struct range *r)
+{
+    interval_mend(r->value);
+    interval_mend(r->start);
+    interval_mend(r->rate);
+    interval_mend(r->elasticity);
+}
+
+void range_settle(struct range *r)
+{
+    range_mend(r);
+    LOCAL_INTERVAL(mpfi_get_prec(r->value), x);
+    monotone_value(r, x);
+    if (!r->relative && !range_has_zero(r->value)) {
+        mpfi_div(r->elasticity, r->rate, r->value);
+        interval_mend(r->elasticity);
+        r->relative = 1;
+    }
+    if (r->relative) {
+        mpfi_mul(x, r->value, r->elasticity);
+        interval_mend(x);
+        range_narrow(r->rate, x);
+    }
+}
 
 /* [3.1] */
 void range_of_product(struct range *out, const struct range *a, const struct range *b)

@@ -1,5 +1,4 @@
 /* Rewriting of products, powers and functions. */
-#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/expression_private.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* Rounding outwards. */
+/* Rounding outwards, and text. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series.h"
 
@@ -235,4 +235,10 @@ const char *distance_text(char out[64], const fmpz_t t)
         mpfr_snprintf(out, 64, "10^%.2RUf", x);
     }
     return out;
+}
+
+const char *series_verdict_name(enum series_verdict v)
+{
+    static const char *const names[] = {"converges", "diverges", "undecided"};
+    return names[v];
 }
