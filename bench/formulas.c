@@ -5,10 +5,9 @@
  *
  * LIST has a formula a line; lines that begin with # are comments. Prints how many have which
  * verdict and field, and the slowest ten, with seconds of processor time and counted work
- * (analyze/series/proof/work.h). Fails if one has more work than the cap: counted work is the same
- * on every machine, seconds are not. -v: a line for each formula. */
-#include "analyze/series.h"
-#include "analyze/series/proof/work.h"
+ * (analyze/series/proof/budget.h). Fails if one has more work than the cap: counted work is the
+ * same on every machine, seconds are not. -v: a line for each formula. */
+#include "analyze/series/series.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,14 +46,13 @@ static void ask(struct asked *a)
 {
     struct formula_error e;
     clock_t start = clock();
-    double work = work_done;
     struct formula *f = formula_parse(a->formula, &e);
     struct series *s =
         f ? series_open(f, &(struct formula_point){.h = 1, .heads = 8, .head_size = 64}, &e) : NULL;
     a->kind = s ? kind_of(s) : REFUSED;
+    a->work = s ? s->summand[0]->budget.done : 0;
     series_free(s);
     formula_free(f);
-    a->work = work_done - work;
     a->seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 

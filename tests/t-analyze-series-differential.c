@@ -411,7 +411,7 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
 {
     x->certain = 1;
     for (int t = 0; t < DISTANCES; t++) {
-        struct expression_pool *p = expression_pool_new();
+        struct expression_pool *p = expression_pool_new(&(struct budget){0});
         struct formula_error e;
         struct formula_point at = point;
         fmpz_t whole;

@@ -16,6 +16,9 @@
 
 static const struct formula_point point = {0, 3, 8, 64, 100};
 
+/* Of all pools. */
+static struct budget budget;
+
 /* One formula in a pool of its own. */
 struct built {
     struct formula *f;
@@ -26,7 +29,7 @@ struct built {
 static struct built build(const char *text)
 {
     struct formula_error e;
-    struct built b = {.f = formula_parse(text, &e), .pool = expression_pool_new()};
+    struct built b = {.f = formula_parse(text, &e), .pool = expression_pool_new(&budget)};
     if (!b.f || !b.pool)
         fail_msg("'%s': %s", text, e.message);
     b.root = expression_build(b.pool, b.f, &point, NULL, &e);
@@ -53,7 +56,7 @@ enum { BALL = 1000 /* bits */ };
 /* The value at a whole t as a ball; indeterminate if it is none. */
 static void ball_at(arb_t out, const struct built *b, const fmpz_t t)
 {
-    struct expression_pool *own = expression_pool_new();
+    struct expression_pool *own = expression_pool_new(&budget);
     int node = expression_substitute(own, b->pool, b->root, t);
     arb_indeterminate(out);
     if (own->node[node].kind != X_NAN && own->node[node].kind != X_INFINITY)
@@ -130,7 +133,7 @@ static void test_values(void **state)
             double expected = value_at(&b, x);
             fmpz_t n;
             fmpz_init_set_si(n, x);
-            struct expression_pool *own = expression_pool_new();
+            struct expression_pool *own = expression_pool_new(&budget);
             int node = expression_substitute(own, b.pool, b.root, n);
             arb_set_si(t, x);
             double exact;
@@ -574,9 +577,9 @@ static void test_work_of_exp(void **state)
     struct built b = build("-10^1000-1/3");
     arb_t out;
     arb_init(out);
-    double before = work_done;
+    double before = budget.done;
     evaluate_exp_constant(out, b.pool, b.root, 1024);
-    assert_true(work_done - before > work_elementary(4096 + 3322));
+    assert_true(budget.done - before > work_elementary(4096 + 3322));
     assert_true(arb_rel_accuracy_bits(out) > 500);
     arb_clear(out);
     demolish(&b);

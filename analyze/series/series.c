@@ -87,7 +87,7 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     search_shift(shift, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
-        summand->effort = seconds;
+        summand->budget.seconds = seconds;
         search_begin(s->summand, 1);
     }
     if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
@@ -180,7 +180,7 @@ const char *series_spent(const struct series *s)
 {
     const char *spent = NULL;
     for (int i = 0; i < s->count && !spent; i++)
-        spent = s->summand[i]->spent;
+        spent = s->summand[i]->budget.stopped;
     return spent;
 }
 
@@ -211,22 +211,26 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     arb_indeterminate(total);
     if (field_epsilon(q, epsilon, e))
         return -1;
-    search_begin(s->summand, s->count);
     if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
     const fmpz *most = length ? limit : NULL;
-    if (layers > 1)
-        return search_depth(out, s->summand, s->count, s->kept, q, layers, most, e) < 0 ? -1 : 0;
-    field_init(&f, most);
-    int failed = search_field(&f, total, s->summand, s->count, s->kept, q, most,
+    int failed;
+    search_begin(s->summand, s->count);
+    if (layers > 1) {
+        failed = search_depth(out, s->summand, s->count, s->kept, q, layers, most, e);
+    } else {
+        field_init(&f, most);
+        failed = search_field(&f, total, s->summand, s->count, s->kept, q, most,
                               e); /* 1: there may be no mass, and no field */
-    if (!failed) {
-        ball_doubles(lo, hi, total, s->summand[0]->shift);
-        if (s->mean) /* of kernels whose sum is 1 */
-            *lo = *hi = 1;
-        failed = field_report(out, &f, e);
+        if (!failed) {
+            ball_doubles(lo, hi, total, s->summand[0]->shift);
+            if (s->mean) /* of kernels whose sum is 1 */
+                *lo = *hi = 1;
+            failed = field_report(out, &f, e);
+        }
+        field_clear(&f);
     }
-    field_clear(&f);
+    search_end(s->summand, s->count);
     return failed < 0 ? -1 : 0;
 }
 

@@ -125,7 +125,7 @@ static int integrate_monomial(arb_t out, int *vanishes, const arb_t a, const arb
 /* [5.5] Gamma(s, w y^p) / (p w^s), weight = -w; an exact s takes a thirtieth of the time of a ball
  * about a whole number. */
 int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y,
-                    slong prec)
+                    slong prec, struct budget *budget)
 {
     LOCAL(arb, w, x);
     arb_neg(w, weight);
@@ -133,9 +133,9 @@ int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t po
         return 0;
     arb_pow(x, y, power, prec);
     arb_mul(x, x, w, prec);
-    work_done += (GAMMA_WORK +
-                  fmin(fabs(arf_get_d(arb_midref(s), ARF_RND_NEAR)) / GAMMA_TERMS, GAMMA_WORK)) *
-                 work_elementary(prec);
+    budget->done += (GAMMA_WORK +
+                     fmin(fabs(arf_get_d(arb_midref(s), ARF_RND_NEAR)) / GAMMA_TERMS, GAMMA_WORK)) *
+                    work_elementary(prec);
     arb_hypgeom_gamma_upper(out, s, x, 0, prec);
     arb_pow(x, w, s, prec);
     arb_mul(x, x, power, prec);
@@ -145,7 +145,7 @@ int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t po
 
 /* [5.5] exp(-w y^2 + linear y) dy. */
 static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, const arb_t y,
-                            slong prec)
+                            slong prec, struct budget *budget)
 {
     LOCAL(arb, w, b, x);
     arb_neg(w, weight);
@@ -156,7 +156,7 @@ static int integrate_square(arb_t out, const arb_t weight, const arb_t linear, c
     arb_sub(x, y, b, prec);
     arb_sqrt(out, w, prec);
     arb_mul(x, x, out, prec);
-    work_done += GAMMA_WORK * work_elementary(prec);
+    budget->done += GAMMA_WORK * work_elementary(prec);
     arb_hypgeom_erfc(out, x, prec);
     arb_sqr(b, b, prec);
     arb_mul(b, b, w, prec);
@@ -253,12 +253,12 @@ static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
     arb_one(unit);
     arb_add_ui(s, a, 1, k->prec);
     if (k->level != level)
-        return integrate_power(out, s, linear, unit, y, k->prec);
+        return integrate_power(out, s, linear, unit, y, k->prec, k->p->budget);
     arb_mul(s, s, k->inverse, k->prec);
     if (arb_is_zero(linear))
-        return integrate_power(out, s, k->weight, k->power, y, k->prec);
+        return integrate_power(out, s, k->weight, k->power, y, k->prec, k->p->budget);
     return arb_is_zero(a) && arb_equal_si(k->power, 2) &&
-           integrate_square(out, k->weight, linear, y, k->prec);
+           integrate_square(out, k->weight, linear, y, k->prec, k->p->budget);
 }
 
 /* All of the bias. 1 if it has such a form. */
@@ -283,7 +283,7 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
     struct taken k __attribute__((cleanup(taken_leave)));
     taken_init(&k, p, prec);
     *vanishes = 1;
-    work_done += 4 * work_elementary(prec);
+    p->budget->done += 4 * work_elementary(prec);
     if (!take_all(&k, root) || !integrate(out, vanishes, &k, t))
         return 0;
     arb_exp(k.constant, k.constant, prec);

@@ -7,7 +7,7 @@
 /* [8.1] 1 if node n is not larger at `to` than at `from`, exactly. */
 static int step_falls(const struct expression_pool *p, int n, const fmpz_t from, const fmpz_t to)
 {
-    struct expression_pool *q = expression_pool_new();
+    struct expression_pool *q = expression_pool_new(p->budget);
     int known = 0;
     if (q) {
         int change = expression_subtract(q, expression_substitute(q, p, n, to),

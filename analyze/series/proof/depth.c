@@ -33,6 +33,12 @@ double depth_work(int length, slong bits)
     return PRODUCT_WORK * length * (double)bits * (1 + fmax(log2(length) - LEVEL_BITS, 0) / 2);
 }
 
+/* Of u v, cut to `count`. */
+static double product_work(const fmpz_poly_t u, const fmpz_poly_t v, int count, slong bits)
+{
+    return depth_work((int)FLINT_MIN(fmpz_poly_length(u) + fmpz_poly_length(v), count), bits);
+}
+
 /* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients
  * being cut to whole ones of `count`.
  */
@@ -40,7 +46,6 @@ static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const ma
                      const fmpz_poly_t v, const mag_t ev, int count, slong bits)
 {
     LOCAL(mag, one, sum);
-    work_done += depth_work((int)FLINT_MIN(fmpz_poly_length(u) + fmpz_poly_length(v), count), bits);
     mag_one(one);
     mag_add(one, one, ev); /* |u v - u' v'| <= |u - u'| |v| + |u'| |v - v'| */
     mag_mul(sum, one, eu);
@@ -54,7 +59,8 @@ static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const ma
 /* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with
  * P(k) = share[k]. Only absolute errors matter: shares are whole multiples of 2^-bits, and the
  * error is that of the sum of all coefficients. */
-static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec)
+static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec,
+                     struct budget *budget)
 {
     LOCAL(fmpz_poly, kernel, power, product);
     LOCAL(mag, error, start);
@@ -76,9 +82,11 @@ static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers
     mag_set(error, start);
     fmpz_poly_set(power, kernel);
     for (int bit = (int)FLINT_BIT_COUNT(layers) - 2; bit >= 0 && known; bit--) {
+        budget->done += product_work(power, power, count, bits);
         multiply(product, error, power, error, power, error, count, bits);
         fmpz_poly_swap(power, product);
         if (layers >> bit & 1) {
+            budget->done += product_work(power, kernel, count, bits);
             multiply(product, error, power, error, kernel, start, count, bits);
             fmpz_poly_swap(power, product);
         }
@@ -95,7 +103,8 @@ static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers
     }
 }
 
-struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec)
+struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec,
+                        struct budget *budget)
 {
     const fmpz *limit = shares_limit(m);
     struct depth *d = malloc(sizeof *d);
@@ -106,7 +115,7 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
     arb_ptr share = _arb_vec_init(cells);
     *d = (struct depth){.layers = layers, .cells = cells, .cumulative = _arb_vec_init(cells + 1)};
     fmpz_init_set(d->width, width);
-    work_done += CELL_WORK * cells;
+    budget->done += CELL_WORK * cells;
     for (int k = 0; k < cells; k++) {
         if (fmpz_is_one(width)) {
             if (!limit || fmpz_cmp(j, limit) < 0)
@@ -122,7 +131,7 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
         }
         clip(share + k);
     }
-    convolve(d->cumulative, share, cells, layers, prec);
+    convolve(d->cumulative, share, cells, layers, prec, budget);
     _arb_vec_clear(share, cells);
     return d;
 }
@@ -181,7 +190,7 @@ void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon
 
 /* [7.4] */
 void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers,
-                   double most_work)
+                   struct budget *budget, double most_work)
 {
     LOCAL(fmpz, span, all, sum, none);
     LOCAL(fmpz_poly, kernel, power);
@@ -202,7 +211,7 @@ void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsil
         work = EXACT_WORK * (double)fmpz_bits(all) * layers * count;
         known = work <= EXACT_MOST && work <= most_work;
     }
-    work_done += known ? work : 0;
+    budget->done += known ? work : 0;
     for (int k = 0; k + 1 < count && known; k++) { /* of one distance, times all */
         fmpq_sub(share, &below[k + 1], &below[k]);
         fmpq_mul_fmpz(share, share, all);

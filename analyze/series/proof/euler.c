@@ -226,7 +226,7 @@ void euler_free(struct euler *e)
 
 void euler_limit(struct euler *e, double work)
 {
-    e->most = work_done + work;
+    e->most = e->p->budget->done + work;
 }
 
 /* Minus an integral from N to t that is known in closed form, but for a constant. 1, or 0: it is
@@ -255,7 +255,7 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
     for (; e->integrated < i; e->integrated++) {
         panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
         if (mag_cmp_2exp_si(arb_radref(out), e->prec / 2 - e->target) >= 0 ||
-            work_done > e->most) { /* nothing comes of it */
+            e->p->budget->done > e->most) { /* nothing comes of it */
             arb_indeterminate(out);
             return;
         }

@@ -261,7 +261,7 @@ void evaluator_run(struct evaluator *v, const arb_t t, int beside_waves)
 
 int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum)
 {
-    int status = exp_of(out, sum, v->prec);
+    int status = exp_of(out, sum, v->prec, v->p->budget);
     LOCAL(arb, factor);
     for (int i = 0; i < v->bases && status == 0; i++) {
         const struct part *base = &v->base[i];
@@ -287,7 +287,7 @@ int evaluator_finish(arb_t out, struct evaluator *v, const arb_t sum)
 int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 {
     LOCAL(arb, sum);
-    work_done += v->cost;
+    v->p->budget->done += v->cost;
     evaluator_run(v, t, 0);
     arb_set(sum, v->q);
     for (int i = 0; i < v->terms; i++)
@@ -303,7 +303,7 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
     int analytic;
-    work_done += 1.5 * v->cost;
+    v->p->budget->done += 1.5 * v->cost;
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);
@@ -333,7 +333,7 @@ static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 static void exponent_series(acb_poly_t out, struct evaluator *v, slong length)
 {
     LOCAL(acb_poly, log);
-    work_done += 2 * v->cost * (double)length;
+    v->p->budget->done += 2 * v->cost * (double)length;
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_series(&v->step[i], v->step, length, v->prec);

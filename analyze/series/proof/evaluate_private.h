@@ -59,7 +59,7 @@ void series_addmul(acb_poly_t out, const acb_poly_t a, const arb_t weight, slong
 void step_clear(struct step *s);
 void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);
 /* exp of the value of b; 0, or -1 where it is +inf or not known. */
-int exp_of(arb_t out, const arb_t b, slong prec);
+int exp_of(arb_t out, const arb_t b, slong prec, struct budget *budget);
 /* Steps for nodes in order, with all below them. 0 or -1. */
 int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const int *nodes,
                     int count);

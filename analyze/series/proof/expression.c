@@ -166,8 +166,8 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
         return NODE_NAN;
     if (2 * p->count >= p->buckets && rehash(p, p->buckets ? 2 * p->buckets : 256))
         return expression_fail(p);
-    work_done += 5 + s->count;
-    if (work_done > p->end)
+    p->budget->done += 5 + s->count;
+    if (p->budget->done > p->end)
         return expression_fail(p);
     uint64_t at = shape_hash(s) % (uint64_t)p->buckets;
     for (; p->bucket[at] >= 0; at = (at + 1) % (uint64_t)p->buckets)
@@ -229,12 +229,13 @@ int expression_intern(struct expression_pool *p, const struct shape *s)
 /* What writing out a formula may take. */
 static const double BUILD_WORK = 3e7;
 
-struct expression_pool *expression_pool_new(void)
+struct expression_pool *expression_pool_new(struct budget *budget)
 {
     struct expression_pool *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->end = work_done + BUILD_WORK;
+    p->budget = budget;
+    p->end = budget->done + BUILD_WORK;
     LOCAL(fmpq, q);
     expression_intern(p, &(struct shape){.kind = X_NAN});
     expression_intern(p, &(struct shape){.kind = X_NUMBER, .q = q});

@@ -6,7 +6,7 @@
 
 #include "analyze/formula.h"
 #include "analyze/series/proof/numbers.h"
-#include "analyze/series/proof/work.h"
+#include "analyze/series/proof/budget.h"
 
 enum expression_kind {
     X_NAN,
@@ -67,12 +67,14 @@ struct expression_pool {
     int buckets;
     unsigned long *seen; /* [capacity + 1] by the last walk, whose number comes first */
     int failed; /* memory ran out or a limit was passed: results are meaningless */
-    double end; /* of the work: behind it nothing is made (work.h) */
+    struct budget *budget; /* what is computed of its nodes is counted there */
+    double end; /* of that count: beyond it nothing is made */
 };
 
 enum { POOL_NODES_MAX = 400000 };
 
-struct expression_pool *expression_pool_new(void);
+/* NULL: memory. The budget must outlive it, or be replaced. */
+struct expression_pool *expression_pool_new(struct budget *budget);
 void expression_pool_free(struct expression_pool *p);
 
 /* Constructors: simplify, and return the node's index. */

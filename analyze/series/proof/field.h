@@ -44,13 +44,14 @@ struct depth {
 /* About the work of a product of two kernels of so many cells. */
 double depth_work(int cells, slong bits);
 /* NULL: memory. */
-struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec);
+struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int cells, slong prec,
+                        struct budget *budget);
 void depth_free(struct depth *d);
 /* Narrows the field of that many layers. */
 void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon);
 /* The same where all is known but a few distances, and all shares are rational numbers that are not
  * too long for the work. */
 void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers,
-                   double most_work);
+                   struct budget *budget, double most_work);
 
 #endif

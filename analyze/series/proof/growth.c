@@ -237,6 +237,7 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     for (int k = 0; k < GROWTH_LEVELS; k++)
         for (int side = 0; side < SIDES; side++)
             fmpq_init(&result->exponent[side][k]);
+    result->p = p;
     arb_init(result->weight);
     fmpq_init(result->power);
     mpfi_init2(result->rest, SCALE_PREC);

@@ -12,6 +12,7 @@ enum { GROWTH_LEVELS = SCALE_LEVELS - 1 };
 enum { BELOW, ABOVE, SIDES };
 
 struct growth {
+    const struct expression_pool *p; /* of b */
     fmpq exponent[SIDES][GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... in the bound from that side:
                                           * the same but where b has a coefficient that is not
                                           * rational, or varies: */

@@ -83,7 +83,8 @@ static int known_integral(arb_t out, const struct growth *g, const fmpq *exponen
         fmpq_add(exact, exact, &exponent[k]);
     fmpq_div(exact, exact, p);
     arb_set_fmpq(s, exact, prec);
-    return arb_is_positive(level + k) && integrate_power(out, s, weight, power, level + k, prec);
+    return arb_is_positive(level + k) &&
+           integrate_power(out, s, weight, power, level + k, prec, g->p->budget);
 }
 
 /* [4.8] y^a ... dy from y = level[k] on, k the first whose exponent is not -1. Its elasticity lies
@@ -142,7 +143,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
 {
     arb_ptr level = _arb_vec_init(GROWTH_LEVELS + 1);
     LOCAL(arb, least, greatest, other);
-    work_done += TAIL_WORK * work_elementary(prec);
+    g->p->budget->done += TAIL_WORK * work_elementary(prec);
     arb_indeterminate(out);
     arb_set(level, from);
     for (int i = 1; i <= GROWTH_LEVELS; i++)

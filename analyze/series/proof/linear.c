@@ -24,8 +24,8 @@ static void terms_add(struct expression_pool *p, struct terms *s, int n, const f
 {
     const struct expression *x = &p->node[n];
     double bits = (double)fmpz_bits(fmpq_denref(s->q));
-    work_done += LONG_WORK * bits * bits;
-    p->failed |= work_done > p->end;
+    p->budget->done += LONG_WORK * bits * bits;
+    p->failed |= p->budget->done > p->end;
     if (p->failed)
         return;
     if (x->kind == X_NAN) {

@@ -218,10 +218,10 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         mpfi_init2(x->start, prec);
         mpfi_init2(x->rate, prec);
         mpfi_init2(x->elasticity, prec);
-        work_done += p->node[n].kind == X_POWER ? 2 * elementary
-                     : expression_is_elementary(p->node[n].kind)
-                         ? elementary
-                         : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
+        p->budget->done += p->node[n].kind == X_POWER ? 2 * elementary
+                           : expression_is_elementary(p->node[n].kind)
+                               ? elementary
+                               : (30 + 10 * p->node[n].count) * (1 + (double)prec / 1024);
         range_mend(x);
         rule(x, p, n, r->node, t, start);
         x->positive = x->defined && !x->masked &&

@@ -80,7 +80,7 @@ static void monomial_divide(struct monomial *out, const struct monomial *a,
 int monomial_fades(mpfi_t out, const struct scale *g, const struct monomial *m)
 {
     int first = leading(m), known = first <= g->levels;
-    work_done += FADES_WORK;
+    g->p->budget->done += FADES_WORK;
     if (first == SCALE_LEVELS || fmpq_sgn(&m->a[first]) > 0)
         return 0;
     LOCAL_INTERVAL(g->prec, weight, sum, x);

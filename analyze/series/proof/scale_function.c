@@ -460,7 +460,7 @@ static const struct scaled *of_node(struct scale *g, int n)
         return NULL;
     if (!g->known[n]) {
         g->known[n] = -1;
-        work_done += 800;
+        g->p->budget->done += 800;
         struct scaled *u = g->made[n] = calloc(1, sizeof *u);
         if (u) {
             scaled_init(u, g->prec);

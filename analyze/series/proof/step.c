@@ -354,10 +354,10 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     struct evaluator v = {.prec = prec};
     int count = 0, *nodes = expression_below(&count, p, &n, 1);
     arb_indeterminate(out);
-    work_done += 5;
+    p->budget->done += 5;
     for (int i = 0; nodes && i < count; i++)
-        work_done += 3 +
-                     (expression_is_elementary(p->node[nodes[i]].kind) ? work_elementary(prec) : 0);
+        p->budget->done +=
+            3 + (expression_is_elementary(p->node[nodes[i]].kind) ? work_elementary(prec) : 0);
     if (nodes && evaluator_steps(&v, p, nodes, count) == 0)
         arb_set(out, v.step[count - 1].real);
     for (int i = 0; i < v.steps; i++)
@@ -366,7 +366,7 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     free(nodes);
 }
 
-int exp_of(arb_t out, const arb_t b, slong prec)
+int exp_of(arb_t out, const arb_t b, slong prec, struct budget *budget)
 {
     if (arf_is_neg_inf(arb_midref(b)) && arb_is_exact(b))
         arb_zero(out);
@@ -374,7 +374,7 @@ int exp_of(arb_t out, const arb_t b, slong prec)
         slong before = arf_abs_bound_lt_2exp_si(
             arb_midref(b)); /* digits before the point: as many more are needed behind it */
         if (before > LARGE_BITS && before <= 2 * prec && mag_cmp_2exp_si(arb_radref(b), 0) < 0)
-            work_done += work_elementary(prec + before) - work_elementary(prec);
+            budget->done += work_elementary(prec + before) - work_elementary(prec);
         arb_exp(out, b, prec);
     } else
         arb_indeterminate(out);
@@ -387,8 +387,8 @@ void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, sl
     arb_indeterminate(out);
     for (slong bits = prec; bits <= 64 * prec && arb_rel_accuracy_bits(out) < 32; bits *= 4) {
         evaluate_constant(b, p, n, bits);
-        work_done += work_elementary(bits);
-        exp_of(out, b, bits);
+        p->budget->done += work_elementary(bits);
+        exp_of(out, b, bits, p->budget);
         if (arf_cmpabs_2exp_si(arb_midref(b), 64 * prec) >
             0) /* its digits before the point are more than there will be */
             break;

@@ -123,7 +123,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
         evaluate_affine(q->constant, q->slope, p, q->piece->root,
                         s->prec + (slong)fmpz_bits(q->end));
         if (fmpz_sgn(length) > 0)
-            part_geometric(q->total, q, length, s->prec);
+            part_geometric(q->total, s, q, length);
         return 0;
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
@@ -147,9 +147,10 @@ double sums_cost(const struct sums *s, const fmpz_t t)
     arb_set_fmpz(x, t);
     if (!s->f->pool->node[q->piece->root].opaque && evaluator_point(x, q->v, x) == 0)
         return evaluator_cost(q->v, q->waves);
-    double before = work_done;
+    const struct budget *budget = s->f->pool->budget;
+    double before = budget->done;
     summand_term(x, s->f, q->piece->root, t, s->prec, &ignored);
-    return work_done - before;
+    return budget->done - before;
 }
 
 int sums_points(struct sums *s, ulong count)
@@ -167,7 +168,7 @@ static void strands_below(arb_t out, const struct sums *s, const struct part *q,
     LOCAL(fmpz, n);
     fmpz *asked = _fmpz_vec_init(q->strands); /* the n of each strand's last sum, */
     arb_ptr sum = _arb_vec_init(q->strands); /* and that */
-    work_done += STRAND_WORK * q->strands;
+    s->f->pool->budget->done += STRAND_WORK * q->strands;
     arb_zero(out);
     for (int r = 0; r < q->strands; r++) {
         int first = q->strand[r].first;
@@ -339,7 +340,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
     switch (q->piece->kind) {
     case PIECE_ZERO: return;
     case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); return;
-    case PIECE_GEOMETRIC: part_geometric(out, q, count, s->prec); return;
+    case PIECE_GEOMETRIC: part_geometric(out, s, q, count); return;
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }

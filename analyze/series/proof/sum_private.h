@@ -56,6 +56,6 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t);
 void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first,
                      ulong count, arb_ptr prefix);
 /* The sum of the first `count` terms of a geometric piece. */
-void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong prec);
+void part_geometric(arb_t out, const struct sums *s, const struct part *q, const fmpz_t count);
 
 #endif

@@ -21,12 +21,12 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
                                  .verdict = SERIES_UNDECIDED,
                                  .claim = SERIES_UNDECIDED};
     f->references = 1;
-    f->effort = f->end = INFINITY;
+    f->budget = (struct budget){.seconds = INFINITY, .end = INFINITY};
     f->shared = shared != NULL;
     fmpz_init_set(f->shift, shift);
     fmpz_init(f->tail_from);
     fmpz_init(f->decreasing_from);
-    f->pool = shared ? shared : expression_pool_new();
+    f->pool = shared ? shared : expression_pool_new(&f->budget);
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");
     f->root = f->pool ? expression_build(f->pool, formula, at, NULL, e) : -1;
@@ -86,7 +86,7 @@ int summand_refuse(const struct expression_pool *p, int value, const struct seri
 int summand_term(arb_ptr out, const struct series_summand *f, int root, const fmpz_t t, slong prec,
                  struct formula_error *e)
 {
-    struct expression_pool *p = expression_pool_new();
+    struct expression_pool *p = expression_pool_new(f->pool->budget);
     int n = p ? summand_value(p, f, root, t) : NODE_NAN,
         known = p && !p->failed && expression_is_known(p, n);
     if (known && summand_refuse(p, n, f, t, e))

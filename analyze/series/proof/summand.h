@@ -55,9 +55,8 @@ struct series_summand {
     struct residue *residue; /* [residues] TAIL_GROWTH; their growths hold from tail_from on */
     int residues;
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
-    double effort, end; /* of the search: seconds of processor time for a question, infinite: work
-                           is counted; when it stops */
-    const char *spent; /* what the search was at then; NULL: it did not stop */
+    struct budget budget; /* of its questions; the pool has this one, or that of a question about
+                             several biases */
     int strands; /* noted by the search: of the last piece, to be summed by Euler-Maclaurin's
                     formula each */
     int wild; /* that does not converge */
@@ -159,7 +158,7 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
 /* The integral of y^(s power - 1) exp(weight y^power) dy from y > 0 on; 1 if it is known, as for
  * weight < 0 < power. */
 int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y,
-                    slong prec);
+                    slong prec, struct budget *budget);
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
 int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec);
 

@@ -2,7 +2,6 @@
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
-#include "analyze/series/proof/work.h"
 
 enum {
     CLOSE = 24, /* bits of a tail by its rate that are enough */
@@ -86,7 +85,7 @@ static void geometric_tail(arb_t out, const struct series_summand *f, int root, 
         arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) < 0)
         prec += arf_abs_bound_lt_2exp_si(
             arb_midref(from)); /* the slope times it is less the constant */
-    work_done += 3 * work_elementary(prec);
+    f->pool->budget->done += 3 * work_elementary(prec);
     evaluate_affine(shift, slope, f->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
     arb_exp(out, shift, prec);

@@ -62,12 +62,12 @@ void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz
 }
 
 /* [4.3] exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1). */
-void part_geometric(arb_t out, const struct part *q, const fmpz_t count, slong prec)
+void part_geometric(arb_t out, const struct sums *s, const struct part *q, const fmpz_t count)
 {
     LOCAL(arb, x, one);
-    prec += (slong)fmpz_bits(q->piece->first) +
-            (slong)fmpz_bits(count); /* the slope times them is less the constant */
-    work_done += 5 * work_elementary(prec);
+    slong prec = s->prec + (slong)fmpz_bits(q->piece->first) +
+                 (slong)fmpz_bits(count); /* the slope times them is less the constant */
+    s->f->pool->budget->done += 5 * work_elementary(prec);
     arb_mul_fmpz(x, q->slope, q->piece->first, prec);
     arb_add(x, x, q->constant, prec);
     arb_exp(out, x, prec);

@@ -324,8 +324,8 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     const struct piece *last = &f->piece[f->pieces - 1];
     if (!f->open)
         return 0;
-    if (f->claim == SERIES_UNDECIDED && f->spent) {
-        prove(f, "undecided: the search ended while %s", f->spent);
+    if (f->claim == SERIES_UNDECIDED && f->pool->budget->stopped) {
+        prove(f, "undecided: the search ended while %s", f->pool->budget->stopped);
         return 0;
     }
     if (f->claim == SERIES_UNDECIDED) {

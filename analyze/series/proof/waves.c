@@ -60,11 +60,11 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
     double sum[EVALUATE_BLOCK] = {0};
     int status = 0;
     LOCAL(arb, angle, b, t);
-    work_done += v->waves * WAVE_WORK + count * v->beside_cost;
+    v->p->budget->done += v->waves * WAVE_WORK + count * v->beside_cost;
     for (int k = 0; k < v->waves; k++) {
         struct wave *w = &v->wave[k];
         if (w->cosine[0] == 0) {
-            work_done += TABLE_WORK;
+            v->p->budget->done += TABLE_WORK;
             w->sharp = wave_table(w->cosine, w->sine, EVALUATE_BLOCK, w->frequency);
         }
         arb_mul_ui(angle, w->frequency, first, 160);

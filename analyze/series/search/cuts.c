@@ -40,7 +40,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
         return;
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
-    int enough = c->budget-- <= 0 || f->pieces > c->most || search_left(f) < c->half;
+    int enough = c->budget-- <= 0 || f->pieces > c->most || budget_left(f->pool->budget) < c->half;
     stretch_resolve(&found, f, within, lo, hi);
     if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
         c->failed = pieces_extend(f, &found, c->e);
@@ -96,7 +96,8 @@ static int find_breaks(struct breaks *breaks, struct series_summand *f)
 /* The whole part of the first bias, where that is beyond double: exp(1000). */
 static void shift_beyond(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
-    struct expression_pool *p = expression_pool_new();
+    struct budget budget = {0};
+    struct expression_pool *p = expression_pool_new(&budget);
     struct formula_error ignored;
     LOCAL(fmpz, t);
     LOCAL(arb, b);
@@ -149,7 +150,7 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
 
 int search_pieces(struct series_summand *f, struct formula_error *e)
 {
-    struct cutting c = {.f = f, .e = e, .half = search_left(f) / 2};
+    struct cutting c = {.f = f, .e = e, .half = budget_left(f->pool->budget) / 2};
     struct breaks breaks;
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
@@ -164,8 +165,8 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     stretch_init(&all, f, NULL, lo, NULL);
     stretch_init(&tail, f, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
-    for (slong bits = -1;
-         bits <= TAIL_BITS && !tail.settled && !opaque && search_left(f) > 1.5 * c.half;
+    for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque &&
+                          budget_left(f->pool->budget) > 1.5 * c.half;
          bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
         if (bits < 0 || fmpz_cmp(from, last) < 0)
@@ -189,7 +190,7 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 &&
-                                  search_left(f) > c.half
+                                  budget_left(f->pool->budget) > c.half
                               ? &breaks.at[i]
                               : from;
         cut(&c, &all, lo, end);

@@ -18,27 +18,33 @@ static double now(void)
 
 void search_begin(struct series_summand *const *summand, int count)
 {
+    struct budget *b = &summand[0]->budget;
     for (int i = 0; i < count; i++)
-        summand[i]->end = isfinite(summand[i]->effort) ? now() + summand[i]->effort
-                                                       : work_done + count * WORK_MOST;
+        summand[i]->pool->budget = b;
+    b->end = isfinite(b->seconds) ? now() + b->seconds : b->done + count * WORK_MOST;
 }
 
-double search_left(const struct series_summand *f)
+void search_end(struct series_summand *const *summand, int count)
 {
-    return fmin(isfinite(f->effort) ? (f->end - now()) * WORK_A_SECOND : f->end - work_done,
-                NO_END);
+    for (int i = 0; i < count; i++)
+        summand[i]->pool->budget = &summand[i]->budget;
 }
 
-void search_stopped(struct series_summand *f, const char *doing)
+double budget_left(const struct budget *b)
 {
-    if (!f->spent)
-        f->spent = doing;
+    return fmin(isfinite(b->seconds) ? (b->end - now()) * WORK_A_SECOND : b->end - b->done, NO_END);
 }
 
-int search_spent(struct series_summand *f, const char *doing)
+void budget_stop(struct budget *b, const char *doing)
 {
-    if (search_left(f) > 0)
+    if (!b->stopped)
+        b->stopped = doing;
+}
+
+int budget_spent(struct budget *b, const char *doing)
+{
+    if (budget_left(b) > 0)
         return 0;
-    search_stopped(f, doing);
+    budget_stop(b, doing);
     return 1;
 }

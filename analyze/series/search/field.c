@@ -19,7 +19,7 @@ struct search {
     struct field *f;
     struct shares *m;
     const fmpq *epsilon;
-    struct series_summand *first; /* its time is that of the question */
+    struct budget *budget;
     arb_t value; /* of the last comparison, */
     double asking, looking; /* the work of that, and of the last share of one distance */
 };
@@ -40,31 +40,31 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near)
 
 static int test(struct search *s, const fmpz_t j)
 {
-    double before = work_done;
+    double before = s->budget->done;
     int sign = field_test(s->f, s->value, s->m, j, s->epsilon);
-    s->asking = work_done - before;
+    s->asking = s->budget->done - before;
     return sign;
 }
 
 /* 1 if what is left is not enough for another test. */
 static int is_spent(const struct search *s)
 {
-    if (search_left(s->first) > s->asking)
+    if (budget_left(s->budget) > s->asking)
         return 0;
-    search_stopped(s->first, NARROWING);
+    budget_stop(s->budget, NARROWING);
     return 1;
 }
 
 /* The share of distance j: 1, or 0 if what is left is not enough for that and a test. */
 static int look(arb_t term, struct search *s, const fmpz_t j)
 {
-    double before = work_done;
-    if (search_left(s->first) <= fmax(s->asking, s->looking)) {
-        search_stopped(s->first, NARROWING);
+    double before = s->budget->done;
+    if (budget_left(s->budget) <= fmax(s->asking, s->looking)) {
+        budget_stop(s->budget, NARROWING);
         return 0;
     }
     shares_term(term, s->m, j);
-    s->looking = work_done - before;
+    s->looking = s->budget->done - before;
     return 1;
 }
 
@@ -217,12 +217,12 @@ static void far_boundary(struct search *s, int want)
     LOCAL(fmpz, y, inside, outside, difference);
     fmpz_set_ui(y, NEAR_BITS);
     fmpz_set(inside, y);
-    for (int k = 0; k < 985 && !found && !search_spent(s->first, NARROWING); k++) {
+    for (int k = 0; k < 985 && !found && !budget_spent(s->budget, NARROWING); k++) {
         fmpz_mul_2exp(y, y, 1);
         found = stops_at(s, want, 1, y);
         fmpz_set(found ? outside : inside, y);
     }
-    for (fmpz_sub(difference, outside, inside); found && !search_spent(s->first, NARROWING);
+    for (fmpz_sub(difference, outside, inside); found && !budget_spent(s->budget, NARROWING);
          fmpz_sub(difference, outside, inside)) {
         fmpz_mul_2exp(y, difference, 55);
         if (fmpz_is_one(difference) || fmpz_cmp(y, inside) <= 0)
@@ -235,7 +235,7 @@ static void far_boundary(struct search *s, int want)
         return;
     ulong low = (ulong)1 << 60, high = (ulong)1 << 61;
     fmpz_sub_ui(y, inside, 60);
-    while (high - low > 1 && !search_spent(s->first, NARROWING)) {
+    while (high - low > 1 && !budget_spent(s->budget, NARROWING)) {
         ulong half = low + (high - low) / 2;
         if (stops_at(s, want, half, y))
             high = half;
@@ -279,7 +279,7 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
                  struct kept *kept, const fmpq_t epsilon, const fmpz *limit,
                  struct formula_error *e)
 {
-    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
+    struct search s = {.f = out, .epsilon = epsilon, .budget = summand[0]->pool->budget};
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);
@@ -290,7 +290,7 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
     LOCAL(arb, sum);
     arb_init(s.value);
     for (int attempt = waves && limit ? 0 : 1;
-         attempt < 5 && !done && (attempt < 2 || !search_spent(summand[0], NARROWING)); attempt++) {
+         attempt < 5 && !done && (attempt < 2 || !budget_spent(s.budget, NARROWING)); attempt++) {
         slong prec = attempt == 0   ? 64
                      : attempt == 1 ? first
                      : attempt == 2 ? need + 48

@@ -26,6 +26,6 @@ struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *s
         fmpz_set(kept->limit, limit);
     *k = (struct sums_kept){.prec = FLINT_MAX(prec, SERIES_PREC), .quick = quick};
     k->shares = search_shares(&k->exhausted, summand, count, limit, k->prec, quick, e);
-    k->cut_short = search_left(summand[0]) <= 0;
+    k->cut_short = budget_left(summand[0]->pool->budget) <= 0;
     return k->shares ? k : NULL;
 }

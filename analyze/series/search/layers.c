@@ -27,7 +27,7 @@ static int choose_cells(const struct series_summand *f)
 static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t reach,
                         int layers, slong prec, int single)
 {
-    double before = work_done, left = fmax(search_left(f), 0);
+    double before = f->pool->budget->done, left = fmax(budget_left(f->pool->budget), 0);
     double products = depth_work(1, prec) *
                       (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
@@ -36,7 +36,7 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
     (single ? shares_term : shares_below)(share, m, j);
-    return (ulong)fmin(left / 2 / (1 + products + work_done - before), EXACT_LENGTH);
+    return (ulong)fmin(left / 2 / (1 + products + f->pool->budget->done - before), EXACT_LENGTH);
 }
 
 /* To three bits, a little farther. */
@@ -67,7 +67,7 @@ static struct depth *depth_for(struct shares *m, const struct series_summand *f,
     }
     return (ulong)cells > (coarse ? OVERDRAFT * most : most)
                ? NULL
-               : depth_new(m, layers, width, cells, prec);
+               : depth_new(m, layers, width, cells, prec, f->pool->budget);
 }
 
 /* 1 if it is less than 7/8 of what it was. */
@@ -91,7 +91,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
          attempt < 3 && !(exhausted && attempt > 0) &&
-         !search_spent(summand[0], "layers were convolved");
+         !budget_spent(summand[0]->pool->budget, "layers were convolved");
          attempt++) {
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
@@ -110,14 +110,15 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         struct depth *d = depth_for(sums->shares, summand[0], layers, reach,
                                     attempt < 0 ? coarse : 0, prec);
         if (!d) {
-            search_stopped(summand[0], "layers were convolved");
+            budget_stop(summand[0]->pool->budget, "layers were convolved");
             break;
         }
         depth_narrow(f, d, epsilon);
         depth_free(d);
         if (attempt < 0 && fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 && has_fallen(f->yes, reach))
             attempt--; /* what is nearer has smaller cells */
-        depth_exactly(f, sums->shares, epsilon, layers, search_left(summand[0]));
+        depth_exactly(f, sums->shares, epsilon, layers, summand[0]->pool->budget,
+                      budget_left(summand[0]->pool->budget));
     }
     return 0;
 }

@@ -8,22 +8,34 @@ enum {
     GUARD = 8 /* bits */
 };
 
+/* A sum whose panels are looked for. */
+struct cover {
+    struct euler *e;
+    const struct budget *budget;
+    double most_work; /* of the budget */
+    slong most; /* order */
+};
+
+static int is_over(const struct cover *c)
+{
+    return c->budget->done >= c->most_work;
+}
+
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up
- * to most. */
-static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target,
-                          slong most, double most_work)
+ * to the most. */
+static slong choose_order(const struct cover *c, const fmpz_t a, const fmpz_t b, double target)
 {
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
-    for (double r = 1; r <= (double)most && failures < 4 && work_done < most_work; r *= 1.1892) {
-        double size = euler_magnitude(e, a, b, r);
+    for (double r = 1; r <= (double)c->most && failures < 4 && !is_over(c); r *= 1.1892) {
+        double size = euler_magnitude(c->e, a, b, r);
         if (size == EULER_NONE) {
             failures++;
             continue;
         }
         slong limit = (slong)(2 * M_PI * r);
-        limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
+        limit = best && best - 2 < limit ? best - 2 : limit < c->most ? limit : c->most;
         for (slong order = 2; order <= limit; order += 2)
             if (euler_remainder((double)order, r, size, length) <= -target) {
                 best = order;
@@ -34,15 +46,15 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 }
 
 /* Offers a panel with radii that suit it, until one will do. */
-static double offer(struct euler *e, const fmpz_t next, slong order, double target,
-                    double most_work)
+static double offer(const struct cover *c, const fmpz_t next, slong order, double target)
 {
+    struct euler *e = c->e;
     double best = EULER_NONE, near = (double)order / (2 * M_PI), far, wide;
     LOCAL(fmpz, width);
     fmpz_sub(width, next, euler_end(e));
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;
     far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
-    for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && work_done < most_work; i++)
+    for (int i = 0; i < (wide < far / 16 ? 14 : 10) && best > -target && !is_over(c); i++)
         best = euler_offer(e, next,
                            i < 4    ? ldexp(far, -1 - i)
                            : i < 10 ? near * ldexp(1, i - 4)
@@ -62,9 +74,9 @@ static double relative(const fmpz_t a, const fmpz_t b)
 }
 
 /* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
-static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target,
-                   double most_work)
+static slong cover(const struct cover *c, const fmpz_t end, slong order, double target)
 {
+    struct euler *e = c->e;
     int panels = 0, failures = 0, patience = FAILURES;
     slong exponent;
     LOCAL(fmpz, next, base, width);
@@ -83,7 +95,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
         if (fmpz_cmp(next, end) > 0)
             fmpz_set(next, end);
         double wanted = target + panels * 0.01;
-        if (offer(e, next, order, wanted, most_work) <= -wanted && euler_accept(e) == 0) {
+        if (offer(c, next, order, wanted) <= -wanted && euler_accept(e) == 0) {
             panels++;
             step = step < 8 ? 2 * step : step;
         } else {
@@ -91,7 +103,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
             int least_step = step < 0.02 && (step < least || fmpz_cmp_ui(width, 8) < 0);
             if (least_step || ++failures == patience) { /* for want of a higher order? */
                 patience *= 2;
-                slong higher = choose_order(e, a, next, target + 64, most, most_work);
+                slong higher = choose_order(c, a, next, target + 64);
                 if (higher > order || least_step)
                     return higher > order ? higher : -1;
             }
@@ -116,10 +128,10 @@ struct euler *search_euler(const struct expression_pool *p, int root, const fmpz
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64;
-    slong order = choose_order(e, N, b, (double)(target + GUARD), most, most_work);
+    struct cover c = {e, p->budget, most_work, prec / 2 + 64};
+    slong order = choose_order(&c, N, b, (double)(target + GUARD));
     for (order = order ? order : -1; order > 0;)
-        order = cover(e, end, order, most, (double)(target + GUARD), most_work);
+        order = cover(&c, end, order, (double)(target + GUARD));
     if (order == 0)
         return e;
     euler_free(e);

@@ -18,16 +18,18 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* The verdict is looked for, or a question behind it begins: each of the summands has its seconds
- * of processor time from now on, or else a count of work (work.h). */
+/* The verdict is looked for, or a question behind it begins: the budget of the first of the
+ * summands is that of them all, seconds of processor time from now on or else a count of work. */
 void search_begin(struct series_summand *const *summand, int count);
+/* Each has its own again. */
+void search_end(struct series_summand *const *summand, int count);
 /* How much work may still be done, about. */
-double search_left(const struct series_summand *f);
+double budget_left(const struct budget *b);
 /* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for,
  * kept where it is over. */
-int search_spent(struct series_summand *f, const char *doing);
+int budget_spent(struct budget *b, const char *doing);
 /* It would not have been enough for this. */
-void search_stopped(struct series_summand *f, const char *doing);
+void budget_stop(struct budget *b, const char *doing);
 
 /* ---- cuts.c ---- */
 

@@ -19,7 +19,7 @@ static int first_start(struct series_summand *f,
     fmpz_set(X, first);
     if (fmpz_is_zero(X))
         fmpz_one(X);
-    for (slong bits = 0; bits <= most && !search_spent(f, doing);) {
+    for (slong bits = 0; bits <= most && !budget_spent(f->pool->budget, doing);) {
         if (holds_from(f, X))
             return 1;
         do {
@@ -83,8 +83,8 @@ static int try_residues(struct series_summand *f)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(fmpz, X);
-    for (ulong bits = 4;
-         bits <= RESIDUE_BITS && f->strands > 1 && !search_spent(f, "rule 4.10 was tried");
+    for (ulong bits = 4; bits <= RESIDUE_BITS && f->strands > 1 &&
+                         !budget_spent(f->pool->budget, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)f->strands);

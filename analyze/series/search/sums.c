@@ -51,11 +51,11 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
     struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC, NULL);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
-    double least = 0.75 * search_left(f);
-    for (slong bits = -1; v && bits <= most && search_left(f) > least;
+    double least = 0.75 * budget_left(f->pool->budget);
+    for (slong bits = -1; v && bits <= most && budget_left(f->pool->budget) > least;
          bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        work_done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) /
-                     ESTIMATE_PREC; /* angles so large take longer */
+        f->pool->budget->done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) /
+                                 ESTIMATE_PREC; /* angles so large take longer */
         arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
@@ -123,8 +123,9 @@ static void find_far(struct plan *plan)
         return;
     slong bits = (slong)fmpz_bits(far);
     slong most = f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
-    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !is_narrow(plan, tail) &&
-                                         !search_spent(plan->f, "the rest beyond X was bounded");
+    for (bits = bits < 6 ? 6 : bits + 1;
+         bits <= most && !is_narrow(plan, tail) &&
+         !budget_spent(plan->f->pool->budget, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         fmpz_one_2exp(far, (ulong)bits);
         tail = sums_offer_tail(plan->sums, far);
@@ -144,7 +145,7 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
         fmpz_sub(length, end, next); /* what is left, in equal parts */
-        if (!search_spent(plan->f, "panels were bounded"))
+        if (!budget_spent(plan->f->pool->budget, "panels were bounded"))
             fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
         fmpz_add(next, next, length);
         failed = sums_bound(plan->sums, next);
@@ -157,7 +158,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
 static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length,
                         int waves)
 {
-    double work = fmax(search_left(plan->f) * (waves ? 0.9 : 0.5), POINTS_LEAST), cost;
+    double work = fmax(budget_left(plan->f->pool->budget) * (waves ? 0.9 : 0.5), POINTS_LEAST),
+           cost;
     LOCAL(fmpz, t);
     ulong points = 8;
     do { /* far out a term of sums is dearer */
@@ -179,13 +181,14 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     for (int r = 0; r < strands; r++)
         node[r] = strand_node(plan->f->pool, piece->root, r, strands);
     int several = strands < 16 ? strands : 16;
-    double most_work = work_done + PANELS_WORK * several;
+    struct budget *budget = plan->f->pool->budget;
+    double most_work = budget->done + PANELS_WORK * several;
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
     fmpz_sub(from, to, first);
-    for (ulong lead = 0; lead <= LEAD_MAX && work_done < most_work &&
-                         !search_spent(plan->f, "Euler's formula was tried");
+    for (ulong lead = 0; lead <= LEAD_MAX && budget->done < most_work &&
+                         !budget_spent(plan->f->pool->budget, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         fmpz_mul_si(N, from, strands);
@@ -207,8 +210,8 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
             if (failed)
                 hard = r;
             else
-                euler_limit(e[r],
-                            search_left(plan->f) / (2 * several)); /* the rest for another way */
+                euler_limit(e[r], budget_left(plan->f->pool->budget) /
+                                      (2 * several)); /* the rest for another way */
         }
         if (!failed)
             return sums_euler(plan->sums, e, strands,
@@ -250,7 +253,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
         return 0;
     fmpz_add_ui(N, piece->first, points);
     if (fmpz_cmp_ui(length, PAYABLE) < 0) /* with more effort they are */
-        search_stopped(plan->f, ADDING);
+        budget_stop(plan->f->pool->budget, ADDING);
     return bound(plan, piece, N, end);
 }
 
