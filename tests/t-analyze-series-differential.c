@@ -447,28 +447,28 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                          t, arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
         }
         /* the expression of the piece that t lies in */
-        for (int i = 0; s && i < s->summand[0]->pieces; i++) {
-            const struct series_summand *h = s->summand[0];
-            const struct piece *piece = &h->piece[i];
+        for (int i = 0; s && i < s->summand[0]->proof.pieces; i++) {
+            const struct summand *h = s->summand[0];
+            const struct piece *piece = &h->proof.piece[i];
             if (fmpz_cmp(piece->first, whole) > 0 ||
                 (!piece->unbounded && fmpz_cmp(piece->end, whole) <= 0))
                 continue;
-            int m = summand_value(p, h, piece->root, whole);
+            int m = problem_value(p, &h->problem, piece->root, whole);
             check_class(t, "value of its piece", class_of(p, m), x->class[t]);
             if (piece->kind == PIECE_ZERO && x->class[t] != UNSURE && x->class[t] != MINUS)
                 fail_msg("%s at t = %d: masked, expected %s", text, t, class_names[x->class[t]]);
             if (class_of(p, m) == NUMBER && x->class[t] == NUMBER) {
                 evaluate_constant(ball, p, m, 300);
-                arb_add_fmpz(ball, ball, h->shift, 300);
+                arb_add_fmpz(ball, ball, h->problem.shift, 300);
                 if (!arb_overlaps(ball, &x->b[t]))
                     fail_msg("%s at t = %d: the piece has %.17g, expected %.17g", text, t,
                              arf_get_d(arb_midref(ball), ARF_RND_NEAR),
                              arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
             }
-            struct evaluator *w = evaluator_new(h->pool, piece->root, 200, NULL);
+            struct evaluator *w = evaluator_new(h->problem.pool, piece->root, 200, NULL);
             arb_set_si(bounds, t);
             if (w && evaluator_point(ball, w, bounds) == 0) { /* exp(b - shift) */
-                arb_sub_fmpz(bounds, &x->b[t], h->shift, 300);
+                arb_sub_fmpz(bounds, &x->b[t], h->problem.shift, 300);
                 arb_exp(bounds, bounds, 300);
                 if (x->class[t] == MINUS)
                     arb_zero(bounds);
@@ -518,7 +518,7 @@ static void check_finite(const struct exact *x, const struct series *s)
             arb_zero(sum);
             int least = 0, most = DISTANCES;
             for (int t = 0; t < DISTANCES; t++) {
-                arb_sub_fmpz(term, &x->b[t], s->summand[0]->shift, 300);
+                arb_sub_fmpz(term, &x->b[t], s->summand[0]->problem.shift, 300);
                 arb_exp(term, term, 300);
                 if (x->class[t] == NUMBER)
                     arb_add(sum, sum, term, 300);

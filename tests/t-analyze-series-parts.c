@@ -328,10 +328,10 @@ static void test_growth(void **state)
                         arb_submul(rest, x, g->weight, BALL);
                     }
                 }
-                mpfr_srcptr end = side == BELOW ? &g->rest->left : &g->rest->right;
+                mpfr_srcptr end = side == BELOW ? &g->remainder->left : &g->remainder->right;
                 arb_set_interval_mpfr(x, end, end, BALL);
                 int masked = arf_is_neg_inf(arb_midref(rest)) &&
-                             mpfr_inf_p(&g->rest->left); /* f is 0, and may be */
+                             mpfr_inf_p(&g->remainder->left); /* f is 0, and may be */
                 if (!masked &&
                     (!arb_is_finite(rest) || (side == BELOW ? arb_lt(rest, x) : arb_gt(rest, x))))
                     fail_msg("%s at %s: the rest %s is %s %.12g", cases[i].formula,
@@ -380,9 +380,9 @@ static int scale_holds(const struct scaled *s, const struct expression_pool *p, 
         } else if (s->rough) { /* u - sum is within rest * monomial */
             arb_sub(sum, u, sum, BALL);
             arb_div(sum, sum, term, BALL);
-            arb_set_interval_mpfr(x, &s->rest->left, &s->rest->left, BALL);
+            arb_set_interval_mpfr(x, &s->remainder->left, &s->remainder->left, BALL);
             holds = !arb_lt(sum, x);
-            arb_set_interval_mpfr(x, &s->rest->right, &s->rest->right, BALL);
+            arb_set_interval_mpfr(x, &s->remainder->right, &s->remainder->right, BALL);
             holds &= !arb_gt(sum, x);
         } else {
             holds = arb_overlaps(sum, u);

@@ -59,7 +59,7 @@ static int find_sum(struct series *s, struct formula_error *e)
         if (!sums)
             return -1;
         shares_total(total, sums->shares);
-        ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->shift);
+        ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->problem.shift);
         if (first)
             s->sum_hi = hi;
     }
@@ -85,13 +85,13 @@ struct series *series_open_within(const struct formula *f, const struct formula_
     if (!s)
         return NULL;
     search_shift(shift, f, at);
-    struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
+    struct summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
     if (summand) {
         summand->budget.seconds = seconds;
         search_begin(s->summand, 1);
     }
     if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
-        s->verdict = summand->verdict;
+        s->verdict = summand->proof.verdict;
         if (find_sum(s, e) == 0)
             return s;
     }
@@ -139,7 +139,7 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
         snprintf(s->proof, size, "converges: the mean of %d kernels of sum 1 each", total);
     else
         snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict),
-                 s->summand[worst]->at.h, series_proof(heads[worst]));
+                 s->summand[worst]->problem.at.h, series_proof(heads[worst]));
     return s;
 }
 
@@ -172,7 +172,7 @@ enum series_verdict series_verdict(const struct series *s)
 
 const char *series_proof(const struct series *s)
 {
-    const char *proof = s->mean ? s->proof : s->summand[0]->proof;
+    const char *proof = s->mean ? s->proof : s->summand[0]->proof.words;
     return proof ? proof : "";
 }
 
@@ -186,7 +186,7 @@ const char *series_spent(const struct series *s)
 
 char *series_certificate(const struct series *s)
 {
-    return s->mean ? NULL : summand_certificate(s->summand[0]);
+    return s->mean ? NULL : proof_certificate(&s->summand[0]->proof);
 }
 
 void series_sum(const struct series *s, double *lo, double *hi)
@@ -223,7 +223,7 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
         failed = search_field(&f, total, s->summand, s->count, s->kept, q, most,
                               e); /* 1: there may be no mass, and no field */
         if (!failed) {
-            ball_doubles(lo, hi, total, s->summand[0]->shift);
+            ball_doubles(lo, hi, total, s->summand[0]->problem.shift);
             if (s->mean) /* of kernels whose sum is 1 */
                 *lo = *hi = 1;
             failed = field_report(out, &f, e);
@@ -278,23 +278,23 @@ int series_trf_depth(const struct series *s, const char *epsilon, int layers, ui
 
 /* Both biases taken apart, in one pool. *order and why if they can be compared; falls, rises:
  * whether it is worth trying that f/g and g/f never increase. 0 or -1 with *e. */
-static int compare_pair(struct series_summand *f, struct series_summand *g, int falls, int rises,
-                        int *order, char why[256], struct formula_error *e)
+static int compare_pair(struct summand *f, struct summand *g, int falls, int rises, int *order,
+                        char why[256], struct formula_error *e)
 {
-    if (are_proportional(f, g)) {
+    if (are_proportional(&f->proof, &g->proof)) {
         *order = -1;
         snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
         return 0;
     }
     if (search_pieces(f, e) || search_pieces(g, e))
         return -1;
-    long intervals = NODES / (f->pool->count + 1);
+    long intervals = NODES / (f->problem.pool->count + 1);
     intervals = intervals < 50 ? 50 : intervals > INTERVALS ? INTERVALS : intervals;
-    if (falls && ratio_falls(f, g, intervals)) {
+    if (falls && ratio_falls(&f->proof, &g->proof, intervals)) {
         *order = -1;
         snprintf(why, 256,
                  "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
-    } else if (rises && ratio_falls(g, f, intervals)) {
+    } else if (rises && ratio_falls(&g->proof, &f->proof, intervals)) {
         *order = 1;
         snprintf(why, 256,
                  "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
@@ -307,21 +307,21 @@ static int compare_pair(struct series_summand *f, struct series_summand *g, int 
 int series_compare(const struct series *f, const struct series *g, int *order, char why[256],
                    struct formula_error *e)
 {
-    LOCAL(fmpz, none);
+    LOCAL(fmpz, zero);
     *order = 0;
     if (f->mean || g->mean) {
         snprintf(why, 256, "mean kernels are not compared");
         return 0;
     }
-    const struct series_summand *a = f->summand[0], *b = g->summand[0];
+    const struct summand *a = f->summand[0], *b = g->summand[0];
     int falls = search_may_fall(a, b), rises = search_may_fall(b, a);
     if (!falls && !rises) {
         snprintf(why, 256, "f/g and g/f both increase somewhere");
         return 0;
     }
-    struct series_summand *first = summand_new(a->formula, &a->at, none, NULL, e);
-    struct series_summand *second = first ? summand_new(b->formula, &b->at, none, first->pool, e)
-                                          : NULL;
+    struct summand *first = summand_new(a->problem.formula, &a->problem.at, zero, NULL, e);
+    struct summand *second = first ? summand_new(b->problem.formula, &b->problem.at, zero, first, e)
+                                   : NULL;
     int failed = second ? compare_pair(first, second, falls, rises, order, why, e) : -1;
     summand_release(second);
     summand_release(first);
@@ -332,18 +332,18 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
 
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
 {
-    const struct series_summand *f = s->summand[0];
+    const struct summand *f = s->summand[0];
     LOCAL(arb, shift, k);
     int known = 0;
-    if (s->mean || f->pieces != 1 || s->verdict != SERIES_CONVERGES ||
+    if (s->mean || f->proof.pieces != 1 || s->verdict != SERIES_CONVERGES ||
         !(epsilon > 0 && epsilon < 1))
         return 0;
-    if (f->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
-        evaluate_affine(shift, k, f->pool, f->piece[0].root, 64);
+    if (f->proof.piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
+        evaluate_affine(shift, k, f->problem.pool, f->proof.piece[0].root, 64);
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m, which is rounded up");
         known = 1;
-    } else if (is_type1(k, f->pool, f->piece[0].root,
+    } else if (is_type1(k, f->problem.pool, f->proof.piece[0].root,
                         64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(

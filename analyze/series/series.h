@@ -5,7 +5,7 @@
 #include "analyze/series/search/search.h"
 
 struct series {
-    struct series_summand **summand; /* [count] shared between series, counted */
+    struct summand **summand; /* [count] shared between series, counted */
     int count;
     int mean; /* made by series_open_mean */
     enum series_verdict verdict;

@@ -3,7 +3,7 @@
  * into c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of these, and the sum is integrated from
  * t to infinity (up to a constant where that diverges). */
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 #include <math.h>
 

@@ -73,10 +73,10 @@ static const char *ball_text(char out[140], const arb_t x)
 static const char *growth_bounds(char out[800], const struct growth *g)
 {
     const fmpq *exponent = g->exponent[g->verdict < 0 ? ABOVE : BELOW];
-    char rest[140];
+    char bounds[140];
     size_t used = 0;
     LOCAL_INTERVAL(128, within);
-    mpfi_set(within, g->rest);
+    mpfi_set(within, g->remainder);
     if (g->apart) /* what it is at least has other exponents */
         mpfr_set_inf(&within->left, -1);
     for (int k = 0; k < GROWTH_LEVELS; k++) {
@@ -89,24 +89,24 @@ static const char *growth_bounds(char out[800], const struct growth *g)
             return "unknown";
         used += (size_t)n;
     }
-    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(rest, within));
+    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(bounds, within));
     if (g->stretched) {
         LOCAL_INTERVAL(128, weight);
         interval_set_arb(weight, g->weight);
         char *power = fmpq_get_str(NULL, 10, g->power);
         snprintf(out + used, 800 - used, " stretch %d %s %.140s", g->stretched,
-                 interval_text(rest, weight), power);
+                 interval_text(bounds, weight), power);
         flint_free(power);
     }
     return out;
 }
 
-void certify_last(struct series_summand *f, const char *rule)
+void certify_last(struct proof *f, const char *rule)
 {
     append_rule(&f->certificate, rule, f->piece[f->pieces - 1].first);
 }
 
-void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slope)
+void certify_affine(struct proof *f, const arb_t shift, const arb_t slope)
 {
     char text[2][140];
     LOCAL_INTERVAL(128, x);
@@ -133,7 +133,7 @@ static void certify_growth(char **to, const char *rule, const fmpz_t X, const st
     text_append(to, "growth %s", growth_bounds(text, g));
 }
 
-void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
+void certify_residues(char **to, const struct proof *f, const fmpz_t X)
 {
     char text[800];
     int count = f->residues;
@@ -153,27 +153,27 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
 }
 
 /* The same rule from a later X on, where its bounds are closer. */
-static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
+static void certify_later(char **to, struct proof *f, const fmpz_t X)
 {
     int root = f->piece[f->pieces - 1].root;
     struct range x;
     struct growth *g;
-    if (f->tail == TAIL_POWER && range_compute(&x, f->pool, root, X, NULL, 96) == 0) {
+    if (f->tail == TAIL_POWER && range_compute(&x, f->problem->pool, root, X, NULL, 96) == 0) {
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
     } else if (f->tail == TAIL_GROWTH && f->residues == 1 &&
-               (g = growth_new(f->pool, root, X)) != NULL) {
+               (g = growth_new(f->problem->pool, root, X)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);
         growth_free(g);
     }
 }
 
-char *summand_certificate(struct series_summand *f)
+char *proof_certificate(struct proof *f)
 {
     char *out = NULL, text[140];
-    char *shift = fmpz_get_str(NULL, 10, f->shift);
+    char *shift = fmpz_get_str(NULL, 10, f->problem->shift);
     text_append(&out, "verdict %s", series_verdict_name(f->verdict));
     text_append(&out, "shift %s", shift);
     flint_free(shift);

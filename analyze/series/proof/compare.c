@@ -54,9 +54,9 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
 }
 
 /* [8.1] Where g is 0 the ratio counts as infinite if f is not, and is left out if f is 0 too. */
-int ratio_falls(const struct series_summand *f, const struct series_summand *g, long budget)
+int ratio_falls(const struct proof *f, const struct proof *g, long budget)
 {
-    struct expression_pool *p = f->pool;
+    struct expression_pool *p = f->problem->pool;
     int i = 0, j = 0, known = 1, f_ended = 0, g_begun = 0, joined = 0;
     LOCAL(fmpz, from, end, last, before);
     while (known) {
@@ -80,7 +80,8 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
             g_begun = 1;
             known = !f_ended;
             if (known && joined) /* `before` was the last distance at which both were positive */
-                known = step_falls(p, expression_subtract(p, f->root, g->root), before, from);
+                known = step_falls(p, expression_subtract(p, f->problem->root, g->problem->root),
+                                   before, from);
             if (known)
                 known = never_grows(p, expression_subtract(p, x->root, y->root), from,
                                     unbounded ? NULL : last, &budget);
@@ -99,9 +100,9 @@ int ratio_falls(const struct series_summand *f, const struct series_summand *g, 
 }
 
 /* [8.2] */
-int are_proportional(const struct series_summand *f, const struct series_summand *g)
+int are_proportional(const struct proof *f, const struct proof *g)
 {
-    int difference = expression_subtract(f->pool, f->root, g->root);
-    const struct expression *x = &f->pool->node[difference];
-    return f->root == g->root || (!x->depends && x->total);
+    int difference = expression_subtract(f->problem->pool, f->problem->root, g->problem->root);
+    const struct expression *x = &f->problem->pool->node[difference];
+    return f->problem->root == g->problem->root || (!x->depends && x->total);
 }

@@ -192,7 +192,7 @@ void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon
 void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers,
                    struct budget *budget, double most_work)
 {
-    LOCAL(fmpz, span, all, sum, none);
+    LOCAL(fmpz, span, all, sum, zero);
     LOCAL(fmpz_poly, kernel, power);
     LOCAL(fmpq, share, target);
     fmpz_sub(span, out->yes, out->no);
@@ -203,7 +203,7 @@ void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsil
     fmpq *below = malloc((size_t)count * sizeof *below);
     for (int k = 0; below && k < count; k++)
         fmpq_init(&below[k]);
-    int known = below && shares_exact(below, m, none, count);
+    int known = below && shares_exact(below, m, zero, count);
     double work = 0;
     fmpz_one(all);
     for (int k = 0; k < count && known; k++) {

@@ -46,7 +46,7 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
     evaluator_complex(f, e->rough, z);
     acb_get_mag(bound, f);
     if (!acb_is_finite(f) || fmpz_cmp_si(MAG_EXPREF(bound), 1000000000) >= 0)
-        return EULER_NONE;
+        return EULER_UNKNOWN;
     if (mag_is_zero(bound) || fmpz_cmp_si(MAG_EXPREF(bound), -1000000000) < 0)
         return -1e9;
     return (double)fmpz_get_si(MAG_EXPREF(bound));
@@ -72,10 +72,10 @@ double euler_length(const fmpz_t a, const fmpz_t b)
 static void correction(arb_t out, struct euler *e, const fmpz_t x)
 {
     slong terms = e->order / 2, used = terms;
-    double dropped = -EULER_NONE, r = fmpz_bits(x) < 1000 ? fmpz_get_d(x) / 2 : 0x1p999;
+    double dropped = -EULER_UNKNOWN, r = fmpz_bits(x) < 1000 ? fmpz_get_d(x) / 2 : 0x1p999;
     if (r * 4 > (double)e->order) {
         double size = euler_magnitude(e, x, x, r);
-        if (size != EULER_NONE)
+        if (size != EULER_UNKNOWN)
             for (slong k = 1; k < terms; k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next
                                                    terms are less than half each */
                 double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 -
@@ -160,7 +160,7 @@ void euler_order(struct euler *e, slong order)
 {
     e->order = order / 2 * 2;
     e->panels = 0;
-    e->bound = EULER_NONE;
+    e->bound = EULER_UNKNOWN;
     arb_zero(e->remainder);
 }
 
@@ -182,12 +182,12 @@ int euler_is_of(const struct euler *e, const struct expression_pool *p, int root
 double euler_offer(struct euler *e, const fmpz_t next, double r)
 {
     const fmpz *a = euler_end(e);
-    double size = r > 0 && fmpz_cmp(next, a) > 0 ? euler_magnitude(e, a, next, r) : EULER_NONE;
-    double bound = size == EULER_NONE
+    double size = r > 0 && fmpz_cmp(next, a) > 0 ? euler_magnitude(e, a, next, r) : EULER_UNKNOWN;
+    double bound = size == EULER_UNKNOWN
                        ? size
                        : euler_remainder((double)e->order, r, size, euler_length(a, next));
     if (!fmpz_equal(next, e->offered))
-        e->bound = EULER_NONE;
+        e->bound = EULER_UNKNOWN;
     fmpz_set(e->offered, next);
     e->bound = bound < e->bound ? bound : e->bound;
     return e->bound;
@@ -195,7 +195,7 @@ double euler_offer(struct euler *e, const fmpz_t next, double r)
 
 int euler_accept(struct euler *e)
 {
-    if (e->order < 2 || e->begun || e->panels == PANELS_MAX || !(e->bound < EULER_NONE) ||
+    if (e->order < 2 || e->begun || e->panels == PANELS_MAX || !(e->bound < EULER_UNKNOWN) ||
         fmpz_cmp(e->offered, euler_end(e)) <= 0)
         return -1;
     LOCAL(arb, part);

@@ -12,7 +12,7 @@
 #define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 struct euler;
 /* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about
@@ -23,8 +23,8 @@ void euler_free(struct euler *e);
 
 /* ---- panels: until the first sum is asked for ---- */
 
-static const double EULER_NONE = 1e300;
-/* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; EULER_NONE if there is none. */
+static const double EULER_UNKNOWN = 1e300;
+/* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; EULER_UNKNOWN if there is none. */
 double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r);
 /* log2 of a bound of the remainder of order n, from log2 of the size of f and of the length. */
 double euler_remainder(double n, double r, double magnitude_log2, double length_log2);

@@ -77,7 +77,7 @@ static int take_level(struct growth *out, int *below, const struct scale *g, str
     } else if (level > g->levels) { /* it may be below 0 */
         return 0;
     } else {
-        mpfi_set(c, u->rest);
+        mpfi_set(c, u->remainder);
         if (node >= 0) {
             evaluate_constant(x, g->p, node, g->prec);
             interval_set_arb(c, x);
@@ -121,9 +121,9 @@ static int converges(struct growth *out, struct scale *g, const struct scaled *d
            take_level(out, &below, g, &left, level))
         taken = 1;
     if (taken && fmpq_cmp_si(&out->exponent[ABOVE][i - 2], -1) < 0 &&
-        scaled_bounds(out->rest, g, &left) && mpfr_number_p(&out->rest->right)) {
+        scaled_bounds(out->remainder, g, &left) && mpfr_number_p(&out->remainder->right)) {
         if (!below)
-            mpfr_set_inf(&out->rest->left, -1);
+            mpfr_set_inf(&out->remainder->left, -1);
         return 1;
     }
     set_exponents(out, i);
@@ -142,8 +142,8 @@ static int converges(struct growth *out, struct scale *g, const struct scaled *d
         add_exponent(out, i, side, q);
     fmpq_neg(q, q);
     scaled_set(&left, d);
-    return add_level(g, &left, i, q) && scaled_bounds(out->rest, g, &left) &&
-           mpfr_number_p(&out->rest->right);
+    return add_level(g, &left, i, q) && scaled_bounds(out->remainder, g, &left) &&
+           mpfr_number_p(&out->remainder->right);
 }
 
 /* [4.7] large = w level[i]^p + q level[i+1], w < 0 < p < 1, of d = b + ln t + ... + level[i] =
@@ -167,10 +167,11 @@ static int stretches(struct growth *out, struct scale *g, const struct scaled *a
     scaled_shift(&large);
     if (large.count && leading_level(&large) == i + 1 && !take_level(out, &below, g, &large, i + 1))
         return 0;
-    if (large.count || !scaled_bounds(out->rest, g, low) || !mpfr_number_p(&out->rest->right))
+    if (large.count || !scaled_bounds(out->remainder, g, low) ||
+        !mpfr_number_p(&out->remainder->right))
         return 0;
     if (!below)
-        mpfr_set_inf(&out->rest->left, -1);
+        mpfr_set_inf(&out->remainder->left, -1);
     out->stretched = i - 1;
     return 1;
 }
@@ -199,7 +200,7 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
         int bounded = !large.count && !large.rough;
         if (!d.masked && (bounded || mpfr_sgn(&c->left) >= 0)) {
             out->verdict = 1;
-            return scaled_bounds(out->rest, g, &d) && mpfr_number_p(&out->rest->left);
+            return scaled_bounds(out->remainder, g, &d) && mpfr_number_p(&out->remainder->left);
         }
         if (bounded || mpfr_sgn(&c->right) >= 0)
             return 0;
@@ -221,10 +222,10 @@ static int growth_find(struct growth *result, struct expression_pool *p, int roo
     LOCAL_SCALED(&g, b);
     int known = scaled_of(&b, &g, root) && decide(result, &g, &b) && !p->failed;
     if (known && b.masked) /* f may be 0 where the sum says nothing of it */
-        mpfr_set_inf(&result->rest->left, -1);
-    if (known &&
-        mpfr_cmp_d(&result->rest->right, -EXPONENT_MAX) < 0) /* its exponential is as good as 0 */
-        mpfr_set_d(&result->rest->right, -EXPONENT_MAX, MPFR_RNDU);
+        mpfr_set_inf(&result->remainder->left, -1);
+    if (known && mpfr_cmp_d(&result->remainder->right, -EXPONENT_MAX) <
+                     0) /* its exponential is as good as 0 */
+        mpfr_set_d(&result->remainder->right, -EXPONENT_MAX, MPFR_RNDU);
     scale_clear(&g);
     return known;
 }
@@ -240,7 +241,7 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
     result->p = p;
     arb_init(result->weight);
     fmpq_init(result->power);
-    mpfi_init2(result->rest, SCALE_PREC);
+    mpfi_init2(result->remainder, SCALE_PREC);
     fmpz_init_set(result->from, from);
     if (!growth_find(result, p, root)) {
         growth_free(result);
@@ -258,7 +259,7 @@ void growth_free(struct growth *g)
             fmpq_clear(&g->exponent[side][k]);
     arb_clear(g->weight);
     fmpq_clear(g->power);
-    mpfi_clear(g->rest);
+    mpfi_clear(g->remainder);
     fmpz_clear(g->from);
     free(g);
 }

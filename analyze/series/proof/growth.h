@@ -20,7 +20,7 @@ struct growth {
     int stretched; /* y is so many logarithms of t; 0: there is no such factor */
     arb_t weight; /* < 0 */
     fmpq_t power; /* > 0 */
-    mpfi_t rest; /* the lower end may be -infinity, the upper one infinity */
+    mpfi_t remainder; /* the lower end may be -infinity, the upper one infinity */
     fmpz_t from; /* X */
     int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
 };

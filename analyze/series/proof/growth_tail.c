@@ -1,7 +1,7 @@
 /* Sums on Bertrand's scale. */
 #include "analyze/series/proof/growth.h"
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 #include <string.h>
 
@@ -152,10 +152,10 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
                     prec)) { /* to it comes at most the first term */
         if (g->apart && !integral_of(least, other, g, BELOW, level, prec))
             arb_zero(least);
-        interval_get_upper(other, g->rest, prec);
+        interval_get_upper(other, g->remainder, prec);
         arb_exp(other, other, prec);
         arb_mul(greatest, greatest, other, prec);
-        interval_get_lower(other, g->rest, prec); /* exp(-inf) is 0 */
+        interval_get_lower(other, g->remainder, prec); /* exp(-inf) is 0 */
         arb_exp(other, other, prec);
         arb_mul(least, least, other, prec);
         arb_union(out, least, greatest, prec);

@@ -3,7 +3,7 @@
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ enum { WHOLE_BITS = 200000, /* whole parts of larger values are not told apart *
 static int same_floor(fmpz_t floor, const struct range *x)
 {
     if (!range_is_number(x) || !interval_is_bounded(x->value) ||
-        interval_is_beyond(x->value, WHOLE_BITS))
+        interval_is_huge(x->value, WHOLE_BITS))
         return 0;
     LOCAL(mpz, least, most);
     mpfr_get_z(least, &x->value->left, MPFR_RNDD);
@@ -112,7 +112,7 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 
 /* ---- stretches ---- */
 
-void stretch_init(struct stretch *s, const struct series_summand *f, const struct stretch *within,
+void stretch_init(struct stretch *s, const struct problem *f, const struct stretch *within,
                   const fmpz_t first, const fmpz *last)
 {
     *s = (struct stretch){.unbounded = !last, .root = f->root};
@@ -132,7 +132,7 @@ void stretch_clear(struct stretch *s)
 }
 
 /* [2.1] */
-void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within,
+void stretch_resolve(struct stretch *out, const struct problem *f, const struct stretch *within,
                      const fmpz_t first, const fmpz *last)
 {
     struct expression_pool *p = f->pool;
@@ -160,12 +160,33 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
     }
     if (!out->settled && last && fmpz_equal(first, last) &&
         p->count < POOL_NODES_MAX / 2) { /* else it is left to its sum */
-        out->root = summand_value(p, f, given, first);
+        out->root = problem_value(p, f, given, first);
         out->settled = expression_is_known(p, out->root);
     }
 }
 
 /* ---- pieces ---- */
+
+void proof_init(struct proof *f, const struct problem *problem)
+{
+    *f = (struct proof){.problem = problem, .verdict = SERIES_UNDECIDED, .claim = SERIES_UNDECIDED};
+    fmpz_init(f->tail_from);
+    fmpz_init(f->decreasing_from);
+}
+
+void proof_clear(struct proof *f)
+{
+    for (int i = 0; i < f->pieces; i++) {
+        fmpz_clear(f->piece[i].first);
+        fmpz_clear(f->piece[i].end);
+    }
+    free(f->piece);
+    fmpz_clear(f->tail_from);
+    fmpz_clear(f->decreasing_from);
+    residues_free(f);
+    free(f->words);
+    free(f->certificate);
+}
 
 static enum piece_kind kind_of(const struct expression_pool *p, const struct stretch *s)
 {
@@ -181,7 +202,7 @@ static enum piece_kind kind_of(const struct expression_pool *p, const struct str
 }
 
 /* [2.2] */
-int pieces_extend(struct series_summand *f, const struct stretch *s, struct formula_error *e)
+int pieces_extend(struct proof *f, const struct stretch *s, struct formula_error *e)
 {
     struct piece *last = f->pieces ? &f->piece[f->pieces - 1] : NULL;
     LOCAL(fmpz, first, end);
@@ -191,13 +212,13 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
     if ((last && last->unbounded) || fmpz_cmp(s->first, first) > 0 ||
         (!s->unbounded && fmpz_cmp(end, first) <= 0))
         return formula_refuse(e, 0, "the pieces of the bias do not meet");
-    if (f->pool->failed)
+    if (f->problem->pool->failed)
         return formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
-    if (s->settled && summand_refuse(f->pool, s->root, f, first, e))
+    if (s->settled && problem_refuse(f->problem->pool, s->root, f->problem, first, e))
         return -1;
-    enum piece_kind kind = kind_of(f->pool, s);
-    int defined = s->settled || f->pool->node[s->root].total ||
-                  range_defined(f->pool, s->root, first, s->unbounded ? NULL : s->last);
+    enum piece_kind kind = kind_of(f->problem->pool, s);
+    int defined = s->settled || f->problem->pool->node[s->root].total ||
+                  range_defined(f->problem->pool, s->root, first, s->unbounded ? NULL : s->last);
     if (!last || last->kind != kind || last->root != s->root) {
         if (f->pieces == f->capacity) {
             int capacity = f->capacity ? 2 * f->capacity : 16;

@@ -1,7 +1,7 @@
 /* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for
  * all t, those modulo 1. */
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ void strand_near(arb_t n, const arb_t from, int r, int strands, slong prec)
     arb_div_si(n, n, strands, prec);
 }
 
-void residues_free(struct series_summand *f)
+void residues_free(struct proof *f)
 {
     for (int r = 0; f->residue && r < f->residues; r++) {
         growth_free(f->residue[r].growth);
@@ -38,7 +38,7 @@ void residues_free(struct series_summand *f)
 }
 
 /* [4.10] */
-int residues_new(struct series_summand *f, const fmpz_t X, int strands)
+int residues_new(struct proof *f, const fmpz_t X, int strands)
 {
     int root = f->piece[f->pieces - 1].root, known = 1;
     LOCAL(fmpz, N);
@@ -50,11 +50,11 @@ int residues_new(struct series_summand *f, const fmpz_t X, int strands)
     strand_place(N, X, 0, strands);
     for (int r = 0; r < strands && known; r++) {
         struct residue *x = &f->residue[r];
-        x->node = strand_node(f->pool, root, r, strands);
+        x->node = strand_node(f->problem->pool, root, r, strands);
         while (f->residue[x->first].node != x->node)
             x->first++;
         if (x->first == r && x->node != NODE_MINUS_INFINITY)
-            known = (x->growth = growth_new(f->pool, x->node, N)) != NULL;
+            known = (x->growth = growth_new(f->problem->pool, x->node, N)) != NULL;
     }
     if (known)
         return 0;
@@ -62,7 +62,7 @@ int residues_new(struct series_summand *f, const fmpz_t X, int strands)
     return -1;
 }
 
-int residues_diverge(const struct series_summand *f)
+int residues_diverge(const struct proof *f)
 {
     int diverge = 0;
     for (int r = 0; r < f->residues; r++)
@@ -88,7 +88,7 @@ static const struct growth *closer_growth(struct residue *x, struct expression_p
 }
 
 /* [4.10] */
-void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
+void residues_tail(arb_t out, const struct proof *f, const arb_t from, slong prec)
 {
     LOCAL(arb, n, next, tail, other);
     LOCAL(fmpz, whole, N);
@@ -109,7 +109,7 @@ void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, 
                 arb_add(out, out, known + first, prec);
                 continue;
             }
-            growth_tail(tail, closer_growth(x, f->pool, N), n, prec);
+            growth_tail(tail, closer_growth(x, f->problem->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the
                     integral from the other on */
             strand_near(n, from, r, f->residues, prec);

@@ -85,8 +85,8 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         LOCAL(fmpq, q);
         int number = kind_of(p, a) == X_NUMBER;
         fmpq_set(q, number ? p->node[a].q : &p->node[a].weight[0]);
-        int rest = number ? b : expression_multiply(p, p->node[a].child[0], b);
-        return expression_scale(p, rest, q);
+        int product = number ? b : expression_multiply(p, p->node[a].child[0], b);
+        return expression_scale(p, product, q);
     }
     if (kind_of(p, a) == X_INFINITY || kind_of(p, b) == X_INFINITY) {
         int other = kind_of(p, a) == X_INFINITY ? b : a, infinity = other == b ? a : b;

@@ -93,7 +93,7 @@ static void angle_of(arb_t out, double turns, const fmpq *epsilon, int layers, s
 
 /* [11.2] The least m with m frequency above the angle: the two are never equal, for pi and the
  * angles of algebraic cosines are transcendental. */
-static uint64_t first_beyond(double frequency, double turns, const fmpq *epsilon, int layers)
+static uint64_t first_turned(double frequency, double turns, const fmpq *epsilon, int layers)
 {
     LOCAL(arb, angle, f);
     LOCAL(fmpz, whole);
@@ -114,12 +114,12 @@ int series_slowest(struct series_slowest *out, double frequency, const char *eps
                    struct formula_error *e)
 {
     LOCAL(fmpq, q);
-    *out = (struct series_slowest){first_beyond(frequency, 0.25, NULL, 1),
-                                   first_beyond(frequency, 1, NULL, 1), 0};
+    *out = (struct series_slowest){first_turned(frequency, 0.25, NULL, 1),
+                                   first_turned(frequency, 1, NULL, 1), 0};
     if (!epsilon)
         return 0;
     if (field_epsilon(q, epsilon, e))
         return -1;
-    out->incoherent = first_beyond(frequency, 0, q, layers);
+    out->incoherent = first_turned(frequency, 0, q, layers);
     return 0;
 }

@@ -147,7 +147,7 @@ int interval_is_bounded(const mpfi_t x)
     return mpfr_number_p(&x->left) && mpfr_number_p(&x->right);
 }
 
-int interval_is_beyond(const mpfi_t x, long bits)
+int interval_is_huge(const mpfi_t x, long bits)
 {
     return (mpfr_regular_p(&x->left) && mpfr_get_exp(&x->left) > bits) ||
            (mpfr_regular_p(&x->right) && mpfr_get_exp(&x->right) > bits);

@@ -32,7 +32,7 @@ int interval_is_positive(const mpfi_t x);
 int interval_is_negative(const mpfi_t x);
 int interval_is_bounded(const mpfi_t x);
 /* 1 if an end is finite and at least 2^bits in size: what works with its digits would take long. */
-int interval_is_beyond(const mpfi_t x, long bits);
+int interval_is_huge(const mpfi_t x, long bits);
 
 /* A ball of what is not negative as doubles, times exp(shift). */
 void ball_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift);

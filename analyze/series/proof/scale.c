@@ -113,7 +113,7 @@ void scaled_init(struct scaled *u, mpfr_prec_t prec)
     for (int i = 0; i <= SCALE_TERMS; i++)
         monomial_init(&u->of[i]);
     monomial_init(&u->at);
-    mpfi_init2(u->rest, prec);
+    mpfi_init2(u->remainder, prec);
 }
 
 void scaled_leave(struct scaled *u)
@@ -121,7 +121,7 @@ void scaled_leave(struct scaled *u)
     for (int i = 0; i <= SCALE_TERMS; i++)
         monomial_leave(&u->of[i]);
     monomial_leave(&u->at);
-    mpfi_clear(u->rest);
+    mpfi_clear(u->remainder);
 }
 
 void scaled_set(struct scaled *u, const struct scaled *v)
@@ -134,7 +134,7 @@ void scaled_set(struct scaled *u, const struct scaled *v)
         u->coefficient[i] = v->coefficient[i];
     }
     monomial_set(&u->at, &v->at);
-    mpfi_set(u->rest, v->rest);
+    mpfi_set(u->remainder, v->remainder);
 }
 
 /* A node without t as an interval. 1 if it is a finite number. */
@@ -175,30 +175,31 @@ static int carry(mpfi_t c, const struct scale *g, const struct monomial *m,
 }
 
 /* [4.6] */
-int scaled_add_rest(struct scale *g, struct scaled *u, const struct monomial *m, const mpfi_t c)
+int scaled_add_remainder(struct scale *g, struct scaled *u, const struct monomial *m,
+                         const mpfi_t c)
 {
     LOCAL_INTERVAL(g->prec, x);
     mpfi_set(x, c);
     if (!u->rough) {
-        mpfi_set_ui(u->rest, 0);
+        mpfi_set_ui(u->remainder, 0);
         monomial_set(&u->at, m);
         u->rough = 1;
     }
     if (monomial_compare(m, &u->at) > 0) {
-        if (!carry(u->rest, g, &u->at, m))
+        if (!carry(u->remainder, g, &u->at, m))
             return 0;
         monomial_set(&u->at, m);
     } else if (!carry(x, g, m, &u->at)) {
         return 0;
     }
-    mpfi_add(u->rest, u->rest, x);
+    mpfi_add(u->remainder, u->remainder, x);
     while (u->count && monomial_compare(&u->of[u->count - 1], &u->at) <= 0) {
         u->count--;
         if (!enclose(x, g, u->coefficient[u->count]) || !carry(x, g, &u->of[u->count], &u->at))
             return 0;
-        mpfi_add(u->rest, u->rest, x);
+        mpfi_add(u->remainder, u->remainder, x);
     }
-    return !mpfi_nan_p(u->rest);
+    return !mpfi_nan_p(u->remainder);
 }
 
 static void take_out(struct scaled *u, int i)
@@ -233,7 +234,7 @@ int scaled_add_term(struct scale *g, struct scaled *u, const struct monomial *m,
     if (sign == 0)
         return 1;
     if (sign == 2 || (u->rough && monomial_compare(m, &u->at) <= 0))
-        return enclose(x, g, sum) && scaled_add_rest(g, u, m, x);
+        return enclose(x, g, sum) && scaled_add_remainder(g, u, m, x);
     for (int k = u->count; k > i; k--) {
         monomial_set(&u->of[k], &u->of[k - 1]);
         u->coefficient[k] = u->coefficient[k - 1];
@@ -246,7 +247,7 @@ int scaled_add_term(struct scale *g, struct scaled *u, const struct monomial *m,
     mpfi_set_ui(x, 0); /* the last one becomes the rest, or a part of it */
     LOCAL_MONOMIAL(last);
     monomial_set(&last, &u->of[u->count - 1]);
-    return scaled_add_rest(g, u, &last, x);
+    return scaled_add_remainder(g, u, &last, x);
 }
 
 int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v,
@@ -265,8 +266,8 @@ int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v,
         monomial_set(&product, &v->at);
         monomial_multiply(&product, m, NULL);
         known = enclose(x, g, coefficient);
-        mpfi_mul(x, x, v->rest);
-        known = known && !mpfi_nan_p(x) && scaled_add_rest(g, u, &product, x);
+        mpfi_mul(x, x, v->remainder);
+        known = known && !mpfi_nan_p(x) && scaled_add_remainder(g, u, &product, x);
     }
     u->masked |= v->masked;
     return known;
@@ -289,8 +290,8 @@ int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u,
     if (u->rough && known) { /* with what v is at most: all of it is a rest */
         known = scaled_collapse(x, &m, g, v);
         monomial_multiply(&m, &u->at, NULL);
-        mpfi_mul(x, x, u->rest);
-        known = known && !mpfi_nan_p(x) && scaled_add_rest(g, &product, &m, x);
+        mpfi_mul(x, x, u->remainder);
+        known = known && !mpfi_nan_p(x) && scaled_add_remainder(g, &product, &m, x);
     }
     scaled_set(out, &product);
     return known;
@@ -308,9 +309,9 @@ int scaled_collapse(mpfi_t c, struct monomial *m, struct scale *g, const struct 
         monomial_set(m, &u->of[0]);
     else if (u->rough)
         monomial_set(m, &u->at);
-    if (!scaled_add_rest(g, &copy, m, c))
+    if (!scaled_add_remainder(g, &copy, m, c))
         return 0;
-    mpfi_set(c, copy.rest);
+    mpfi_set(c, copy.remainder);
     return 1;
 }
 
@@ -320,7 +321,7 @@ int scaled_sign(struct scale *g, const struct scaled *u)
     LOCAL_INTERVAL(g->prec, c);
     if (u->masked)
         return 2;
-    if (!u->count && (!u->rough || mpfi_is_zero(u->rest)))
+    if (!u->count && (!u->rough || mpfi_is_zero(u->remainder)))
         return 0;
     if (!scaled_collapse(c, &m, g, u))
         return 2;
@@ -334,8 +335,8 @@ int scaled_large(struct scaled *large, struct scaled *low, struct scale *g, cons
         known = scaled_add_term(g, monomial_sign(&u->of[i]) > 0 ? large : low, &u->of[i],
                                 u->coefficient[i]);
     if (u->rough)
-        known = known &&
-                scaled_add_rest(g, monomial_sign(&u->at) > 0 ? large : low, &u->at, u->rest);
+        known = known && scaled_add_remainder(g, monomial_sign(&u->at) > 0 ? large : low, &u->at,
+                                              u->remainder);
     return known;
 }
 

@@ -24,7 +24,7 @@ struct scaled {
     int coefficient[SCALE_TERMS + 1];
     int rough; /* there is a rest; its monomial is below those of the terms */
     struct monomial at;
-    mpfi_t rest; /* an end may be infinite */
+    mpfi_t remainder; /* an end may be infinite */
     int masked; /* u may also be less at some t, down to -inf */
 };
 
@@ -75,7 +75,8 @@ void scaled_shift(struct scaled *u);
 /* u += coefficient * m */
 int scaled_add_term(struct scale *g, struct scaled *u, const struct monomial *m, int coefficient);
 /* u += something within c, times m */
-int scaled_add_rest(struct scale *g, struct scaled *u, const struct monomial *m, const mpfi_t c);
+int scaled_add_remainder(struct scale *g, struct scaled *u, const struct monomial *m,
+                         const mpfi_t c);
 /* u += coefficient * m * v */
 int scaled_addmul(struct scale *g, struct scaled *u, const struct scaled *v,
                   const struct monomial *m, int coefficient);

@@ -7,7 +7,7 @@
 
 enum {
     ORDER = 4, /* terms of a power series in what tends to 0 */
-    STEEP = 16, /* exp(-wild) is at most level^-STEEP */
+    STEEP = 16, /* exp(-unbounded) is at most level^-STEEP */
     POWER_BITS = 20 /* larger powers are exponentials of logarithms */
 };
 
@@ -16,7 +16,7 @@ static int one_sided(struct scaled *out, struct scale *g, long lo, long hi)
     LOCAL_MONOMIAL(one);
     LOCAL_INTERVAL(g->prec, c);
     mpfi_interv_si(c, lo, hi);
-    return scaled_add_rest(g, out, &one, c);
+    return scaled_add_remainder(g, out, &one, c);
 }
 
 /* out += a constant */
@@ -49,7 +49,7 @@ static int compose(struct scaled *out, struct scale *g, const struct scaled *e,
     fmpq_set_si(order, ORDER, 1);
     monomial_multiply(&one, &m, order);
     return known && !mpfi_nan_p(product) &&
-           (mpfi_is_zero(product) || scaled_add_rest(g, out, &one, product));
+           (mpfi_is_zero(product) || scaled_add_remainder(g, out, &one, product));
 }
 
 /* The hull of 0 and what e takes. */
@@ -88,7 +88,7 @@ static int split(struct scaled *large, int *constant, mpfi_t spread, struct scal
         scaled_shift(small);
     }
     if (small->rough && monomial_sign(&small->at) == 0) { /* terms below it are a part of it */
-        mpfi_set(spread, small->rest);
+        mpfi_set(spread, small->remainder);
         small->rough = 0;
         *constant = -1;
     }
@@ -119,7 +119,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         known = add_constant(out, g, expression_unary(g->p, X_LN, u->coefficient[0])) &&
                 compose(out, g, &e, series, c);
     } else {
-        mpfi_set(c, u->rest);
+        mpfi_set(c, u->remainder);
         if (not_negative && mpfr_sgn(&c->left) < 0)
             mpfr_set_zero(&c->left, 1);
         if (mpfr_sgn(&c->left) < 0 || mpfr_sgn(&c->right) <= 0)
@@ -127,7 +127,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         out->masked = mpfr_zero_p(&c->left) != 0;
         interval_log(c, c);
         LOCAL_MONOMIAL(one);
-        known = scaled_add_rest(g, out, &one, c);
+        known = scaled_add_remainder(g, out, &one, c);
     }
     for (int k = 0; k < SCALE_LEVELS && known; k++) {
         if (fmpq_is_zero(&m.a[k]))
@@ -141,14 +141,14 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
 }
 
 /* exp of what tends to -infinity or infinity: something times a power. */
-static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled *wild)
+static int exp_of_unbounded(struct scaled *out, struct scale *g, const struct scaled *unbounded)
 {
     LOCAL_MONOMIAL(m, level);
     LOCAL_SCALED(g, sum);
     LOCAL_INTERVAL(g->prec, c);
     LOCAL(fmpq, steep);
     int j = 0;
-    if (!scaled_collapse(c, &m, g, wild) || mpfi_has_zero(c))
+    if (!scaled_collapse(c, &m, g, unbounded) || mpfi_has_zero(c))
         return 0;
     for (; j + 1 < SCALE_LEVELS; j++) {
         monomial_level(&level, j + 1);
@@ -160,7 +160,7 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
     int falls = mpfr_sgn(&c->right) < 0, known = 0;
     for (int power = falls ? -STEEP : 1; power && !known; power /= STEEP) {
         fmpq_set_si(steep, power, 1);
-        scaled_set(&sum, wild);
+        scaled_set(&sum, unbounded);
         known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) &&
                 scaled_bounds(c, g, &sum) && mpfr_number_p(falls ? &c->right : &c->left);
     }
@@ -168,13 +168,13 @@ static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled 
     LOCAL_MONOMIAL(factor);
     monomial_level(&level, j);
     monomial_multiply(&factor, &level, steep);
-    return known && scaled_add_rest(g, out, &factor, c);
+    return known && scaled_add_remainder(g, out, &factor, c);
 }
 
 /* [4.6] */
 static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
 {
-    LOCAL_SCALED(g, large, small, wild, factor);
+    LOCAL_SCALED(g, large, small, unbounded, factor);
     LOCAL_MONOMIAL(power, level, one);
     LOCAL_INTERVAL(g->prec, spread, c);
     const int series[ORDER] = {NODE_ONE, NODE_ONE, expression_ratio(g->p, 1, 2),
@@ -193,18 +193,19 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
                 break;
         }
         if (exact && j < SCALE_LEVELS &&
-            !wild.count) { /* what falls faster outweighs what is left */
+            !unbounded.count) { /* what falls faster outweighs what is left */
             monomial_level(&level, j - 1);
             monomial_multiply(&power, &level, g->p->node[large.coefficient[i]].q);
         } else {
-            known = scaled_add_term(g, &wild, &large.of[i], large.coefficient[i]);
+            known = scaled_add_term(g, &unbounded, &large.of[i], large.coefficient[i]);
         }
     }
     if (large.rough)
-        known = known && scaled_add_rest(g, &wild, &large.at, large.rest);
-    if (known && (wild.count || wild.rough)) {
+        known = known && scaled_add_remainder(g, &unbounded, &large.at, large.remainder);
+    if (known && (unbounded.count || unbounded.rough)) {
         LOCAL_SCALED(g, steep);
-        known = exp_of_wild(&steep, g, &wild) && scaled_multiply(g, &factor, &factor, &steep);
+        known = exp_of_unbounded(&steep, g, &unbounded) &&
+                scaled_multiply(g, &factor, &factor, &steep);
     }
     if (known && (constant == -1 || u->masked)) {
         LOCAL_SCALED(g, bounded);
@@ -214,7 +215,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
             mpfi_set_ui(c, 1);
         if (u->masked)
             mpfi_put_si(c, 0);
-        known = !mpfi_nan_p(c) && scaled_add_rest(g, &bounded, &one, c) &&
+        known = !mpfi_nan_p(c) && scaled_add_remainder(g, &bounded, &one, c) &&
                 scaled_multiply(g, &factor, &factor, &bounded);
     }
     return known &&
@@ -234,14 +235,14 @@ static int power_of(struct scaled *out, struct scale *g, const struct scaled *u,
         return 0;
     monomial_multiply(&m, u->count ? &u->of[0] : &u->at, q);
     if (!u->count) { /* bounds alone */
-        mpfi_set(c, u->rest);
+        mpfi_set(c, u->remainder);
         if (whole && fmpz_is_even(fmpq_numref(q)))
             mpfi_abs(c, c);
         if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0))
             return 0;
         interval_set_fmpq(x, q);
         interval_power(c, c, x);
-        return scaled_add_rest(g, out, &m, c);
+        return scaled_add_remainder(g, out, &m, c);
     }
     if ((!whole && expression_sign(g->p, u->coefficient[0]) != 1) || !relative(&e, c, g, u))
         return 0;
@@ -281,7 +282,7 @@ static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, 
         if (!scaled_bounds(c, g, u) || !interval_is_bounded(c))
             return one_sided(out, g, -1, 1);
         (is_sine ? mpfi_sin : mpfi_cos)(c, c);
-        return scaled_add_rest(g, out, &one, c);
+        return scaled_add_remainder(g, out, &one, c);
     }
     int s = expression_unary(g->p, X_SIN, constant), k = expression_unary(g->p, X_COS, constant);
     int first = is_sine ? s : k, second = is_sine ? k : expression_subtract(g->p, NODE_ZERO, s);
@@ -324,8 +325,8 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u,
     }
     if (!u->count && !v->count && u->rough && v->rough && !v->masked &&
         monomial_compare(&u->at, &v->at) == 0) {
-        mpfi_union(c, u->rest, v->rest);
-        return scaled_add_rest(g, out, &u->at, c);
+        mpfi_union(c, u->remainder, v->remainder);
+        return scaled_add_remainder(g, out, &u->at, c);
     }
     scaled_set(out, u);
     mpfi_put_si(c, 0);
@@ -334,7 +335,7 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u,
     if (larger < 0)
         mpfr_set_zero(&c->right, 1);
     out->masked = v->masked && larger < 0;
-    return scaled_add_rest(g, out, &m, c);
+    return scaled_add_remainder(g, out, &m, c);
 }
 
 /* ---- nodes ---- */
@@ -439,7 +440,8 @@ static int make(struct scaled *out, struct scale *g, int n)
         if (sign != 3)
             return sign != 2 && scaled_addmul(g, out, a, &m,
                                               sign < 0 ? expression_ratio(g->p, -1, 1) : NODE_ONE);
-        return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
+        return scaled_collapse(c, &m, g, a) &&
+               (mpfi_abs(c, c), scaled_add_remainder(g, out, &m, c));
     }
     case X_NONNEGATIVE: {
         int sign = scaled_sign(g, a);

@@ -106,7 +106,7 @@ static void count_below(fmpz_t out, const fmpz_t first, const fmpz_t end, const 
 
 /* The share of the mass below j, where f is one number or 0 at every distance there is. 1, or 0: it
  * is not. */
-static int flat_share(fmpq_t out, const struct series_summand *f, const fmpz *limit, const fmpz_t j)
+static int flat_share(fmpq_t out, const struct proof *f, const fmpz *limit, const fmpz_t j)
 {
     int root = -1;
     LOCAL(fmpz, below, all);
@@ -141,7 +141,7 @@ int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int co
     for (int i = 0; i < m->count && exact; i++)
         for (int k = 0; k < count && exact; k++) {
             fmpz_add_ui(j, first, (ulong)k);
-            exact = flat_share(one, sums_summand(m->sums[i]), sums_limit(m->sums[i]), j);
+            exact = flat_share(one, sums_proof(m->sums[i]), sums_limit(m->sums[i]), j);
             fmpq_div_fmpz(one, one, (const fmpz[]){m->count});
             fmpq_add(&share[k], &share[k], one);
         }

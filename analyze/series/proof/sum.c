@@ -10,7 +10,7 @@ enum {
     STRAND_WORK = 1 /* of adding one up that is kept */
 };
 
-struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
+struct sums *sums_new(const struct proof *f, const fmpz *limit, slong prec)
 {
     struct sums *s = calloc(1, sizeof *s);
     if (!s)
@@ -51,7 +51,7 @@ void sums_free(struct sums *s)
         struct part *q = &s->part[i];
         fmpz_clear(q->end);
         arb_clear(q->total);
-        arb_clear(q->rest);
+        arb_clear(q->by_euler);
         arb_clear(q->constant);
         arb_clear(q->slope);
         evaluator_free(q->v);
@@ -95,7 +95,7 @@ const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X)
 
 int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end)
 {
-    const struct expression_pool *p = s->f->pool;
+    const struct expression_pool *p = s->f->problem->pool;
     LOCAL(fmpz, length);
     if (s->count == s->f->pieces ||
         (s->limited && fmpz_cmp(s->f->piece[s->count].first, s->limit) >= 0))
@@ -107,7 +107,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
     if (s->limited && fmpz_cmp(q->end, s->limit) > 0)
         fmpz_set(q->end, s->limit);
     arb_init(q->total);
-    arb_init(q->rest);
+    arb_init(q->by_euler);
     arb_init(q->constant);
     arb_init(q->slope);
     fmpz_sub(length, q->end, q->piece->first);
@@ -134,7 +134,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
 int sums_evaluate(struct sums *s, slong prec, int waves)
 {
     struct part *q = &s->part[s->count - 1];
-    q->v = evaluator_new(s->f->pool, q->piece->root, prec, q->piece->first);
+    q->v = evaluator_new(s->f->problem->pool, q->piece->root, prec, q->piece->first);
     q->waves = waves && q->v && evaluator_has_waves(q->v);
     return q->v ? q->waves : -1;
 }
@@ -145,11 +145,11 @@ double sums_cost(const struct sums *s, const fmpz_t t)
     struct formula_error ignored;
     LOCAL(arb, x);
     arb_set_fmpz(x, t);
-    if (!s->f->pool->node[q->piece->root].opaque && evaluator_point(x, q->v, x) == 0)
+    if (!s->f->problem->pool->node[q->piece->root].opaque && evaluator_point(x, q->v, x) == 0)
         return evaluator_cost(q->v, q->waves);
-    const struct budget *budget = s->f->pool->budget;
+    const struct budget *budget = s->f->problem->pool->budget;
     double before = budget->done;
-    summand_term(x, s->f, q->piece->root, t, s->prec, &ignored);
+    problem_term(x, s->f->problem, q->piece->root, t, s->prec, &ignored);
     return budget->done - before;
 }
 
@@ -168,7 +168,7 @@ static void strands_below(arb_t out, const struct sums *s, const struct part *q,
     LOCAL(fmpz, n);
     fmpz *asked = _fmpz_vec_init(q->strands); /* the n of each strand's last sum, */
     arb_ptr sum = _arb_vec_init(q->strands); /* and that */
-    s->f->pool->budget->done += STRAND_WORK * q->strands;
+    s->f->problem->pool->budget->done += STRAND_WORK * q->strands;
     arb_zero(out);
     for (int r = 0; r < q->strands; r++) {
         int first = q->strand[r].first;
@@ -196,7 +196,8 @@ static int strands_follow(const struct sums *s, const struct part *q, const fmpz
             continue;
         }
         strand_place(n, points_end, r, q->strands);
-        follow = euler_is_of(x->euler, s->f->pool, x->node) && fmpz_equal(euler_begin(x->euler), n);
+        follow = euler_is_of(x->euler, s->f->problem->pool, x->node) &&
+                 fmpz_equal(euler_begin(x->euler), n);
         strand_place(n, q->end, r, q->strands);
         follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
     }
@@ -216,21 +217,22 @@ int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius
     q->strands = strands;
     for (int r = 0; r < strands; r++) {
         struct strand *x = &q->strand[r];
-        *x = (struct strand){.node = strand_node(s->f->pool, q->piece->root, r, strands),
+        *x = (struct strand){.node = strand_node(s->f->problem->pool, q->piece->root, r, strands),
                              .euler = e[r]};
         while (q->strand[x->first].node != x->node)
             x->first++;
     }
-    strands_below(q->rest, s, q, q->end);
-    if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
+    strands_below(q->by_euler, s, q, q->end);
+    if (arb_is_finite(q->by_euler) && mag_cmp_2exp_si(arb_radref(q->by_euler), radius_log2) < 0) {
         /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is
          * summed where b has a value */
         s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined &&
-                      !s->f->pool->node[q->piece->root].total && s->f->verdict == SERIES_UNDECIDED;
+                      !s->f->problem->pool->node[q->piece->root].total &&
+                      s->f->verdict == SERIES_UNDECIDED;
         return 1;
     }
     strands_free(q);
-    arb_zero(q->rest);
+    arb_zero(q->by_euler);
     return 0;
 }
 
@@ -241,9 +243,9 @@ static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const
     struct range x;
     LOCAL(arb, low, high);
     arb_indeterminate(out);
-    if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
+    if (range_compute(&x, s->f->problem->pool, piece->root, first, last, 64))
         return -1;
-    s->unknown |= !x.defined && !piece->defined && !s->f->pool->node[piece->root].total &&
+    s->unknown |= !x.defined && !piece->defined && !s->f->problem->pool->node[piece->root].total &&
                   s->f->verdict == SERIES_UNDECIDED;
     if (x.defined && interval_is_bounded(x.value)) {
         interval_get_lower(low, x.value, 64);
@@ -315,7 +317,7 @@ int sums_close(struct sums *s, struct formula_error *e)
             reached(to, s, q);
             whole &= fmpz_cmp(to, q->end) >= 0;
         }
-        arb_add(q->total, q->total, q->rest, s->prec + 64);
+        arb_add(q->total, q->total, q->by_euler, s->prec + 64);
         arb_add(s->total, s->total, q->total, s->prec + 64);
         fmpz_set(to, q->end);
     }
@@ -332,7 +334,7 @@ int sums_close(struct sums *s, struct formula_error *e)
 static void part_below(arb_t out, struct sums *s, const struct part *q, const fmpz_t j)
 {
     LOCAL(fmpz, count, t);
-    LOCAL(arb, rest);
+    LOCAL(arb, by_euler);
     arb_zero(out);
     fmpz_sub(count, j, q->piece->first);
     if (fmpz_sgn(count) <= 0)
@@ -351,8 +353,8 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
             arb_set(out, q->prefix + n / STRIDE);
         part_add_points(out, s, q, t, n % STRIDE, NULL);
         if (fmpz_cmp_ui(count, q->points) > 0) {
-            strands_below(rest, s, q, j);
-            arb_add(out, rest, out, s->prec + 64);
+            strands_below(by_euler, s, q, j);
+            arb_add(out, by_euler, out, s->prec + 64);
         }
         return;
     }
@@ -431,7 +433,7 @@ const fmpz *sums_limit(const struct sums *s)
     return s->limited ? s->limit : NULL;
 }
 
-const struct series_summand *sums_summand(const struct sums *s)
+const struct proof *sums_proof(const struct sums *s)
 {
     return s->f;
 }

@@ -9,7 +9,7 @@ struct sums;
 /* Of the terms at t < limit, or of all (limit NULL: the verdict must be that it converges), in
  * balls of prec bits. NULL: memory.
  */
-struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec);
+struct sums *sums_new(const struct proof *f, const fmpz *limit, slong prec);
 void sums_free(struct sums *s);
 
 /* ---- making them: the tail, then one piece after the other ---- */
@@ -53,6 +53,6 @@ void sums_term(arb_t out, struct sums *s, const fmpz_t j);
 int sums_unknown(const struct sums *s);
 /* NULL: none. */
 const fmpz *sums_limit(const struct sums *s);
-const struct series_summand *sums_summand(const struct sums *s);
+const struct proof *sums_proof(const struct sums *s);
 
 #endif

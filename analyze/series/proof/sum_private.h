@@ -22,7 +22,7 @@ struct strand {
 struct part {
     const struct piece *piece;
     fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
-    arb_t total, rest; /* all of it; what Euler's formula adds */
+    arb_t total, by_euler; /* all of it; what Euler's formula adds */
     arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
     arb_t slope; /* PIECE_GEOMETRIC */
     struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
@@ -36,7 +36,7 @@ struct part {
 };
 
 struct sums {
-    const struct series_summand *f;
+    const struct proof *f;
     slong prec;
     int limited, count, tails;
     struct part *part; /* [count] */

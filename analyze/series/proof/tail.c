@@ -1,7 +1,7 @@
 /* Bounds of tails. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 enum {
     CLOSE = 24, /* bits of a tail by its rate that are enough */
@@ -77,16 +77,15 @@ static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb
 }
 
 /* [4.3] */
-static void geometric_tail(arb_t out, const struct series_summand *f, int root, const arb_t from,
-                           slong prec)
+static void geometric_tail(arb_t out, const struct proof *f, int root, const arb_t from, slong prec)
 {
     LOCAL(arb, shift, slope);
     if (arf_cmpabs_2exp_si(arb_midref(from), 0) > 0 &&
         arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) < 0)
         prec += arf_abs_bound_lt_2exp_si(
             arb_midref(from)); /* the slope times it is less the constant */
-    f->pool->budget->done += 3 * work_elementary(prec);
-    evaluate_affine(shift, slope, f->pool, root, prec);
+    f->problem->pool->budget->done += 3 * work_elementary(prec);
+    evaluate_affine(shift, slope, f->problem->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
     arb_exp(out, shift, prec);
     arb_expm1(slope, slope, prec);
@@ -135,7 +134,7 @@ static void closer_tail(arb_t out, struct expression_pool *p, int root, const fm
 }
 
 /* [4.2] */
-void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
+void tail_sum(arb_t out, const struct proof *f, const arb_t from, slong prec)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     const fmpz *X; /* not copied: it may have millions of bits */
@@ -144,14 +143,14 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     if (!ball_reaches(from, last->first))
         return;
     switch (f->tail) {
-    case TAIL_NONE: return;
+    case TAIL_UNKNOWN: return;
     case TAIL_ZERO: arb_zero(out); return; /* [4.2] */
     case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
     if (last->kind == PIECE_SMOOTH && f->decreasing && ball_reaches(from, f->decreasing_from) &&
-        falling_tail(out, f->pool, last->root, from, prec))
+        falling_tail(out, f->problem->pool, last->root, from, prec))
         return;
     X = near;
     if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), TAIL_FAR_BITS) > 0 ||
@@ -163,5 +162,5 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     if (f->tail == TAIL_GROWTH)
         residues_tail(out, f, from, prec);
     else if (ball_reaches(from, X))
-        closer_tail(out, f->pool, last->root, X, from, prec);
+        closer_tail(out, f->problem->pool, last->root, X, from, prec);
 }

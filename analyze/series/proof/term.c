@@ -18,13 +18,13 @@ void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
         fmpz_add_ui(end, q->piece->first, q->points);
-        if (s->f->pool->node[q->piece->root].opaque &&
+        if (s->f->problem->pool->node[q->piece->root].opaque &&
             fmpz_cmp(t, end) >= 0) { /* all terms of its sum to t would be too many */
             arb_indeterminate(out);
             break;
         }
         if (!q->v || evaluator_point(out, q->v, x)) {
-            int known = summand_term(out, s->f, q->piece->root, t, s->prec, &s->problem);
+            int known = problem_term(out, s->f->problem, q->piece->root, t, s->prec, &s->problem);
             s->unknown |= known == 0;
             s->refused |= known < 0;
         }
@@ -67,7 +67,7 @@ void part_geometric(arb_t out, const struct sums *s, const struct part *q, const
     LOCAL(arb, x, one);
     slong prec = s->prec + (slong)fmpz_bits(q->piece->first) +
                  (slong)fmpz_bits(count); /* the slope times them is less the constant */
-    s->f->pool->budget->done += 5 * work_elementary(prec);
+    s->f->problem->pool->budget->done += 5 * work_elementary(prec);
     arb_mul_fmpz(x, q->slope, q->piece->first, prec);
     arb_add(x, x, q->constant, prec);
     arb_exp(out, x, prec);

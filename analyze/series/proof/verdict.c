@@ -3,7 +3,7 @@
 #include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@ enum {
 };
 
 /* Adds a line to the proof, which is for people; the verdict holds without it. */
-#define prove(f, ...) text_append(&(f)->proof, __VA_ARGS__)
+#define prove(f, ...) text_append(&(f)->words, __VA_ARGS__)
 
 /* ---- values that may be none ---- */
 
 /* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is
  * one or -inf, 0: not known, and then *unknown is the distance (-1: there are too many), -1 with
  * *e: it is not. */
-static int every_distance(struct series_summand *f, const struct piece *piece, const fmpz_t end,
+static int every_distance(struct proof *f, const struct piece *piece, const fmpz_t end,
                           fmpz_t unknown, struct formula_error *e)
 {
     int known = 1;
@@ -34,7 +34,7 @@ static int every_distance(struct series_summand *f, const struct piece *piece, c
     if (fmpz_cmp_ui(count, SCAN_MAX) >= 0)
         known = 0;
     for (; known == 1 && fmpz_cmp(t, last) <= 0; fmpz_add_ui(t, t, 1)) {
-        known = summand_term(NULL, f, piece->root, t, 0, e);
+        known = problem_term(NULL, f->problem, piece->root, t, 0, e);
         if (known == 0)
             fmpz_set(unknown, t);
     }
@@ -43,7 +43,7 @@ static int every_distance(struct series_summand *f, const struct piece *piece, c
 
 /* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0
  * of a root of floor(t/2). */
-static int defined_before(struct series_summand *f, const struct piece *last, const fmpz_t from,
+static int defined_before(struct proof *f, const struct piece *last, const fmpz_t from,
                           fmpz_t unknown, struct formula_error *e)
 {
     LOCAL(fmpz, begin);
@@ -51,14 +51,15 @@ static int defined_before(struct series_summand *f, const struct piece *last, co
     fmpz_set(begin, last->first);
     for (int looked = 0; !defined && looked <= SCAN_MAX / 100; looked = looked ? 2 * looked : 1) {
         fmpz_add_si(begin, last->first, looked);
-        defined = fmpz_cmp(from, begin) <= 0 || range_defined(f->pool, last->root, begin, from);
+        defined = fmpz_cmp(from, begin) <= 0 ||
+                  range_defined(f->problem->pool, last->root, begin, from);
     }
     return every_distance(f, last, !defined || fmpz_cmp(from, begin) < 0 ? from : begin, unknown,
                           e);
 }
 
 /* Why nothing is decided where the value at a distance (-1: at many) may be none. */
-static void prove_unknown(struct series_summand *f, const char *begin, const fmpz_t unknown)
+static void prove_unknown(struct proof *f, const char *begin, const fmpz_t unknown)
 {
     char text[64];
     if (fmpz_sgn(unknown) < 0)
@@ -73,14 +74,14 @@ static void prove_unknown(struct series_summand *f, const char *begin, const fmp
 /* ---- last pieces that are summed by formulas ---- */
 
 /* [4.3] */
-static void geometric(struct series_summand *f, const struct piece *last, const char *from)
+static void geometric(struct proof *f, const struct piece *last, const char *from)
 {
     LOCAL(arb, shift, slope);
-    evaluate_affine(shift, slope, f->pool, last->root, 256);
+    evaluate_affine(shift, slope, f->problem->pool, last->root, 256);
     int falls = arb_is_negative(slope);
     double m = arf_get_d(arb_midref(slope), ARF_RND_NEAR);
     f->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
-    f->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
+    f->tail = falls ? TAIL_GEOMETRIC : TAIL_UNKNOWN;
     f->decreasing = falls;
     fmpz_set(f->decreasing_from, last->first);
     certify_affine(f, shift, slope);
@@ -90,7 +91,7 @@ static void geometric(struct series_summand *f, const struct piece *last, const 
 }
 
 /* [4.2] */
-int verdict_begin(struct series_summand *f, struct formula_error *e)
+int verdict_begin(struct proof *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     int known = 1, mass = 0;
@@ -104,7 +105,7 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     if (!mass)
         return formula_refuse(
             e, 0, "the bias is -inf at every distance of head %d: there is no mass at all",
-            f->at.h);
+            f->problem->at.h);
     for (int i = 0; i + 1 < f->pieces; i++) {
         if (f->piece[i].defined)
             continue;
@@ -115,7 +116,8 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
             fmpz_set(first, unknown);
         known &= defined;
     }
-    if (known && !f->pool->node[last->root].depends && !expression_is_known(f->pool, last->root)) {
+    if (known && !f->problem->pool->node[last->root].depends &&
+        !expression_is_known(f->problem->pool, last->root)) {
         known = 0;
         fmpz_set(first, last->first);
     }
@@ -140,7 +142,7 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    f->open = !f->pool->node[last->root].opaque;
+    f->open = !f->problem->pool->node[last->root].opaque;
     if (!f->open)
         prove(f, "undecided: the number of terms of a sum grows with t");
     return f->open;
@@ -149,16 +151,15 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
 /* ---- rules for a last piece from X on ---- */
 
 /* x on the scale of the bias as it is asked for: the shift was taken off it. */
-static void unshifted(mpfr_t out, const struct series_summand *f, const mpfr_t x, mpfr_rnd_t round)
+static void unshifted(mpfr_t out, const struct proof *f, const mpfr_t x, mpfr_rnd_t round)
 {
-    fmpz_get_mpfr(out, f->shift, round);
+    fmpz_get_mpfr(out, f->problem->shift, round);
     mpfr_add(out, out, x, round);
 }
 
 /* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits
  * worth reading, as exp(...). */
-static const char *multiple_text(char out[64], const struct series_summand *f, const mpfr_t x,
-                                 int up)
+static const char *multiple_text(char out[64], const struct proof *f, const mpfr_t x, int up)
 {
     char digits[64];
     mpfr_rnd_t round = up ? MPFR_RNDU : MPFR_RNDD;
@@ -173,7 +174,7 @@ static const char *multiple_text(char out[64], const struct series_summand *f, c
 }
 
 /* [4.4] Rule 1: every member of the family falls at least as t^-s, s > 1. */
-static int power_law(struct series_summand *f, const struct range *x, const fmpz_t X)
+static int power_law(struct proof *f, const struct range *x, const fmpz_t X)
 {
     char from[64], exponent[80], digits[64];
     if (mpfr_cmp_si(&x->rate->right, -1) >= 0 || mpfr_inf_p(&x->start->right))
@@ -213,7 +214,7 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
 }
 
 /* [4.5] Rule 2: every member falls at most as 1/t. */
-static int harmonic(struct series_summand *f, const struct range *x, const fmpz_t X)
+static int harmonic(struct proof *f, const struct range *x, const fmpz_t X)
 {
     char from[64], least[64];
     if (mpfr_cmp_si(&x->rate->left, -1) < 0 || x->masked || !mpfr_number_p(&x->start->left))
@@ -242,16 +243,17 @@ static int harmonic(struct series_summand *f, const struct range *x, const fmpz_
 }
 
 /* 1 if [X, inf) lies in the last piece, and a claim is wanted. */
-static int may_claim(const struct series_summand *f, const fmpz_t X)
+static int may_claim(const struct proof *f, const fmpz_t X)
 {
     return f->open && f->claim == SERIES_UNDECIDED &&
            fmpz_cmp(X, f->piece[f->pieces - 1].first) >= 0;
 }
 
-int verdict_by_rate(struct series_summand *f, const fmpz_t X)
+int verdict_by_rate(struct proof *f, const fmpz_t X)
 {
     struct range x;
-    if (!may_claim(f, X) || range_compute(&x, f->pool, f->piece[f->pieces - 1].root, X, NULL, 96))
+    if (!may_claim(f, X) ||
+        range_compute(&x, f->problem->pool, f->piece[f->pieces - 1].root, X, NULL, 96))
         return 0;
     int claimed = x.defined && (power_law(f, &x, X) || harmonic(f, &x, X));
     if (claimed)
@@ -263,13 +265,13 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
 }
 
 /* Of all distances from X on: between which multiples of a growth f is. */
-static void prove_growth(struct series_summand *f, const struct growth *g, const char *from)
+static void prove_growth(struct proof *f, const struct growth *g, const char *from)
 {
     char growth[256], least[64], greatest[64];
-    int below = mpfr_number_p(&g->rest->left) && !g->apart,
-        above = mpfr_number_p(&g->rest->right) != 0;
-    multiple_text(least, f, &g->rest->left, 0);
-    multiple_text(greatest, f, &g->rest->right, 1);
+    int below = mpfr_number_p(&g->remainder->left) && !g->apart,
+        above = mpfr_number_p(&g->remainder->right) != 0;
+    multiple_text(least, f, &g->remainder->left, 0);
+    multiple_text(greatest, f, &g->remainder->right, 1);
     growth_text(growth, sizeof growth, g);
     prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)",
           series_verdict_name(f->claim),
@@ -281,7 +283,7 @@ static void prove_growth(struct series_summand *f, const struct growth *g, const
 }
 
 /* [4.10] */
-int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands)
+int verdict_by_residues(struct proof *f, const fmpz_t X, int strands)
 {
     char from[64];
     LOCAL(arb, start, tail);
@@ -297,7 +299,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands)
         residues_tail(tail, f, start, 64);
     if (diverges || arb_is_finite(tail)) {
         f->claim = diverges ? SERIES_DIVERGES : SERIES_CONVERGES;
-        f->tail = diverges ? TAIL_NONE : TAIL_GROWTH;
+        f->tail = diverges ? TAIL_UNKNOWN : TAIL_GROWTH;
         fmpz_set(f->tail_from, first);
         certify_residues(&f->certificate, f, first);
         if (strands == 1)
@@ -314,18 +316,18 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int strands)
 }
 
 /* [4.7] Rule 3. */
-int verdict_by_growth(struct series_summand *f, const fmpz_t X)
+int verdict_by_growth(struct proof *f, const fmpz_t X)
 {
     return verdict_by_residues(f, X, 1);
 }
 
-int verdict_close(struct series_summand *f, struct formula_error *e)
+int verdict_close(struct proof *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
     if (!f->open)
         return 0;
-    if (f->claim == SERIES_UNDECIDED && f->pool->budget->stopped) {
-        prove(f, "undecided: the search ended while %s", f->pool->budget->stopped);
+    if (f->claim == SERIES_UNDECIDED && f->problem->pool->budget->stopped) {
+        prove(f, "undecided: the search ended while %s", f->problem->pool->budget->stopped);
         return 0;
     }
     if (f->claim == SERIES_UNDECIDED) {
@@ -338,9 +340,9 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     if (known > 0) {
         f->verdict = f->claim;
     } else {
-        char *claimed = f->proof;
-        f->tail = TAIL_NONE;
-        f->proof = NULL;
+        char *claimed = f->words;
+        f->tail = TAIL_UNKNOWN;
+        f->words = NULL;
         if (known == 0)
             prove_unknown(f, "undecided", unknown);
         if (known == 0 && claimed)
@@ -351,10 +353,10 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
 }
 
 /* [5.6] */
-int decreases_from(struct series_summand *f, const fmpz_t X)
+int decreases_from(struct proof *f, const fmpz_t X)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
-    if (fmpz_cmp(X, last->first) < 0 || !range_falls(f->pool, last->root, X, NULL))
+    if (fmpz_cmp(X, last->first) < 0 || !range_falls(f->problem->pool, last->root, X, NULL))
         return 0;
     f->decreasing = 1;
     fmpz_set(f->decreasing_from, X);

@@ -23,7 +23,7 @@ enum {
 static const double NEAR_PEAK = 0x1p40;
 
 struct cutting {
-    struct series_summand *f;
+    struct summand *f;
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
@@ -34,16 +34,18 @@ struct cutting {
 /* Distances lo <= t < end, a part of `within`. */
 static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo, const fmpz_t end)
 {
-    struct series_summand *f = c->f;
+    struct summand *f = c->f;
     struct stretch found;
-    if (c->failed || f->pool->failed || fmpz_cmp(lo, end) >= 0)
+    if (c->failed || f->problem.pool->failed || fmpz_cmp(lo, end) >= 0)
         return;
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
-    int enough = c->budget-- <= 0 || f->pieces > c->most || budget_left(f->pool->budget) < c->half;
-    stretch_resolve(&found, f, within, lo, hi);
-    if (enough || found.settled || fmpz_equal(lo, hi) || !f->pool->node[found.root].depends) {
-        c->failed = pieces_extend(f, &found, c->e);
+    int enough = c->budget-- <= 0 || f->proof.pieces > c->most ||
+                 budget_left(f->problem.pool->budget) < c->half;
+    stretch_resolve(&found, &f->problem, within, lo, hi);
+    if (enough || found.settled || fmpz_equal(lo, hi) ||
+        !f->problem.pool->node[found.root].depends) {
+        c->failed = pieces_extend(&f->proof, &found, c->e);
     } else {
         middle_of(middle, lo, end, 9);
         cut(c, &found, lo, middle);
@@ -66,9 +68,9 @@ static int by_size(const void *a, const void *b)
 
 /* The first whole t at which q + w t has another sign, and the one before it, for every such node.
  * 0 or -1. */
-static int find_breaks(struct breaks *breaks, struct series_summand *f)
+static int find_breaks(struct breaks *breaks, struct summand *f)
 {
-    struct expression_pool *p = f->pool;
+    struct expression_pool *p = f->problem.pool;
     int nodes = p->count;
     *breaks = (struct breaks){0};
     breaks->at = calloc(2 * (size_t)nodes, sizeof *breaks->at);
@@ -94,7 +96,7 @@ static int find_breaks(struct breaks *breaks, struct series_summand *f)
 }
 
 /* The whole part of the first bias, where that is beyond double: exp(1000). */
-static void shift_beyond(fmpz_t shift, const struct formula *f, const struct formula_point *at)
+static void shift_in_balls(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
     struct budget budget = {0};
     struct expression_pool *p = expression_pool_new(&budget);
@@ -145,61 +147,61 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));
     else if (isnan(first))
-        shift_beyond(shift, f, at);
+        shift_in_balls(shift, f, at);
 }
 
-int search_pieces(struct series_summand *f, struct formula_error *e)
+int search_pieces(struct summand *f, struct formula_error *e)
 {
-    struct cutting c = {.f = f, .e = e, .half = budget_left(f->pool->budget) / 2};
+    struct cutting c = {.f = f, .e = e, .half = budget_left(f->problem.pool->budget) / 2};
     struct breaks breaks;
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
-    int opaque = f->pool->node[f->root].opaque;
+    int opaque = f->problem.pool->node[f->problem.root].opaque;
     if (find_breaks(&breaks, f))
         return formula_refuse(e, 0, "out of memory");
-    c.budget = STEPS / (f->root + 1);
+    c.budget = STEPS / (f->problem.root + 1);
     c.budget = opaque ? 0 : c.budget < 50 ? 50 : c.budget > 4000 ? 4000 : c.budget;
     c.most = PIECES + breaks.count;
     if (breaks.count)
         fmpz_set(last, &breaks.at[breaks.count - 1]);
-    stretch_init(&all, f, NULL, lo, NULL);
-    stretch_init(&tail, f, NULL, lo, NULL);
+    stretch_init(&all, &f->problem, NULL, lo, NULL);
+    stretch_init(&tail, &f->problem, NULL, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
     for (slong bits = -1; bits <= TAIL_BITS && !tail.settled && !opaque &&
-                          budget_left(f->pool->budget) > 1.5 * c.half;
+                          budget_left(f->problem.pool->budget) > 1.5 * c.half;
          bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
         if (bits < 0 || fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         stretch_clear(&tail);
-        stretch_resolve(&tail, f, &all, from, NULL);
-        if (!f->pool->node[tail.root].depends)
+        stretch_resolve(&tail, &f->problem, &all, from, NULL);
+        if (!f->problem.pool->node[tail.root].depends)
             break;
     }
-    if (!tail.settled && f->pool->node[tail.root].depends) {
+    if (!tail.settled && f->problem.pool->node[tail.root].depends) {
         fmpz_one_2exp(from, ROUGH_BITS);
         if (fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         if (opaque)
             fmpz_zero(from); /* all of it, as it is */
-        else if (search_period(f->pool, f->root) >
+        else if (search_period(f->problem.pool, f->problem.root) >
                  1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         stretch_clear(&tail);
-        stretch_resolve(&tail, f, &all, from, NULL);
+        stretch_resolve(&tail, &f->problem, &all, from, NULL);
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 &&
-                                  budget_left(f->pool->budget) > c.half
+                                  budget_left(f->problem.pool->budget) > c.half
                               ? &breaks.at[i]
                               : from;
         cut(&c, &all, lo, end);
         fmpz_set(lo, end);
     }
-    if (!c.failed && f->pool->failed)
+    if (!c.failed && f->problem.pool->failed)
         c.failed = formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
     if (!c.failed)
-        c.failed = pieces_extend(f, &tail, e);
+        c.failed = pieces_extend(&f->proof, &tail, e);
     stretch_clear(&all);
     stretch_clear(&tail);
     for (int i = 0; i < breaks.count; i++)

@@ -16,18 +16,18 @@ static double now(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-void search_begin(struct series_summand *const *summand, int count)
+void search_begin(struct summand *const *summand, int count)
 {
     struct budget *b = &summand[0]->budget;
     for (int i = 0; i < count; i++)
-        summand[i]->pool->budget = b;
+        summand[i]->problem.pool->budget = b;
     b->end = isfinite(b->seconds) ? now() + b->seconds : b->done + count * WORK_MOST;
 }
 
-void search_end(struct series_summand *const *summand, int count)
+void search_end(struct summand *const *summand, int count)
 {
     for (int i = 0; i < count; i++)
-        summand[i]->pool->budget = &summand[i]->budget;
+        summand[i]->problem.pool->budget = &summand[i]->budget;
 }
 
 double budget_left(const struct budget *b)

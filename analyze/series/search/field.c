@@ -73,18 +73,18 @@ static int look(arb_t term, struct search *s, const fmpz_t j)
 static int guess(fmpz_t out, struct search *s, const fmpz_t j)
 {
     slong prec = 64 + (slong)fmpz_bits(j);
-    LOCAL(arb, beyond, target, term, x);
+    LOCAL(arb, outside, target, term, x);
     if (!look(term, s, j))
         return 0;
     arb_set_fmpq(target, s->epsilon, prec);
-    arb_get_mid_arb(beyond, s->value);
-    arb_sub(beyond, target, beyond, prec);
+    arb_get_mid_arb(outside, s->value);
+    arb_sub(outside, target, outside, prec);
     arb_mul_fmpz(term, term, j, prec);
-    int ok = arb_is_positive(beyond) && arb_is_positive(term);
-    if (ok) { /* j (beyond / target)^(beyond / (j f)) */
-        arb_div(x, beyond, target, prec);
+    int ok = arb_is_positive(outside) && arb_is_positive(term);
+    if (ok) { /* j (outside / target)^(outside / (j f)) */
+        arb_div(x, outside, target, prec);
         arb_log(x, x, prec);
-        arb_mul(x, x, beyond, prec);
+        arb_mul(x, x, outside, prec);
         arb_div(x, x, term, prec);
         arb_exp(x, x, prec);
         arb_mul_fmpz(x, x, j, prec);
@@ -258,28 +258,28 @@ static slong needed_precision(struct search *s)
 }
 
 /* 1 if every sum that needs it is known in closed form, so that precision is cheap. */
-static int is_closed(const struct series_summand *f)
+static int is_closed(const struct summand *f)
 {
     int closed = 1, vanishes;
     LOCAL(arb, x, t);
-    for (int k = 0; k < f->pieces && closed; k++) {
-        const struct piece *piece = &f->piece[k];
+    for (int k = 0; k < f->proof.pieces && closed; k++) {
+        const struct piece *piece = &f->proof.piece[k];
         if (piece->kind == PIECE_ROUGH)
             closed = 0;
         if (piece->kind != PIECE_SMOOTH)
             continue;
         arb_set_fmpz(t, piece->first);
         arb_add_ui(t, t, 64, 64);
-        closed &= antiderivative(x, &vanishes, f->pool, piece->root, t, 64);
+        closed &= antiderivative(x, &vanishes, f->problem.pool, piece->root, t, 64);
     }
     return closed;
 }
 
-int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count,
+int search_field(struct field *out, arb_ptr total, struct summand *const *summand, int count,
                  struct kept *kept, const fmpq_t epsilon, const fmpz *limit,
                  struct formula_error *e)
 {
-    struct search s = {.f = out, .epsilon = epsilon, .budget = summand[0]->pool->budget};
+    struct search s = {.f = out, .epsilon = epsilon, .budget = summand[0]->problem.pool->budget};
     int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);

@@ -14,7 +14,7 @@ void kept_clear(struct kept *kept)
     fmpz_clear(kept->limit);
 }
 
-struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *summand, int count,
+struct sums_kept *kept_shares(struct kept *kept, struct summand *const *summand, int count,
                               const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct sums_kept *k = &kept->sums[limit != NULL];
@@ -26,6 +26,6 @@ struct sums_kept *kept_shares(struct kept *kept, struct series_summand *const *s
         fmpz_set(kept->limit, limit);
     *k = (struct sums_kept){.prec = FLINT_MAX(prec, SERIES_PREC), .quick = quick};
     k->shares = search_shares(&k->exhausted, summand, count, limit, k->prec, quick, e);
-    k->cut_short = budget_left(summand[0]->pool->budget) <= 0;
+    k->cut_short = budget_left(summand[0]->problem.pool->budget) <= 0;
     return k->shares ? k : NULL;
 }

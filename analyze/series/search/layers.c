@@ -13,21 +13,22 @@ enum {
 };
 
 /* How many cells: fewer where a partial sum takes a while. */
-static int choose_cells(const struct series_summand *f)
+static int choose_cells(const struct summand *f)
 {
     int cells = CELLS / f->strands;
-    for (int k = 0; k < f->pieces; k++)
-        if (f->piece[k].kind == PIECE_SMOOTH)
+    for (int k = 0; k < f->proof.pieces; k++)
+        if (f->proof.piece[k].kind == PIECE_SMOOTH)
             cells = CELLS_SLOW;
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
 /* So many shares may be worked out, of single distances or of cells, if each takes what one about
  * half way to `reach` does. */
-static ulong affordable(const struct series_summand *f, struct shares *m, const fmpz_t reach,
-                        int layers, slong prec, int single)
+static ulong affordable(const struct summand *f, struct shares *m, const fmpz_t reach, int layers,
+                        slong prec, int single)
 {
-    double before = f->pool->budget->done, left = fmax(budget_left(f->pool->budget), 0);
+    double before = f->problem.pool->budget->done,
+           left = fmax(budget_left(f->problem.pool->budget), 0);
     double products = depth_work(1, prec) *
                       (FLINT_BIT_COUNT(layers) + __builtin_popcount((unsigned)layers) - 2);
     LOCAL(arb, share);
@@ -36,7 +37,8 @@ static ulong affordable(const struct series_summand *f, struct shares *m, const 
     if (shares_limit(m) && fmpz_cmp(j, shares_limit(m)) > 0)
         fmpz_set(j, shares_limit(m));
     (single ? shares_term : shares_below)(share, m, j);
-    return (ulong)fmin(left / 2 / (1 + products + f->pool->budget->done - before), EXACT_LENGTH);
+    return (ulong)fmin(left / 2 / (1 + products + f->problem.pool->budget->done - before),
+                       EXACT_LENGTH);
 }
 
 /* To three bits, a little farther. */
@@ -49,7 +51,7 @@ static void round_up(fmpz_t reach)
 
 /* The convolution for a field of at most `reach`, by single distances or by at most so many cells.
  * NULL: it would be dear, or memory is short. */
-static struct depth *depth_for(struct shares *m, const struct series_summand *f, int layers,
+static struct depth *depth_for(struct shares *m, const struct summand *f, int layers,
                                const fmpz_t reach, int coarse, slong prec)
 {
     int cells = coarse;
@@ -67,7 +69,7 @@ static struct depth *depth_for(struct shares *m, const struct series_summand *f,
     }
     return (ulong)cells > (coarse ? OVERDRAFT * most : most)
                ? NULL
-               : depth_new(m, layers, width, cells, prec, f->pool->budget);
+               : depth_new(m, layers, width, cells, prec, f->problem.pool->budget);
 }
 
 /* 1 if it is less than 7/8 of what it was. */
@@ -80,9 +82,8 @@ static int has_fallen(const fmpz_t now, const fmpz_t before)
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
-static int narrow(struct field *f, struct series_summand *const *summand, int count,
-                  struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
-                  struct formula_error *e)
+static int narrow(struct field *f, struct summand *const *summand, int count, struct kept *kept,
+                  const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
 {
     int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
@@ -91,7 +92,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
          attempt < 3 && !(exhausted && attempt > 0) &&
-         !budget_spent(summand[0]->pool->budget, "layers were convolved");
+         !budget_spent(summand[0]->problem.pool->budget, "layers were convolved");
          attempt++) {
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
@@ -110,20 +111,20 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         struct depth *d = depth_for(sums->shares, summand[0], layers, reach,
                                     attempt < 0 ? coarse : 0, prec);
         if (!d) {
-            budget_stop(summand[0]->pool->budget, "layers were convolved");
+            budget_stop(summand[0]->problem.pool->budget, "layers were convolved");
             break;
         }
         depth_narrow(f, d, epsilon);
         depth_free(d);
         if (attempt < 0 && fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 && has_fallen(f->yes, reach))
             attempt--; /* what is nearer has smaller cells */
-        depth_exactly(f, sums->shares, epsilon, layers, summand[0]->pool->budget,
-                      budget_left(summand[0]->pool->budget));
+        depth_exactly(f, sums->shares, epsilon, layers, summand[0]->problem.pool->budget,
+                      budget_left(summand[0]->problem.pool->budget));
     }
     return 0;
 }
 
-int search_depth(struct series_count *out, struct series_summand *const *summand, int count,
+int search_depth(struct series_count *out, struct summand *const *summand, int count,
                  struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
                  struct formula_error *e)
 {

@@ -5,14 +5,14 @@
 #include <math.h>
 
 /* The value in double at distance t. */
-static double bias_at(const struct series_summand *f, double t)
+static double bias_at(const struct summand *f, double t)
 {
-    struct formula_point point = f->at;
+    struct formula_point point = f->problem.at;
     point.t = t;
-    return formula_evaluate(f->formula, &point);
+    return formula_evaluate(f->problem.formula, &point);
 }
 
-int search_may_fall(const struct series_summand *f, const struct series_summand *g)
+int search_may_fall(const struct summand *f, const struct summand *g)
 {
     double before = INFINITY;
     for (double t = 0; t <= 4096; t = t < 64 ? t + 1 : 2 * t) {

@@ -30,7 +30,7 @@ static slong choose_order(const struct cover *c, const fmpz_t a, const fmpz_t b,
     int failures = 0;
     for (double r = 1; r <= (double)c->most && failures < 4 && !is_over(c); r *= 1.1892) {
         double size = euler_magnitude(c->e, a, b, r);
-        if (size == EULER_NONE) {
+        if (size == EULER_UNKNOWN) {
             failures++;
             continue;
         }
@@ -49,7 +49,7 @@ static slong choose_order(const struct cover *c, const fmpz_t a, const fmpz_t b,
 static double offer(const struct cover *c, const fmpz_t next, slong order, double target)
 {
     struct euler *e = c->e;
-    double best = EULER_NONE, near = (double)order / (2 * M_PI), far, wide;
+    double best = EULER_UNKNOWN, near = (double)order / (2 * M_PI), far, wide;
     LOCAL(fmpz, width);
     fmpz_sub(width, next, euler_end(e));
     wide = fmpz_bits(width) < 1000 ? fmpz_get_d(width) : 0x1p1000;

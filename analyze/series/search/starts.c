@@ -10,17 +10,16 @@ enum {
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
-static int first_start(struct series_summand *f,
-                       int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
-                       const char *doing)
+static int first_start(struct summand *f, int (*holds_from)(struct proof *, const fmpz_t),
+                       slong most, const char *doing)
 {
-    const fmpz *first = f->piece[f->pieces - 1].first;
+    const fmpz *first = f->proof.piece[f->proof.pieces - 1].first;
     LOCAL(fmpz, X);
     fmpz_set(X, first);
     if (fmpz_is_zero(X))
         fmpz_one(X);
-    for (slong bits = 0; bits <= most && !budget_spent(f->pool->budget, doing);) {
-        if (holds_from(f, X))
+    for (slong bits = 0; bits <= most && !budget_spent(f->problem.pool->budget, doing);) {
+        if (holds_from(&f->proof, X))
             return 1;
         do {
             slong next = bits < 16 ? bits + 1 : bits * 3 / 2;
@@ -79,18 +78,18 @@ int search_period(const struct expression_pool *p, int root)
 }
 
 /* Tries the residues of t from X on, for growing X. */
-static int try_residues(struct series_summand *f)
+static int try_residues(struct summand *f)
 {
-    const struct piece *last = &f->piece[f->pieces - 1];
+    const struct piece *last = &f->proof.piece[f->proof.pieces - 1];
     LOCAL(fmpz, X);
     for (ulong bits = 4; bits <= RESIDUE_BITS && f->strands > 1 &&
-                         !budget_spent(f->pool->budget, "rule 4.10 was tried");
+                         !budget_spent(f->problem.pool->budget, "rule 4.10 was tried");
          bits += bits < 40 ? 4 : bits / 2) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)f->strands);
         if (fmpz_cmp(X, last->first) < 0)
             fmpz_set(X, last->first);
-        if (verdict_by_residues(f, X, f->strands))
+        if (verdict_by_residues(&f->proof, X, f->strands))
             return 1;
     }
     return 0;
@@ -105,42 +104,42 @@ int search_first(const int *node, int r)
 }
 
 /* At every how many distances Euler's formula may be tried, and whether it is worth that. */
-static void find_strands(struct series_summand *f)
+static void find_strands(struct summand *f)
 {
-    const struct piece *last = &f->piece[f->pieces - 1];
+    const struct piece *last = &f->proof.piece[f->proof.pieces - 1];
     int kinked = last->kind == PIECE_ROUGH, nodes[PERIOD_MAX], distinct = 0;
-    f->strands = search_period(f->pool, last->root);
+    f->strands = search_period(f->problem.pool, last->root);
     for (int r = 0; r < f->strands && distinct <= STRANDS_MAX; r++) {
-        nodes[r] = strand_node(f->pool, last->root, r, f->strands);
+        nodes[r] = strand_node(f->problem.pool, last->root, r, f->strands);
         distinct += search_first(nodes, r) == r;
     }
     if (distinct > STRANDS_MAX)
         f->strands = 1;
-    for (int r = 0; r < f->strands && kinked && !f->wild; r++) {
+    for (int r = 0; r < f->strands && kinked && !f->no_euler; r++) {
         if (search_first(nodes, r) < r)
             continue;
-        struct evaluator *v = evaluator_new(f->pool, nodes[r], 64, NULL);
+        struct evaluator *v = evaluator_new(f->problem.pool, nodes[r], 64, NULL);
         LOCAL(acb, z);
         acb_set_ui(z, 1 << 20);
         if (nodes[r] != NODE_MINUS_INFINITY && v)
             evaluator_complex(z, v, z);
-        f->wild = !v || !acb_is_finite(z);
+        f->no_euler = !v || !acb_is_finite(z);
         evaluator_free(v);
     }
 }
 
-int search_verdict(struct series_summand *f, struct formula_error *e)
+int search_verdict(struct summand *f, struct formula_error *e)
 {
-    int wanted = verdict_begin(f, e);
+    int wanted = verdict_begin(&f->proof, e);
     find_strands(f);
     if (wanted <= 0)
         return wanted;
     if (!try_residues(f) &&
         !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried");
-    if (verdict_close(f, e))
+    if (verdict_close(&f->proof, e))
         return -1;
-    if (f->verdict == SERIES_CONVERGES)
+    if (f->proof.verdict == SERIES_CONVERGES)
         first_start(f, decreases_from, DECREASE_BITS, "it was looked for where f falls");
     return 0;
 }

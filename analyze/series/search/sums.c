@@ -24,7 +24,7 @@ static const double POINTS_LEAST = 8e4;
 /* Of choosing panels for a strand. */
 static const double PANELS_WORK = 1e7;
 struct plan {
-    struct series_summand *f;
+    struct summand *f;
     struct sums *sums;
     slong prec, target; /* bits of the balls; the error should be about 2^-target */
     int quick, limited;
@@ -43,19 +43,19 @@ static int is_better(fmpz_t best, const arb_t y)
 
 /* log2 of about the sum: the largest of t f(t) over powers of 2, or of f between those. Only how
  * far to go depends on it. */
-static slong estimate(const struct series_summand *f, const fmpz *limit)
+static slong estimate(const struct summand *f, const fmpz *limit)
 {
     slong peak = -2, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
     LOCAL(fmpz, best, lo, hi, third, at);
     LOCAL(arb, t, y, other);
-    struct evaluator *v = evaluator_new(f->pool, f->root, ESTIMATE_PREC, NULL);
+    struct evaluator *v = evaluator_new(f->problem.pool, f->problem.root, ESTIMATE_PREC, NULL);
     fmpz_one_2exp(best, 4096);
     fmpz_neg(best, best);
-    double least = 0.75 * budget_left(f->pool->budget);
-    for (slong bits = -1; v && bits <= most && budget_left(f->pool->budget) > least;
+    double least = 0.75 * budget_left(f->problem.pool->budget);
+    for (slong bits = -1; v && bits <= most && budget_left(f->problem.pool->budget) > least;
          bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        f->pool->budget->done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) /
-                                 ESTIMATE_PREC; /* angles so large take longer */
+        f->problem.pool->budget->done += evaluator_cost(v, 0) * (double)(bits > 0 ? bits : 0) /
+                                         ESTIMATE_PREC; /* angles so large take longer */
         arb_set_ui(t, bits >= 0);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
@@ -102,30 +102,32 @@ static int is_narrow(const struct plan *plan, const arb_t tail)
  * 2^-prec. */
 static void find_far(struct plan *plan)
 {
-    const struct series_summand *f = plan->f;
-    const struct piece *last = &f->piece[f->pieces - 1];
+    const struct summand *f = plan->f;
+    const struct piece *last = &f->proof.piece[f->proof.pieces - 1];
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
     /* falling integrals with a closed form cost little however far they go, and hold from where f
      * falls */
     int closed = 0, vanishes;
-    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
-        fmpz_set(far,
-                 fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
+    if (last->kind == PIECE_SMOOTH && !f->no_euler && f->proof.decreasing) {
+        fmpz_set(far, fmpz_cmp(f->proof.decreasing_from, last->first) > 0 ? f->proof.decreasing_from
+                                                                          : last->first);
         arb_set_fmpz(from, far);
         arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, f->problem.pool, last->root, from, 64) &&
+                 vanishes;
     }
     if (!closed)
-        fmpz_set(far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
+        fmpz_set(far,
+                 fmpz_cmp(f->proof.tail_from, last->first) > 0 ? f->proof.tail_from : last->first);
     const arb_struct *tail = sums_offer_tail(plan->sums, far);
-    if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC)
+    if (f->proof.tail == TAIL_ZERO || f->proof.tail == TAIL_GEOMETRIC)
         return;
     slong bits = (slong)fmpz_bits(far);
-    slong most = f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
+    slong most = f->no_euler ? ROUGH_BITS : closed ? FAR_BITS : bits + 32 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1;
          bits <= most && !is_narrow(plan, tail) &&
-         !budget_spent(plan->f->pool->budget, "the rest beyond X was bounded");
+         !budget_spent(plan->f->problem.pool->budget, "the rest beyond X was bounded");
          bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         fmpz_one_2exp(far, (ulong)bits);
         tail = sums_offer_tail(plan->sums, far);
@@ -145,7 +147,7 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
         fmpz_sub(length, end, next); /* what is left, in equal parts */
-        if (!budget_spent(plan->f->pool->budget, "panels were bounded"))
+        if (!budget_spent(plan->f->problem.pool->budget, "panels were bounded"))
             fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
         fmpz_add(next, next, length);
         failed = sums_bound(plan->sums, next);
@@ -158,7 +160,8 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
 static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length,
                         int waves)
 {
-    double work = fmax(budget_left(plan->f->pool->budget) * (waves ? 0.9 : 0.5), POINTS_LEAST),
+    double work = fmax(budget_left(plan->f->problem.pool->budget) * (waves ? 0.9 : 0.5),
+                       POINTS_LEAST),
            cost;
     LOCAL(fmpz, t);
     ulong points = 8;
@@ -179,16 +182,16 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     int hard = 0, node[PERIOD_MAX], strands = piece->unbounded ? plan->f->strands : 1;
     LOCAL(fmpz, N, first, from, to, length);
     for (int r = 0; r < strands; r++)
-        node[r] = strand_node(plan->f->pool, piece->root, r, strands);
+        node[r] = strand_node(plan->f->problem.pool, piece->root, r, strands);
     int several = strands < 16 ? strands : 16;
-    struct budget *budget = plan->f->pool->budget;
+    struct budget *budget = plan->f->problem.pool->budget;
     double most_work = budget->done + PANELS_WORK * several;
     fmpz_sub(length, end, piece->first);
     strand_place(first, piece->first, 0, strands);
     strand_place(to, end, 0, strands);
     fmpz_sub(from, to, first);
     for (ulong lead = 0; lead <= LEAD_MAX && budget->done < most_work &&
-                         !budget_spent(plan->f->pool->budget, "Euler's formula was tried");
+                         !budget_spent(plan->f->problem.pool->budget, "Euler's formula was tried");
          lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(from, first, lead); /* they all begin there */
         fmpz_mul_si(N, from, strands);
@@ -204,13 +207,13 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
             int r = (hard + i) % strands;
             if (node[r] == NODE_MINUS_INFINITY || search_first(node, r) < r)
                 continue;
-            e[r] = search_euler(plan->f->pool, node[r], from, to, plan->prec, plan->target,
+            e[r] = search_euler(plan->f->problem.pool, node[r], from, to, plan->prec, plan->target,
                                 most_work);
             failed = !e[r];
             if (failed)
                 hard = r;
             else
-                euler_limit(e[r], budget_left(plan->f->pool->budget) /
+                euler_limit(e[r], budget_left(plan->f->problem.pool->budget) /
                                       (2 * several)); /* the rest for another way */
         }
         if (!failed)
@@ -227,7 +230,7 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
 {
     int endless = piece->unbounded && !plan->limited;
     /* where the tail is known to a few digits only, so are the points */
-    int blurred = endless && plan->f->wild && plan->exhausted;
+    int blurred = endless && plan->f->no_euler && plan->exhausted;
     int waves = sums_evaluate(plan->sums, plan->quick || blurred ? 64 : plan->prec, plan->quick);
     LOCAL(fmpz, length, N);
     if (waves < 0)
@@ -236,14 +239,14 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
     ulong most = affordable(plan, piece, length, waves), points;
     int fits = fmpz_cmp_ui(length, most) <= 0,
         blocks = waves && fits; /* cheaper than Euler-Maclaurin */
-    int euler = piece->unbounded ? !plan->f->wild : piece->kind == PIECE_SMOOTH;
+    int euler = piece->unbounded ? !plan->f->no_euler : piece->kind == PIECE_SMOOTH;
     if (euler && !blocks && fmpz_cmp_ui(length, 200) > 0) {
         int known = try_euler(&points, plan, piece, end, most, fits);
         if (known)
             return known < 0 ? -1 : sums_points(plan->sums, points);
     }
-    if (!fits && endless && euler && !plan->f->wild) {
-        plan->f->wild = 1;
+    if (!fits && endless && euler && !plan->f->no_euler) {
+        plan->f->no_euler = 1;
         return 1;
     }
     points = fits ? fmpz_get_ui(length) : most < COARSE_LEAD ? most : COARSE_LEAD;
@@ -253,12 +256,12 @@ static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t 
         return 0;
     fmpz_add_ui(N, piece->first, points);
     if (fmpz_cmp_ui(length, PAYABLE) < 0) /* with more effort they are */
-        budget_stop(plan->f->pool->budget, ADDING);
+        budget_stop(plan->f->problem.pool->budget, ADDING);
     return bound(plan, piece, N, end);
 }
 
 /* The sums of one summand. NULL with *e on failure. */
-static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec,
+static struct sums *sum_up(int *exhausted, struct summand *f, const fmpz *limit, slong prec,
                            int quick, struct formula_error *e)
 {
     struct plan plan = {.f = f,
@@ -268,11 +271,11 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
                         .limited = limit != NULL};
     const struct piece *piece;
     const fmpz *end;
-    int wanted, failed, wild = f->wild;
+    int wanted, failed, no_euler = f->no_euler;
     do {
         sums_free(plan.sums); /* once more, now that it is known what cannot be done */
         plan.exhausted = failed = 0;
-        plan.sums = sums_new(f, limit, prec);
+        plan.sums = sums_new(&f->proof, limit, prec);
         if (!plan.sums)
             break;
         if (!limit)
@@ -280,7 +283,7 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
         while (!failed && (wanted = sums_next_piece(plan.sums, &piece, &end)) >= 0)
             failed = wanted ? sum_piece(&plan, piece, end) : 0;
     } while (failed == 1);
-    f->wild = wild; /* at fewer bits Euler's formula may do */
+    f->no_euler = no_euler; /* at fewer bits Euler's formula may do */
     *exhausted |= plan.exhausted;
     if (plan.sums && !failed && sums_close(plan.sums, e) == 0)
         return plan.sums;
@@ -290,7 +293,7 @@ static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz 
     return NULL;
 }
 
-struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count,
+struct shares *search_shares(int *exhausted, struct summand *const *summand, int count,
                              const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct shares *m = shares_new(count, prec);
@@ -305,11 +308,11 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
             formula_refuse(e, 0,
                            "head %d has no mass within the length %s: the bias is -inf at each of "
                            "its distances",
-                           summand[i]->at.h, distance_text(digits, limit));
+                           summand[i]->problem.at.h, distance_text(digits, limit));
         else if (empty)
             formula_refuse(e, 0,
                            "the bias is -inf at every distance of head %d: there is no mass at all",
-                           summand[i]->at.h);
+                           summand[i]->problem.at.h);
         shares_put(m, i, s);
         if (s && !empty)
             continue;
@@ -319,12 +322,13 @@ struct shares *search_shares(int *exhausted, struct series_summand *const *summa
     return m;
 }
 
-int search_has_waves(struct series_summand *const *summand, int count)
+int search_has_waves(struct summand *const *summand, int count)
 {
     int waves = 0;
     for (int i = 0; i < count && !waves; i++) {
-        struct series_summand *f = summand[i];
-        struct evaluator *v = f->waves ? NULL : evaluator_new(f->pool, f->root, 64, NULL);
+        struct summand *f = summand[i];
+        struct evaluator *v = f->waves ? NULL
+                                       : evaluator_new(f->problem.pool, f->problem.root, 64, NULL);
         if (!f->waves)
             f->waves = v && evaluator_has_waves(v) ? 1 : -1;
         evaluator_free(v);
