@@ -8,13 +8,8 @@
 
 #define DEPTH_SHOWN 40.0 /* cuts biases this far below the largest of all: e^-40 is 4e-18 */
 
-struct bias_figure {
-    const struct matrix_bias *biases;
-    size_t count, length;
-};
-
 /* Data; returns the largest bias, and in *least the smallest. */
-static double write_data(struct script *s, const struct bias_figure *u, struct key *key,
+static double write_data(struct script *s, const struct matrix_biases *u, struct key *key,
                          double *least)
 {
     double most = -INFINITY;
@@ -24,8 +19,7 @@ static double write_data(struct script *s, const struct bias_figure *u, struct k
     for (size_t i = 0; i < u->count; i++) {
         const double *b = u->biases[i].bias;
 
-        script_text(s, "label", i + 1, u->biases[i].label);
-        key_add(key, s, u->biases[i].label, "");
+        key_line(key, s, i, u->biases[i].label, "");
         fprintf(f, "$bias%zu << EOD\n", i + 1);
         for (size_t t = 0; t < u->length; t++) {
             if (isfinite(b[t]))
@@ -45,7 +39,7 @@ static double write_data(struct script *s, const struct bias_figure *u, struct k
 }
 
 static void write_panel(struct script *s, const struct layout *l, size_t panel,
-                        const struct bias_figure *u, int logarithmic)
+                        const struct matrix_biases *u, int logarithmic)
 {
     struct axis x = {
         'x',       logarithmic, (double)(u->length > 1 ? u->length - 1 : 1) + logarithmic,
@@ -59,21 +53,21 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel,
                 x.high);
     ticks_round(s, &x, logarithmic ? x.high : 0);
     for (size_t i = 0; i < u->count; i++) {
-        fprintf(f, "%s $bias%zu using %s:2 with lines ls %zu%s", i ? ", \\\n    " : "plot", i + 1,
-                logarithmic ? "($1+1)" : "1", i + 1,
-                u->count == 1 ? " lw 1.4*line_width"
-                              : ""); /* one alone may swing from point to point */
+        script_add(s, " $bias%zu using %s:2 with lines ls %zu%s", i + 1,
+                   logarithmic ? "($1+1)" : "1", i + 1,
+                   u->count == 1 ? " lw 1.4*line_width"
+                                 : ""); /* one alone may swing from point to point */
         if (panel)
             fputs(" notitle", f);
         else
             fprintf(f, " title t(label%zu)", i + 1);
     }
-    fputs("\n", f);
+    script_add_end(s);
 }
 
 static int write_bias(struct script *s, const void *figure, struct error *e)
 {
-    const struct bias_figure *u = figure;
+    const struct matrix_biases *u = figure;
     int linear = figure_has_panel(s->style->panels, "linear"),
         logarithmic = figure_has_panel(s->style->panels, "log");
     const char *const headings[] = {"Last row of the bias matrix",
@@ -83,12 +77,10 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
     int cut = least < most - DEPTH_SHOWN;
     struct layout l = {.panels = (size_t)(linear + logarithmic),
                        .columns = 2,
-                       .least = 380,
                        .high = 560,
                        .left = 92,
                        .right = 40,
                        .above = 8,
-                       .below = BELOW,
                        .headings = linear ? headings : NULL,
                        .key = &key};
     char label[96];
@@ -108,8 +100,6 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
             most + 0.03 * (most - least));
     for (size_t panel = 0; panel < l.panels; panel++) {
         layout_panel(&l, s, panel);
-        if (panel == 0)
-            layout_key(&l, s);
         layout_ylabel(&l, s, panel, label);
         write_panel(s, &l, panel, u, panel == 1 || !linear);
     }
@@ -117,13 +107,8 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases,
-                size_t count, size_t length, const char *const *comments,
-                const struct figure_style *style, struct error *e)
+int figure_bias(const struct figure_place *to, const struct matrix_biases *u, struct error *e)
 {
-    struct bias_figure figure = {biases, count, length};
-
-    if (count == 0 || length == 0)
-        return fail(e, "%s: no bias to draw", folder);
-    return script_make(folder, stem, comments, style, write_bias, &figure, e);
+    return u->count && u->length ? script_make(to, write_bias, u, e)
+                                 : fail(e, "%s: no bias to draw", to->folder);
 }

@@ -10,11 +10,6 @@ enum {
 };
 static const double APART = 1.2; /* minimum ratio of their epsilons */
 
-struct epsilons_figure {
-    const struct epsilon_line *lines;
-    size_t count;
-};
-
 static void widen(struct axis *a, double low, double high)
 {
     a->low = fmin(a->low, low);
@@ -41,17 +36,14 @@ static void begin_axis(struct script *s, struct axis *a)
 
 static int write_epsilons(struct script *s, const void *figure, struct error *e)
 {
-    const struct epsilons_figure *u = figure;
+    const struct epsilon_lines *u = figure;
     struct axis x = {'x', INFINITY, 0, 0, 0, 0}, y = {'y', INFINITY, 0, 0, 0, 0};
     struct key key = {0};
-    const char *joint = "plot";
-    FILE *f = s->plot;
 
     for (size_t i = 0; i < u->count; i++) {
         const struct epsilon_line *line = &u->lines[i];
 
-        script_text(s, "label", i + 1, line->label);
-        key_add(&key, s, line->label, "");
+        key_line(&key, s, i, line->label, "");
         double marked = 0;
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t k = 0; k < line->count; k++) {
@@ -69,49 +61,36 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
         fputs("EOD\n", s->data);
     }
     script_lines(s, u->count);
-    struct layout l = {.panels = 1,
-                       .columns = 1,
-                       .least = 380,
-                       .high = 560,
-                       .left = 110,
-                       .right = 40,
-                       .above = 8,
-                       .below = BELOW,
-                       .key = &key};
+    struct layout l = {
+        .panels = 1, .columns = 1, .high = 560, .left = 110, .right = 40, .above = 8, .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);
     layout_panel(&l, s, 0);
-    layout_key(&l, s);
     x.size = l.across;
     y.size = l.down;
     begin_axis(s, &x);
     begin_axis(s, &y);
-    fputs("set xlabel \"share left out, eps\"\n", f);
+    fputs("set xlabel \"share left out, eps\"\n", s->plot);
     layout_ylabel(&l, s, 0, "\"TRF(eps), tokens\"");
-    for (size_t i = 0; i < u->count; i++, joint = ", \\\n    ")
-        fprintf(f,
-                "%s $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 "
-                "noborder notitle",
-                joint, i + 1, i + 1);
     for (size_t i = 0; i < u->count; i++)
-        fprintf(f,
-                "%s $line%zu using 1:2 with lines ls %zu notitle, $line%zu using 1:($5 > 0 ? $2 : "
-                "NaN) with points ls %zu notitle, "
-                "keyentry with linespoints ls %zu title t(label%zu)",
-                joint, i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
-    fputs("\n", f);
+        script_add(s,
+                   " $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 "
+                   "noborder notitle",
+                   i + 1, i + 1);
+    for (size_t i = 0; i < u->count; i++)
+        script_add(s,
+                   " $line%zu using 1:2 with lines ls %zu notitle, $line%zu using 1:($5 > 0 ? $2 : "
+                   "NaN) with points ls %zu notitle, "
+                   "keyentry with linespoints ls %zu title t(label%zu)",
+                   i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
+    script_add_end(s);
     layout_end(s);
     return 0;
 }
 
-int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines,
-                    size_t count, const char *const *comments, const struct figure_style *style,
-                    struct error *e)
+int figure_epsilons(const struct figure_place *to, const struct epsilon_lines *u, struct error *e)
 {
-    struct epsilons_figure figure = {lines, count};
-
-    if (count == 0)
-        return fail(e, "%s: no field is known at two epsilons", folder);
-    return script_make(folder, stem, comments, style, write_epsilons, &figure, e);
+    return u->count ? script_make(to, write_epsilons, u, e)
+                    : fail(e, "%s: no field is known at two epsilons", to->folder);
 }

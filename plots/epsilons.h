@@ -19,10 +19,14 @@ struct epsilon_line {
     size_t count;
 };
 
+struct epsilon_lines {
+    const struct epsilon_line *lines; /* [count] */
+    size_t count;
+};
+
 /* TRF over epsilon, one line per encoding, with a band where the fields are intervals. An axis that
  * spans a factor of 10 is logarithmic. Returns as figure_draw. */
-int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines,
-                    size_t count, const char *const *comments, const struct figure_style *style,
+int figure_epsilons(const struct figure_place *to, const struct epsilon_lines *u,
                     struct error *e) MUST_USE;
 
 #endif

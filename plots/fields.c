@@ -6,12 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-struct fields_figure {
-    const struct field_row *rows;
-    size_t count;
-    const char *subtitle;
-};
-
 /* One kind of field: its name, and its place within a row, so that marks do not hide each other. */
 static const struct field_kind {
     const char *title;
@@ -33,7 +27,7 @@ static double field_of(const struct field_row *r, int kind)
 }
 
 /* Beyond the picture: an arrow at its edge. Saturated: an arrow at the mark. */
-static void write_arrows(FILE *f, const struct fields_figure *u, double edge)
+static void write_arrows(FILE *f, const struct field_rows *u, double edge)
 {
     for (size_t i = 0; i < u->count; i++) {
         const struct field_row *row = &u->rows[i];
@@ -63,7 +57,7 @@ static void write_arrows(FILE *f, const struct fields_figure *u, double edge)
     }
 }
 
-static void write_data(FILE *f, const struct fields_figure *u, double edge)
+static void write_data(FILE *f, const struct field_rows *u, double edge)
 {
     for (int k = 0; k < KINDS; k++) {
         fprintf(f, "$kind%d << EOD\n", k + 1);
@@ -80,7 +74,7 @@ static void write_data(FILE *f, const struct fields_figure *u, double edge)
 }
 
 /* 1 if any row has this kind; kind KINDS: a training length. */
-static int has_kind(const struct fields_figure *u, int kind)
+static int has_kind(const struct field_rows *u, int kind)
 {
     for (size_t i = 0; i < u->count; i++)
         if ((kind < KINDS ? field_of(&u->rows[i], kind) : u->rows[i].train_length) > 0)
@@ -90,9 +84,8 @@ static int has_kind(const struct fields_figure *u, int kind)
 
 static int write_fields(struct script *s, const void *figure, struct error *e)
 {
-    const struct fields_figure *u = figure;
+    const struct field_rows *u = figure;
     double least = INFINITY, most = 1, edge, widest = 0;
-    const char *joint = "plot";
     struct key key = {0};
     FILE *f = s->plot;
 
@@ -122,14 +115,12 @@ static int write_fields(struct script *s, const void *figure, struct error *e)
                        .left = 34 + widest,
                        .right = 40,
                        .above = 8,
-                       .below = BELOW,
                        .title = u->subtitle,
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
     struct axis x = {'x', least, edge, l.across, 1, 0};
     layout_panel(&l, s, 0);
-    layout_key(&l, s);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,
             "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most "
@@ -141,26 +132,20 @@ static int write_fields(struct script *s, const void *figure, struct error *e)
     for (int k = 0; k < KINDS; k++) {
         if (!has_kind(u, k))
             continue;
-        fprintf(f, "%s $kind%d using 1:2%s with %s ls %d dt solid title '%s'", joint, k + 1,
-                k == MEASURED ? ":3:4" : "", k == MEASURED ? "xerrorbars" : "points", k + 1,
-                kinds[k].title);
-        joint = ", \\\n    ";
+        script_add(s, " $kind%d using 1:2%s with %s ls %d dt solid title '%s'", k + 1,
+                   k == MEASURED ? ":3:4" : "", k == MEASURED ? "xerrorbars" : "points", k + 1,
+                   kinds[k].title);
     }
     if (has_kind(u, KINDS))
-        fprintf(f, "%s keyentry with lines lw 1.6 dt (5,5) lc rgb \"#555555\" title '%s'", joint,
-                train_title);
-    fputs("\n", f);
+        script_add(s, " keyentry with lines lw 1.6 dt (5,5) lc rgb \"#555555\" title '%s'",
+                   train_title);
+    script_add_end(s);
     layout_end(s);
     return 0;
 }
 
-int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count,
-                  const char *subtitle, const char *const *comments,
-                  const struct figure_style *style, struct error *e)
+int figure_fields(const struct figure_place *to, const struct field_rows *u, struct error *e)
 {
-    struct fields_figure figure = {rows, count, subtitle};
-
-    if (count == 0)
-        return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, style, write_fields, &figure, e);
+    return u->count ? script_make(to, write_fields, u, e)
+                    : fail(e, "%s: no fields to draw", to->folder);
 }

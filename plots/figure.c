@@ -160,7 +160,6 @@ static void write_thresholds(struct script *s, const struct erf_figure *u, int b
  * the target matters. */
 static void write_plot(struct script *s, const struct erf_figure *u, int beyond, int with_key)
 {
-    const char *joint = "plot";
     FILE *f = s->plot;
 
     for (size_t i = 0; i < u->count; i++) {
@@ -169,43 +168,41 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
         if (!c->c_lo || !c->c_hi)
             continue;
         if (beyond)
-            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4))", joint, i + 1,
-                    c->positions + 1);
+            script_add(s, " $curve%zu using (%zu-$1):(beyond($3)):(beyond($4))", i + 1,
+                       c->positions + 1);
         else
-            fprintf(f, "%s $curve%zu using ($1+%zu):3:4", joint, i + 1, u->n - c->positions);
+            script_add(s, " $curve%zu using ($1+%zu):3:4", i + 1, u->n - c->positions);
         fprintf(f, " with filledcurves ls %zu fs transparent solid 0.17 noborder notitle", i + 1);
-        joint = ", \\\n    ";
     }
     for (size_t i = 0; i < u->count; i++) {
         const struct figure_curve *c = &u->curves[i];
 
         if (beyond)
-            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($2))", joint, i + 1, c->positions + 1);
+            script_add(s, " $curve%zu using (%zu-$1):(beyond($2))", i + 1, c->positions + 1);
         else
-            fprintf(f, "%s $curve%zu using ($1+%zu):2", joint, i + 1, u->n - c->positions);
+            script_add(s, " $curve%zu using ($1+%zu):2", i + 1, u->n - c->positions);
         fprintf(f, " with lines ls %zu notitle", i + 1);
-        joint = ", \\\n    ";
     }
     for (size_t i = 0; i < u->count; i++) {
         if (!has_mark(&u->curves[i]))
             continue;
         if (beyond)
-            fprintf(f, "%s $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", joint, i + 1, u->floor,
-                    u->floor);
+            script_add(s, " $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", i + 1, u->floor,
+                       u->floor);
         else
-            fprintf(f, "%s $mark%zu using (%zu-$1):2", joint, i + 1, u->n + 1);
+            script_add(s, " $mark%zu using (%zu-$1):2", i + 1, u->n + 1);
         fprintf(f, " with points ls %zu notitle", i + 1);
     }
     for (size_t i = 0; with_key && i < u->count;
          i++) { /* the key is for both panels: one entry per curve */
         const struct figure_curve *c = &u->curves[i];
 
-        fprintf(f, "%s keyentry with %s ls %zu title t(label%zu)", joint,
-                c->erf ? "linespoints" : "lines", i + 1, i + 1);
+        script_add(s, " keyentry with %s ls %zu title t(label%zu)",
+                   c->erf ? "linespoints" : "lines", i + 1, i + 1);
         if (c->erf)
             fprintf(f, ".\"   ERF \"%s.\"%zu\"", c->saturated ? ".at_least" : "", c->erf);
     }
-    fputs("\n", f);
+    script_add_end(s);
 }
 
 static void write_head(struct script *s, const struct layout *l, size_t panel,
@@ -215,8 +212,6 @@ static void write_head(struct script *s, const struct layout *l, size_t panel,
         'x', u->n > 1 ? 1 : 0, (double)u->n, l->across, s->style->logarithmic_x && u->n > 1, 0};
 
     layout_panel(l, s, panel);
-    if (panel == 0)
-        layout_key(l, s);
     layout_ylabel(l, s, panel, "\"cumulative normalized gradient \".m(\"c_m\")");
     fprintf(s->plot,
             "set xlabel \"position \".m(\"m\").\" (token)\" enhanced\nset xrange [%.0f:%zu]\nset "
@@ -240,8 +235,6 @@ static void write_tail(struct script *s, const struct layout *l, size_t panel,
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
-    if (panel == 0)
-        layout_key(l, s);
     layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
     fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
     fprintf(f,
@@ -269,12 +262,10 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
     struct key key = {0};
     struct layout l = {.panels = (size_t)(head + tail),
                        .columns = 2,
-                       .least = 380,
                        .high = 700,
                        .left = 98,
                        .right = 104,
                        .above = head ? ABOVE : ABOVE - 22,
-                       .below = BELOW,
                        .headings = headings + !head,
                        .key = &key};
 
@@ -285,8 +276,7 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
         char note[48];
 
         snprintf(note, sizeof note, "   ERF %s%zu", c->saturated ? "> " : "", c->erf);
-        script_text(s, "label", i + 1, c->label);
-        key_add(&key, s, c->label, c->erf ? note : "");
+        key_line(&key, s, i, c->label, c->erf ? note : "");
     }
     script_lines(s, u.count);
     if (layout_make(&l, s, e) != 0 || write_data(s, &u, e) != 0)
@@ -302,25 +292,23 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves,
-               size_t count, const double *thresholds, size_t threshold_count,
-               const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_erf(const struct figure_place *to, const struct figure_curves *what, struct error *e)
 {
-    struct erf_figure figure = {.curves = curves,
-                                .count = count,
-                                .thresholds = thresholds,
-                                .threshold_count = threshold_count};
+    struct erf_figure figure = {.curves = what->curves,
+                                .count = what->count,
+                                .thresholds = what->thresholds,
+                                .threshold_count = what->threshold_count,
+                                .floor = 1e-4};
 
-    if (count == 0 || threshold_count == 0)
+    if (what->count == 0 || what->threshold_count == 0)
         return fail(e, "%s: no curve to draw (expected at least one model and one threshold)",
-                    folder);
-    figure.floor = 1e-4;
-    for (size_t i = 0; i < threshold_count; i++)
-        figure.floor = fmin(figure.floor, (1 - thresholds[i]) / 10);
-    for (size_t i = 0; i < count; i++) {
-        if (curves[i].positions == 0)
-            return fail(e, "%s: has no positions to draw", curves[i].label);
-        figure.n = curves[i].positions > figure.n ? curves[i].positions : figure.n;
+                    to->folder);
+    for (size_t i = 0; i < what->threshold_count; i++)
+        figure.floor = fmin(figure.floor, (1 - what->thresholds[i]) / 10);
+    for (size_t i = 0; i < what->count; i++) {
+        if (what->curves[i].positions == 0)
+            return fail(e, "%s: has no positions to draw", what->curves[i].label);
+        figure.n = what->curves[i].positions > figure.n ? what->curves[i].positions : figure.n;
     }
-    return script_make(folder, stem, comments, style, write_erf, &figure, e);
+    return script_make(to, write_erf, &figure, e);
 }

@@ -21,14 +21,18 @@ struct figure_curve {
     double cone; /* inputs reached through windows; 0: all. Drawn with theoretical fields */
 };
 
+struct figure_curves {
+    const struct figure_curve *curves; /* [count] */
+    size_t count;
+    const double *thresholds; /* [threshold_count], the main one first */
+    size_t threshold_count;
+};
+
 /* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one
  * line per model, band = interval, thresholds and L_tr marked), and the share 1 - c beyond the most
- * recent tokens, on logarithmic axes that separate short fields. thresholds[0] is the main one.
- * Writes FOLDER/STEM.gp, removes earlier pictures, then draws those that `style` asks for. Returns
- * 0, one of the two above, or -1. */
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves,
-               size_t count, const double *thresholds, size_t threshold_count,
-               const char *const *comments, const struct figure_style *style,
+ * recent tokens, on logarithmic axes that separate short fields. Writes FOLDER/STEM.gp, removes
+ * earlier pictures, then draws those that the style asks for. Returns as figure_draw. */
+int figure_erf(const struct figure_place *to, const struct figure_curves *what,
                struct error *e) MUST_USE;
 
 #endif

@@ -7,20 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct fits_figure {
-    const struct fit_figure *fits;
-    size_t count;
-    const char *quantity;
-};
-
 /* 1 if there are points, and so residuals. */
-static int has_points(const struct fits_figure *u)
+static int has_points(const struct fit_figures *u)
 {
     return u->fits[0].y != NULL;
 }
 
 /* Ranges of the distances that are drawn. */
-static void write_data(struct script *s, const struct fits_figure *u, struct key *key,
+static void write_data(struct script *s, const struct fit_figures *u, struct key *key,
                        double *first, double *last)
 {
     *first = INFINITY, *last = -INFINITY;
@@ -50,25 +44,25 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
 
 /* The points with their curves, or the residuals. A single fit has points and curve in two colours.
  * `in_lines`: a curve's entry in the key is on a separate line. */
-static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals,
-                        int with_key, int in_lines)
+static void write_lines(struct script *s, const struct fit_figures *u, int logarithmic,
+                        int residuals, int with_key, int in_lines)
 {
-    const char *joint = "plot", *x = logarithmic ? "($1+1)" : "1";
+    const char *x = logarithmic ? "($1+1)" : "1";
+    FILE *f = s->plot;
 
     for (size_t i = 0; has_points(u) && i < u->count; i++) {
-        fprintf(f, "%s $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", joint,
-                i + 1, x, residuals ? "($2-$3)" : "2", i + 1);
+        script_add(s, " $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", i + 1, x,
+                   residuals ? "($2-$3)" : "2", i + 1);
         if (with_key && u->count == 1)
             fputs(" title t(quantity1)", f);
         else
             fputs(" notitle", f);
-        joint = ", \\\n    ";
     }
     for (size_t i = 0; i < u->count && !residuals; i++) {
         size_t style = u->count == 1 && has_points(u) ? 2 : i + 1;
 
-        fprintf(f, "%s $fit%zu using %s:3 with lines ls %zu%s", joint, i + 1, x, style,
-                u->count == 1 ? " dt solid" : "");
+        script_add(s, " $fit%zu using %s:3 with lines ls %zu%s", i + 1, x, style,
+                   u->count == 1 ? " dt solid" : "");
         if (with_key)
             fprintf(f,
                     in_lines ? " title t(label%zu).':', \\\n    keyentry with lines lt nodraw "
@@ -77,14 +71,13 @@ static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, i
                     i + 1, i + 1);
         else
             fputs(" notitle", f);
-        joint = ", \\\n    ";
     }
-    fputs("\n", f);
+    script_add_end(s);
 }
 
 static int write_fit(struct script *s, const void *figure, struct error *e)
 {
-    const struct fits_figure *u = figure;
+    const struct fit_figures *u = figure;
     int linear = figure_has_panel(s->style->panels, "linear"),
         logarithmic = figure_has_panel(s->style->panels, "log");
     int points = has_points(u), across = linear + logarithmic;
@@ -95,12 +88,10 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     int in_lines;
     struct layout l = {.panels = (size_t)(points ? 2 * across : across),
                        .columns = (size_t)across,
-                       .least = 380,
                        .high = points ? 330 : 500,
                        .left = 100,
                        .right = 40,
                        .above = 8,
-                       .below = BELOW,
                        .headings = linear ? headings : NULL,
                        .key = &key};
 
@@ -121,8 +112,6 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
         struct axis x = {'x', first + in_logarithm, last + in_logarithm, l.across, in_logarithm, 0};
 
         layout_panel(&l, s, panel);
-        if (panel == 0)
-            layout_key(&l, s);
         layout_ylabel(&l, s, panel, residuals ? "\"residual\"" : "t(quantity1)");
         fprintf(s->plot, "set xrange [%.10g:%.10g]\nset xlabel %s\n", x.low, x.high,
                 in_logarithm ? "m(\"1 + t\")" : "\"distance \".m(\"t\").\" (tokens)\"");
@@ -133,19 +122,13 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
                   "\"#555555\"\n",
                   s->plot);
         ticks_round(s, &x, 0);
-        write_lines(s->plot, u, in_logarithm, residuals, panel == 0, in_lines);
+        write_lines(s, u, in_logarithm, residuals, panel == 0, in_lines);
     }
     layout_end(s);
     return 0;
 }
 
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count,
-               const char *quantity, const char *const *comments, const struct figure_style *style,
-               struct error *e)
+int figure_fit(const struct figure_place *to, const struct fit_figures *u, struct error *e)
 {
-    struct fits_figure figure = {fits, count, quantity};
-
-    if (count == 0)
-        return fail(e, "%s: no fit to draw", folder);
-    return script_make(folder, stem, comments, style, write_fit, &figure, e);
+    return u->count ? script_make(to, write_fit, u, e) : fail(e, "%s: no fit to draw", to->folder);
 }

@@ -20,11 +20,16 @@ struct gain_line {
     int train_length; /* 0: unmarked */
 };
 
+struct gain_lines {
+    const struct gain_line *lines; /* [count] */
+    size_t count;
+    double within; /* nats */
+};
+
 /* The share of targets for which a context is enough, over the context on a logarithmic axis, one
  * line per model, the models' L_tr marked; enough means within `within` nats of the NLL at the
  * longest context. Returns as figure_draw (plots/draw.h). */
-int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count,
-                double within, const char *const *comments, const struct figure_style *style,
+int figure_gain(const struct figure_place *to, const struct gain_lines *u,
                 struct error *e) MUST_USE;
 
 #endif

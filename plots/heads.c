@@ -2,7 +2,6 @@
 #include "plots/result.h"
 
 #include "plots/layout.h"
-#include "plots/result_script.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +34,6 @@ static struct layout lay_out(size_t count, double high)
                            .left = 86,
                            .right = 14,
                            .above = 8,
-                           .below = BELOW,
                            .beside = 120};
 }
 
@@ -193,8 +191,7 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-static int draw(const char *folder, const char *stem, const struct result *r, int is_map,
-                const struct figure_style *style, struct error *e)
+static int draw(const struct figure_place *to, const struct result *r, int is_map, struct error *e)
 {
     struct heads_figure figure = {r, INFINITY, 0, 1, is_map};
 
@@ -214,18 +211,16 @@ static int draw(const char *folder, const char *stem, const struct result *r, in
         }
     }
     if (!isfinite(figure.low))
-        return fail(e, "%s: no attention to draw", folder);
-    return script_of_result(folder, stem, r, style, write_heads, &figure, e);
+        return fail(e, "%s: no attention to draw", to->folder);
+    return script_make(to, write_heads, &figure, e);
 }
 
-int figure_attention(const char *folder, const char *stem, const struct result *r,
-                     const struct figure_style *style, struct error *e)
+int figure_attention(const struct figure_place *to, const struct result *r, struct error *e)
 {
-    return draw(folder, stem, r, 0, style, e);
+    return draw(to, r, 0, e);
 }
 
-int figure_heads(const char *folder, const char *stem, const struct result *r,
-                 const struct figure_style *style, struct error *e)
+int figure_heads(const struct figure_place *to, const struct result *r, struct error *e)
 {
-    return draw(folder, stem, r, 1, style, e);
+    return draw(to, r, 1, e);
 }

@@ -8,15 +8,6 @@
 
 enum { ROW = 40 }; /* units of a row */
 
-struct ladder {
-    const struct ladder_row *rows;
-    size_t count;
-    const double *thresholds;
-    size_t threshold_count, main;
-    int train_length;
-    const char *subtitle;
-};
-
 /* Data of one threshold: field, height, interval. */
 static void write_threshold(FILE *f, const struct ladder *u, size_t k)
 {
@@ -59,7 +50,6 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     const struct ladder *u = figure;
     double least = INFINITY, most = fmax(1, u->train_length), widest = 0;
     struct key key = {0};
-    const char *joint = "plot";
     FILE *f = s->plot;
 
     for (size_t i = 0; i < u->count; i++) {
@@ -85,14 +75,12 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
                        .left = 34 + widest,
                        .right = 40,
                        .above = u->train_length ? 34 : 8,
-                       .below = BELOW,
                        .title = u->subtitle,
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
     struct axis x = {'x', fmax(0.7, least / 1.3), most * 1.5, l.across, 1, 0};
     layout_panel(&l, s, 0);
-    layout_key(&l, s);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,
             "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most "
@@ -103,26 +91,19 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     if (u->train_length)
         layout_train_length(s, u->train_length, (size_t)u->train_length, 1);
     write_rows(f, u);
-    for (size_t k = 0; k < u->threshold_count; k++) {
-        fprintf(f,
-                "%s $threshold%zu using 1:2%s with %s ls %zu dt solid ps mark%s title 'ERF(%.6g)'",
-                joint, k + 1, k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points",
-                k + 1, k == u->main ? "" : "*0.8", u->thresholds[k]);
-        joint = ", \\\n    ";
-    }
-    fputs("\n", f);
+    for (size_t k = 0; k < u->threshold_count; k++)
+        script_add(s,
+                   " $threshold%zu using 1:2%s with %s ls %zu dt solid ps mark%s title "
+                   "'ERF(%.6g)'",
+                   k + 1, k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", k + 1,
+                   k == u->main ? "" : "*0.8", u->thresholds[k]);
+    script_add_end(s);
     layout_end(s);
     return 0;
 }
 
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count,
-                  const double *thresholds, size_t threshold_count, size_t main, int train_length,
-                  const char *subtitle, const char *const *comments,
-                  const struct figure_style *style, struct error *e)
+int figure_ladder(const struct figure_place *to, const struct ladder *u, struct error *e)
 {
-    struct ladder figure = {rows, count, thresholds, threshold_count, main, train_length, subtitle};
-
-    if (count == 0)
-        return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, style, write_ladder, &figure, e);
+    return u->count ? script_make(to, write_ladder, u, e)
+                    : fail(e, "%s: no fields to draw", to->folder);
 }

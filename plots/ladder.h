@@ -15,12 +15,18 @@ struct ladder_row {
     unsigned char *saturated; /* 1: the whole length, a lower bound of the field */
 };
 
+struct ladder {
+    const struct ladder_row *rows; /* [count] */
+    size_t count;
+    const double *thresholds; /* [threshold_count], ascending */
+    size_t threshold_count, main; /* index of the main threshold */
+    int train_length; /* 0: unmarked */
+    const char *subtitle;
+};
+
 /* A mark for each threshold on one logarithmic axis of tokens, the models below each other in the
- * given order; the main threshold (index `main`) has the largest mark and its interval.
- * `train_length` (0: unknown) is marked. Returns as figure_draw (plots/figure.h). */
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count,
-                  const double *thresholds, size_t threshold_count, size_t main, int train_length,
-                  const char *subtitle, const char *const *comments,
-                  const struct figure_style *style, struct error *e) MUST_USE;
+ * given order; the main threshold has the largest mark and its interval. Returns as figure_draw
+ * (plots/figure.h). */
+int figure_ladder(const struct figure_place *to, const struct ladder *u, struct error *e) MUST_USE;
 
 #endif

@@ -2,7 +2,6 @@
 #include "plots/result.h"
 
 #include "plots/layout.h"
-#include "plots/result_script.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,19 +164,16 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
     fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1,
             last / 8 + 1);
     layout_scale(l, s, panel, "\"input of block\"");
-    fprintf(f,
-            "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
-            "(8,5) lc rgb \"#555555\"\n",
-            1 - threshold, 1 - threshold);
+    layout_level(s, 1 - threshold);
     if (is_marked(m))
         layout_train_length(s, (double)m->train_length, m->train_length, 1);
     for (size_t k = 0; k < layers; k++)
-        fprintf(
-            f,
-            "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette notitle",
-            k ? ", \\\n    " : "plot", i + 1, k);
-    fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n",
-            i + 1);
+        script_add(s,
+                   " $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette "
+                   "notitle",
+                   i + 1, k);
+    script_add(s, " $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle", i + 1);
+    script_add_end(s);
 }
 
 /* The headings of all panels; the caller frees the texts. */
@@ -208,12 +204,10 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
     char **headings = calloc(2 * models + 1, sizeof *headings), title[64];
     struct layout l = {.panels = models * (size_t)(map + tail),
                        .columns = 2,
-                       .least = 380,
                        .high = models <= 2 ? 400 : fmax(180, 1200 / (double)models),
                        .left = 96,
                        .right = 130,
                        .above = 34,
-                       .below = BELOW,
                        .title = title,
                        .headings = (const char *const *)headings};
     int rc = headings ? make_headings(headings, u.result, map, tail, e)
@@ -247,8 +241,7 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-int figure_layers(const char *folder, const char *stem, const struct result *r,
-                  const struct figure_style *style, struct error *e)
+int figure_layers(const struct figure_place *to, const struct result *r, struct error *e)
 {
-    return script_of_result(folder, stem, r, style, write_layers, r, e);
+    return script_make(to, write_layers, r, e);
 }

@@ -10,7 +10,8 @@ enum {
     KEY_GAP = 36, /* next to entries */
     LINES_MAX = 4,
     EDGE = 14, /* margin of a picture */
-    LEAST = 60 /* of a panel, both ways */
+    LEAST = 60, /* of a panel, both ways */
+    BELOW = 78 /* below it, for ticks and the label of its axis */
 };
 #define LARGER 1.13 /* headings */
 
@@ -21,6 +22,12 @@ void key_add(struct key *k, const struct script *s, const char *label, const cha
     k->count++;
     k->widest = fmax(k->widest, script_width(s, label) + script_width(s, note));
     k->characters = characters > k->characters ? characters : k->characters;
+}
+
+void key_line(struct key *k, struct script *s, size_t i, const char *label, const char *note)
+{
+    script_text(s, "label", i + 1, label);
+    key_add(k, s, label, note);
 }
 
 /* Splits a text at blanks into lines of at most `width` units, begin[i] to begin[i + 1]; how
@@ -113,8 +120,8 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
 
     if (l->columns > l->panels)
         l->columns = l->panels;
-    while (l->columns > 1 &&
-           (s->width - l->beside) / (double)l->columns - l->left - l->right < l->least)
+    while (l->columns > 1 && (s->width - l->beside) / (double)l->columns - l->left - l->right <
+                                 (l->least > 0 ? l->least : 380))
         l->columns--;
     l->across = (s->width - l->beside) / (double)l->columns - l->left - l->right;
     rows = (l->panels + l->columns - 1) / l->columns;
@@ -128,7 +135,7 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
         lines = own > lines ? own : lines;
     }
     l->above += lines ? 6 + LINE * lines : 0;
-    over = head + foot + (double)rows * (l->above + l->below);
+    over = head + foot + (double)rows * (l->above + BELOW);
     if (y->height > 0) {
         l->down = (y->height * scale - over) / (double)rows;
         if (l->square)
@@ -162,7 +169,7 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     if (lay_panels(l, s, l->top, foot, e) != 0)
         return -1;
     rows = (l->panels + l->columns - 1) / l->columns;
-    s->height = l->top + foot + (double)rows * (l->above + l->down + l->below);
+    s->height = l->top + foot + (double)rows * (l->above + l->down + BELOW);
     if (y->height > 0)
         s->height = y->height * s->width / (y->width > 0 ? y->width : 260);
     if (lines)
@@ -187,7 +194,30 @@ static double left_of(const struct layout *l, size_t i)
 }
 static double top_of(const struct layout *l, size_t i)
 {
-    return l->top + l->above + (double)(i / l->columns) * (l->above + l->down + l->below);
+    return l->top + l->above + (double)(i / l->columns) * (l->above + l->down + BELOW);
+}
+
+/* Set before the plot with its entries. */
+static void write_key(const struct layout *l, struct script *s)
+{
+    const char *place = s->style->legend;
+    /* gnuplot makes columns as wide as this many wide characters, but the text is narrower */
+    double width = l->key->widest + KEY_GAP;
+
+    if (is_below(l, s))
+        fprintf(s->plot,
+                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced "
+                "samplen %d spacing key_spacing "
+                "width %.1f/key_character-%zu Left reverse\n",
+                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width,
+                l->key->characters);
+    else if (strcmp(place, "none") != 0)
+        fprintf(s->plot,
+                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width "
+                "%.1f/key_character-%zu Left reverse "
+                "opaque fc rgb \"#FFFFFF\"\n",
+                strncmp(place, "top", 3) == 0 ? "top" : "bottom",
+                strstr(place, "left") ? "left" : "right", width - KEY_GAP, l->key->characters);
 }
 
 void layout_panel(const struct layout *l, struct script *s, size_t i)
@@ -213,6 +243,8 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
                 "set label 1002 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font "
                 "title_font\n",
                 i + 1, left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
+    if (i == 0 && l->key && l->key->count)
+        write_key(l, s);
 }
 
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression)
@@ -257,26 +289,28 @@ void layout_train_length_over(struct script *s, double x, size_t length)
     write_train_length(s, x, length, 1, "front", "#FFFFFF");
 }
 
-void layout_key(const struct layout *l, struct script *s)
+void layout_train_lengths(struct script *s, const int *first, size_t size, size_t count,
+                          const double range[2])
 {
-    const char *place = s->style->legend;
-    /* gnuplot makes columns as wide as this many wide characters, but the text is narrower */
-    double width = l->key->widest + KEY_GAP;
+    int drawn = 0;
 
-    if (is_below(l, s))
-        fprintf(s->plot,
-                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced "
-                "samplen %d spacing key_spacing "
-                "width %.1f/key_character-%zu Left reverse\n",
-                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width,
-                l->key->characters);
-    else if (l->key->count && strcmp(place, "none") != 0)
-        fprintf(s->plot,
-                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width "
-                "%.1f/key_character-%zu Left reverse "
-                "opaque fc rgb \"#FFFFFF\"\n",
-                strncmp(place, "top", 3) == 0 ? "top" : "bottom",
-                strstr(place, "left") ? "left" : "right", width - KEY_GAP, l->key->characters);
+    for (size_t i = 0; i < count; i++) {
+        int length = *(const int *)((const char *)first + i * size),
+            is_out = length < range[0] || length > range[1];
+
+        for (size_t j = 0; j < i; j++)
+            is_out |= *(const int *)((const char *)first + j * size) == length;
+        if (!is_out)
+            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
+    }
+}
+
+void layout_level(struct script *s, double y)
+{
+    fprintf(s->plot,
+            "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
+            "(8,5) lc rgb \"#555555\"\n",
+            y, y);
 }
 
 void layout_end(struct script *s)

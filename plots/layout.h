@@ -5,9 +5,6 @@
 
 #include "plots/script.h"
 
-/* Units below a panel, for ticks and the label of its axis. */
-enum { BELOW = 78 };
-
 /* The key of a figure. */
 struct key {
     size_t count; /* entries; 0: none */
@@ -17,15 +14,17 @@ struct key {
 };
 /* Adds an entry with its label and the text after it. */
 void key_add(struct key *k, const struct script *s, const char *label, const char *note);
+/* The same for line i, from 0, whose label becomes the variable label<i + 1>. */
+void key_line(struct key *k, struct script *s, size_t i, const char *label, const char *note);
 
 struct layout {
     /* requested */
     size_t panels, columns; /* columns: the largest number side by side */
-    double least; /* minimum width of a panel: below it, fewer columns are used */
+    double least; /* minimum width of a panel: below it, fewer columns are used; 0: 380 */
     double high; /* of a panel */
     int square; /* 1: panels are square, and at most `high` wide */
     int keeps_height; /* 1: `high` also in a narrow picture, for rows of text */
-    double left, right, above, below; /* around a panel: axis labels; headings are above `above` */
+    double left, right, above; /* around a panel: axis labels; headings are above `above` */
     double beside; /* to the right of everything, for one colour scale */
     const char *title; /* the figure's own; NULL: none */
     const char *const *headings; /* [panels], NULL: none */
@@ -36,7 +35,8 @@ struct layout {
 
 /* Lays the picture out, with its title, and begins the script: settings, terminal, multiplot. */
 int layout_make(struct layout *l, struct script *s, struct error *e) MUST_USE;
-/* Margins and heading of panel i; resets those of the previous one. */
+/* Margins and heading of panel i, with the key in the first one, so its entries are those of the
+ * panel's plot; resets what the previous one set. */
 void layout_panel(const struct layout *l, struct script *s, size_t i);
 /* The label of the vertical axis; of a colour scale, with the scale. gnuplot expressions. */
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression);
@@ -45,8 +45,12 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
  * units; drawn over a map. */
 void layout_train_length(struct script *s, double x, size_t length, int line);
 void layout_train_length_over(struct script *s, double x, size_t length);
-/* The key, once per figure: set before the plot with its entries. */
-void layout_key(const struct layout *l, struct script *s);
+/* Those of lines, each once, if it is from low to high; labels alternate in height. The lengths are
+ * members of `count` structs of `size` bytes. */
+void layout_train_lengths(struct script *s, const int *first, size_t size, size_t count,
+                          const double range[2]);
+/* A dashed horizontal line at y. */
+void layout_level(struct script *s, double y);
 void layout_end(struct script *s);
 
 /* ---- ticks ---- */

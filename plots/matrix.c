@@ -12,7 +12,7 @@ enum { CELLS_MAX = 256 };
 #define DECADES_MAX 5 /* and those of attention at 1e-5 */
 
 struct matrix_figure {
-    const struct matrix_bias *biases;
+    const struct matrix_bias *biases; /* [count] of `length` */
     size_t count, length;
     size_t step, cells; /* tokens a cell, cells a side */
     double depth; /* of the colours of biases */
@@ -178,7 +178,6 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
                        .left = 96,
                        .right = pairs ? 140 : 14,
                        .above = 8,
-                       .below = BELOW,
                        .beside = pairs ? 0 : 124,
                        .headings = (const char *const *)headings};
     int rc = headings ? 0 : fail(e, "out of memory for the headings");
@@ -213,33 +212,33 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
-int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases,
-                  size_t count, size_t length, const char *const *comments,
-                  const struct figure_style *style, struct error *e)
+int figure_matrix(const struct figure_place *to, const struct matrix_biases *u, struct error *e)
 {
-    struct matrix_figure figure = {.biases = biases, .count = count, .length = length};
+    struct matrix_figure figure = {.biases = u->biases, .count = u->count, .length = u->length};
+    size_t length = u->length;
 
-    if (count == 0 || length == 0)
-        return fail(e, "%s: no bias to draw", folder);
+    if (u->count == 0 || length == 0)
+        return fail(e, "%s: no bias to draw", to->folder);
     figure.step = (length + CELLS_MAX - 1) / CELLS_MAX;
     figure.cells = (length + figure.step - 1) / figure.step;
-    for (size_t i = 0; i < count; i++) {
-        double most = largest_of(biases[i].bias, length), least = 1, total = 0;
+    for (size_t i = 0; i < u->count; i++) {
+        const double *bias = u->biases[i].bias, most = largest_of(bias, length);
+        double least = 1, total = 0;
 
         if (most == -INFINITY)
             return fail(e, "%s: is -inf at every distance: there is nothing to draw",
-                        biases[i].label);
+                        u->biases[i].label);
         for (size_t t = 0; t < length; t++) {
-            if (!isfinite(biases[i].bias[t]))
+            if (!isfinite(bias[t]))
                 continue;
-            figure.depth = fmax(figure.depth, most - biases[i].bias[t]);
-            least = fmin(least, exp(biases[i].bias[t] - most));
-            total += exp(biases[i].bias[t] - most);
+            figure.depth = fmax(figure.depth, most - bias[t]);
+            least = fmin(least, exp(bias[t] - most));
+            total += exp(bias[t] - most);
         }
         while (figure.decades < DECADES_MAX && least / total < pow(10, -figure.decades))
             figure.decades++;
     }
     figure.decades = figure.decades ? figure.decades : 1;
     figure.depth = figure.depth > 0 ? fmin(figure.depth, BIAS_DEPTH) : 1;
-    return script_make(folder, stem, comments, style, write_matrix, &figure, e);
+    return script_make(to, write_matrix, &figure, e);
 }

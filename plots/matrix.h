@@ -13,20 +13,23 @@ struct matrix_bias {
     const double *bias; /* [length] */
 };
 
+struct matrix_biases {
+    const struct matrix_bias *biases; /* [count] */
+    size_t count, length;
+};
+
 /* A square for each bias, query position down, key position across, at most 256 x 256 cells
  * whatever the length: the bias itself, down to the end of the scale below its largest value, and
  * the attention from the bias alone (the softmax of each row), [A] figures 1, 2 and 8, [B] figure
  * 2. With more than three biases a grid of the biases alone ([B] appendix G). Returns as
  * figure_draw. */
-int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases,
-                  size_t count, size_t length, const char *const *comments,
-                  const struct figure_style *style, struct error *e) MUST_USE;
+int figure_matrix(const struct figure_place *to, const struct matrix_biases *u,
+                  struct error *e) MUST_USE;
 
 /* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, one
  * line per bias ([A] figures 9 and 10). Returns as figure_draw. */
-int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases,
-                size_t count, size_t length, const char *const *comments,
-                const struct figure_style *style, struct error *e) MUST_USE;
+int figure_bias(const struct figure_place *to, const struct matrix_biases *u,
+                struct error *e) MUST_USE;
 
 /* 1 for points to draw if there are many: all near ones, then a sample. */
 int matrix_is_drawn(size_t i, size_t count);
@@ -38,10 +41,14 @@ struct fit_figure {
     const double *t, *y, *fitted; /* [points], t ascending; y NULL, in all fits or none: unknown */
     size_t points;
 };
-/* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as
- * figure_draw. */
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count,
-               const char *quantity, const char *const *comments, const struct figure_style *style,
+struct fit_figures {
+    const struct fit_figure *fits; /* [count] */
+    size_t count;
+    const char *quantity; /* the name of y */
+};
+
+/* Fits on a linear and a logarithmic axis, with the residuals below. Returns as figure_draw. */
+int figure_fit(const struct figure_place *to, const struct fit_figures *u,
                struct error *e) MUST_USE;
 
 #endif

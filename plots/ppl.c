@@ -11,13 +11,6 @@ enum { TICKS_MAX = 64 };
 /* Larger perplexities are not drawn: they are of no interest, and soon beyond a double's range. */
 static const double most_nll = 200;
 
-struct ppl_figure {
-    const struct ppl_line *lines;
-    size_t count;
-    const char *title, *axis;
-    int has_ratio; /* 1: a line has changes */
-};
-
 /* Ranges of what is drawn. */
 struct extent {
     double left, right; /* contexts and L_tr */
@@ -55,7 +48,7 @@ static void add_tick(struct extent *u, double context)
     u->tick[at] = context;
 }
 
-static struct extent extent_of(const struct ppl_figure *f)
+static struct extent extent_of(const struct ppl_lines *f)
 {
     struct extent u = {.left = INFINITY, .low = INFINITY, .least = 1, .most = 1, .gap = INFINITY};
 
@@ -84,7 +77,7 @@ static struct extent extent_of(const struct ppl_figure *f)
 }
 
 /* Points: context, offset to keep lines apart; perplexity with bar; ratio with interval. */
-static void write_data(struct script *s, const struct ppl_figure *figure, const struct extent *u,
+static void write_data(struct script *s, const struct ppl_lines *figure, const struct extent *u,
                        struct key *key)
 {
     double step = figure->count > 1
@@ -97,8 +90,7 @@ static void write_data(struct script *s, const struct ppl_figure *figure, const 
                            ? exp(step * ((double)i - ((double)figure->count - 1) / 2))
                            : 1;
 
-        script_text(s, "label", i + 1, l->label);
-        key_add(key, s, l->label, "");
+        key_line(key, s, i, l->label, "");
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t j = 0; j < l->count; j++) {
             const struct ppl_point *p = &l->points[j];
@@ -117,21 +109,6 @@ static void write_data(struct script *s, const struct ppl_figure *figure, const 
                 fputs(" NaN NaN NaN\n", s->data);
         }
         fputs("EOD\n", s->data);
-    }
-}
-
-/* A vertical line for each L_tr, once; labels alternate in height. */
-static void write_train_lengths(struct script *s, const struct ppl_figure *figure)
-{
-    int drawn = 0;
-
-    for (size_t i = 0; i < figure->count; i++) {
-        int length = figure->lines[i].train_length, repeated = length <= 0;
-
-        for (size_t j = 0; j < i; j++)
-            repeated |= figure->lines[j].train_length == length;
-        if (!repeated)
-            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
     }
 }
 
@@ -154,44 +131,47 @@ static void write_range(struct script *s, const struct layout *l, double low, do
 }
 
 /* Thin bars first, then lines: columns `at` and the next two. */
-static void write_lines(FILE *f, const struct ppl_figure *figure, int at, int with_key)
+static void write_lines(struct script *s, const struct ppl_lines *figure, int at, int with_key)
 {
-    const char *joint = "plot";
-
+    for (size_t i = 0; i < figure->count; i++)
+        script_add(s,
+                   " $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw "
+                   "1.2*line_width notitle",
+                   i + 1, at, at + 1, at + 2, i + 1);
     for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f,
-                "%s $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw "
-                "1.2*line_width notitle",
-                joint, i + 1, at, at + 1, at + 2, i + 1);
-        joint = ", \\\n    ";
-    }
-    for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using 1:%d with linespoints ls %zu", joint, i + 1, at, i + 1);
+        script_add(s, " $line%zu using 1:%d with linespoints ls %zu", i + 1, at, i + 1);
         if (with_key)
-            fprintf(f, " title t(label%zu)", i + 1);
+            fprintf(s->plot, " title t(label%zu)", i + 1);
         else
-            fputs(" notitle", f);
+            fputs(" notitle", s->plot);
     }
-    fputs("\n", f);
+    script_add_end(s);
 }
 
 static void begin_panel(struct script *s, const struct layout *l, size_t panel,
-                        const struct ppl_figure *figure, const struct extent *u)
+                        const struct ppl_lines *figure, const struct extent *u)
 {
     double room = u->right > u->left ? pow(u->right / u->left, 0.05) : 2;
     struct axis x = {'x', u->left / room, u->right * room, l->across, 1, 0};
 
     layout_panel(l, s, panel);
-    if (panel == 0)
-        layout_key(l, s);
     fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high,
             figure->axis);
     ticks_at(s, &x, u->tick, u->ticks);
-    write_train_lengths(s, figure);
+    layout_train_lengths(s, &figure->lines->train_length, sizeof *figure->lines, figure->count,
+                         (const double[]){u->left, u->right});
+}
+
+static int has_changes(const struct ppl_lines *figure)
+{
+    for (size_t i = 0; i < figure->count; i++)
+        if (figure->lines[i].reference > 0)
+            return 1;
+    return 0;
 }
 
 /* "over that at 128 tokens", or at each line's own. */
-static void describe_reference(char *text, size_t size, const struct ppl_figure *figure)
+static void describe_reference(char *text, size_t size, const struct ppl_lines *figure)
 {
     double one = 0;
     int several = 0;
@@ -210,21 +190,19 @@ static void describe_reference(char *text, size_t size, const struct ppl_figure 
 
 static int write_ppl(struct script *s, const void *context, struct error *e)
 {
-    const struct ppl_figure *figure = context;
+    const struct ppl_lines *figure = context;
     struct extent u = extent_of(figure);
     struct key key = {0};
     int perplexity = figure_has_panel(s->style->panels, "ppl"),
-        ratio = figure->has_ratio && figure_has_panel(s->style->panels, "ratio");
+        ratio = figure_has_panel(s->style->panels, "ratio") && has_changes(figure);
     char described[96];
     const char *const headings[] = {"Perplexity; bars: 1.96 standard errors", described};
     struct layout l = {.panels = (size_t)(perplexity + ratio),
                        .columns = 2,
-                       .least = 380,
                        .high = 620,
                        .left = 104,
                        .right = 34,
                        .above = 54,
-                       .below = BELOW,
                        .title = figure->title,
                        .headings = ratio ? headings + !perplexity : NULL,
                        .key = &key};
@@ -244,17 +222,15 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
         begin_panel(s, &l, 0, figure, &u);
         layout_ylabel(&l, s, 0, "\"perplexity\"");
         write_range(s, &l, u.low, u.high);
-        write_lines(s->plot, figure, 2, 1);
+        write_lines(s, figure, 2, 1);
     }
     if (ratio) {
         begin_panel(s, &l, (size_t)perplexity, figure, &u);
         layout_ylabel(&l, s, (size_t)perplexity,
                       "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
-        fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead back lw 1.8 dt (8,5) lc "
-              "rgb \"#555555\"\n",
-              s->plot);
+        layout_level(s, 1);
         write_range(s, &l, u.least, u.most);
-        write_lines(s->plot, figure, 5, !perplexity);
+        write_lines(s, figure, 5, !perplexity);
     }
     layout_end(s);
     return 0;
@@ -270,18 +246,11 @@ double ppl_reference(const struct ppl_line *l)
     return at;
 }
 
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count,
-               const char *title, const char *axis, const char *const *comments,
-               const struct figure_style *style, struct error *e)
+int figure_ppl(const struct figure_place *to, const struct ppl_lines *u, struct error *e)
 {
-    struct ppl_figure figure = {lines, count, title, axis, 0};
-
-    for (size_t i = 0; i < count; i++) {
-        if (lines[i].count == 0)
-            return fail(e, "%s: has no perplexity to draw", lines[i].label);
-        figure.has_ratio |= lines[i].reference > 0;
-    }
-    if (count == 0)
-        return fail(e, "%s: no perplexity to draw", folder);
-    return script_make(folder, stem, comments, style, write_ppl, &figure, e);
+    for (size_t i = 0; i < u->count; i++)
+        if (u->lines[i].count == 0)
+            return fail(e, "%s: has no perplexity to draw", u->lines[i].label);
+    return u->count ? script_make(to, write_ppl, u, e)
+                    : fail(e, "%s: no perplexity to draw", to->folder);
 }

@@ -26,13 +26,17 @@ struct ppl_line {
  * points. */
 double ppl_reference(const struct ppl_line *l);
 
-/* exp(NLL) over the context, on a logarithmic axis named `axis`; bars of 1.96 standard errors, the
+struct ppl_lines {
+    const struct ppl_line *lines; /* [count] */
+    size_t count;
+    const char *title, *axis; /* axis: the name of the horizontal one */
+};
+
+/* exp(NLL) over the context, on a logarithmic axis; bars of 1.96 standard errors, the
  * models' L_tr marked. If any line has changes, a panel of exp(change), the perplexity relative to
  * the reference, with paired intervals. Points are slightly offset from each other. The
  * perplexity's axis is logarithmic if its values span more than a factor of 4, as when a model
  * fails beyond its L_tr. Returns as figure_draw (plots/figure.h). */
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count,
-               const char *title, const char *axis, const char *const *comments,
-               const struct figure_style *style, struct error *e) MUST_USE;
+int figure_ppl(const struct figure_place *to, const struct ppl_lines *u, struct error *e) MUST_USE;
 
 #endif

@@ -1,5 +1,4 @@
-/* The figures of a result of `reach erf`: FOLDER/STEM.gp, and the pictures that `style` asks for.
- * All return as figure_draw (plots/figure.h). */
+/* The figures of a result of `reach erf`. All return as figure_draw (plots/figure.h). */
 #ifndef REACH_PLOTS_RESULT_H
 #define REACH_PLOTS_RESULT_H
 
@@ -7,26 +6,22 @@
 #include "plots/style.h"
 
 /* The main curves: see figure_erf. */
-int figure_result(const char *folder, const char *stem, const struct result *r,
-                  const struct figure_style *style, struct error *e) MUST_USE;
+int figure_result(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 /* The field by layer, two panels per model: a heat map of s over layer and distance, and 1 - c over
  * the most recent tokens; the main ERF is marked in both. */
-int figure_layers(const char *folder, const char *stem, const struct result *r,
-                  const struct figure_style *style, struct error *e) MUST_USE;
+int figure_layers(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 /* The main ERF over the target's position, and the line of full use; saturated points are
  * hollow. */
-int figure_targets(const char *folder, const char *stem, const struct result *r,
-                   const struct figure_style *style, struct error *e) MUST_USE;
+int figure_targets(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 /* The attention ERF of every head, one panel per model: by head, coloured by layer, with the heads'
  * TRF as bars. */
-int figure_attention(const char *folder, const char *stem, const struct result *r,
-                     const struct figure_style *style, struct error *e) MUST_USE;
+int figure_attention(const struct figure_place *to, const struct result *r,
+                     struct error *e) MUST_USE;
 
 /* The attention ERF of every head as a heat map of layers and heads, one panel per model. */
-int figure_heads(const char *folder, const char *stem, const struct result *r,
-                 const struct figure_style *style, struct error *e) MUST_USE;
+int figure_heads(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 #endif

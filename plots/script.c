@@ -6,6 +6,7 @@
 #include "plots/draw.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,23 @@ void script_row_ticks(struct script *s, size_t count)
     for (size_t i = 0; i < count; i++)
         fprintf(s->plot, "%stick(label%zu) %zu", i ? ", " : "", i + 1, count - i);
     fputs(")\n", s->plot);
+}
+
+void script_add(struct script *s, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs(s->adding ? ", \\\n    " : "plot", s->plot);
+    s->adding = 1;
+    va_start(arguments, format);
+    vfprintf(s->plot, format, arguments);
+    va_end(arguments);
+}
+
+void script_add_end(struct script *s)
+{
+    fputs("\n", s->plot);
+    s->adding = 0;
 }
 
 /* A comment line: one line only, and no backslash at its end, which would continue it. */
@@ -232,11 +250,12 @@ static int say_density(const char *folder, const char *stem, double dpi, struct 
     return rc;
 }
 
-int script_make(const char *folder, const char *stem, const char *const *comments,
-                const struct figure_style *style,
+int script_make(const struct figure_place *to,
                 int (*write)(struct script *s, const void *figure, struct error *e),
                 const void *figure, struct error *e)
 {
+    const char *folder = to->folder, *stem = to->stem;
+    const struct figure_style *style = to->style;
     struct script s = {.style = style, .stem = stem, .width = WIDTH};
     struct parts parts = {{NULL}, {NULL}, {0}};
     struct atomic_file file = {0};
@@ -257,8 +276,8 @@ int script_make(const char *folder, const char *stem, const char *const *comment
     }
     if (atomic_open(&file, path, e) != 0)
         goto end;
-    for (size_t i = 0; comments && comments[i]; i++)
-        write_comment(file.stream, comments[i]);
+    for (size_t i = 0; to->comments && to->comments[i]; i++)
+        write_comment(file.stream, to->comments[i]);
     /* pictures of other data are never left beside the new script */
     if (write_parts(file.stream, &s, &parts, write, figure, e) != 0 ||
         atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 ||

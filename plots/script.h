@@ -21,6 +21,7 @@ struct script {
     const char *stem;
     double width, height; /* units; height is set by the layout */
     size_t limit; /* characters of a label in the key */
+    int adding; /* 1: a `plot` command has begun */
 };
 
 /* ---- texts ---- */
@@ -58,10 +59,14 @@ void script_frame(struct script *s, int grid);
 /* Ticks of a vertical axis of rows: label1 at the top, at `count`, down to 1. */
 void script_row_ticks(struct script *s, size_t count);
 
+/* What one `plot` command draws, item by item; the first one follows the command's name, so it
+ * begins with a blank. */
+void script_add(struct script *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void script_add_end(struct script *s);
+
 /* Writes FOLDER/STEM.gp: the comment lines, then the output of `write` (0, or -1 with *e); then
  * draws the pictures. Returns as figure_draw. */
-int script_make(const char *folder, const char *stem, const char *const *comments,
-                const struct figure_style *style,
+int script_make(const struct figure_place *to,
                 int (*write)(struct script *s, const void *figure, struct error *e),
                 const void *figure, struct error *e) MUST_USE;
 

@@ -61,8 +61,6 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel,
     if (!(last > first)) /* one alone */
         x.low = logarithmic ? first / 2 : first - 1, x.high = logarithmic ? 2 * first : first + 1;
     layout_panel(l, s, panel);
-    if (panel == 0)
-        layout_key(l, s);
     fprintf(s->plot, "set xrange [%.10g:%.10g]\nset xlabel \"step of training\"\n", x.low, x.high);
     if (logarithmic)
         fputs("set logscale x\n", s->plot);
@@ -70,15 +68,15 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel,
 }
 
 /* Entries of the key for lines in the other panel. */
-static void write_entries(FILE *f, const struct steps_figure *u, int fields, int shares)
+static void write_entries(struct script *s, const struct steps_figure *u, int fields, int shares)
 {
     for (size_t k = 0; fields && k < u->threshold_count; k++)
-        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'ERF(%.6g)'", k + 1,
-                u->thresholds[k]);
+        script_add(s, "keyentry with linespoints ls %zu title 'ERF(%.6g)'", k + 1,
+                   u->thresholds[k]);
     for (size_t k = 0; shares && k < u->recent_count; k++)
-        fprintf(f, ", \\\n    keyentry with linespoints ls %zu title 'c of the last %zu'",
-                u->threshold_count + k + 1, u->recent[k]);
-    fputs("\n", f);
+        script_add(s, "keyentry with linespoints ls %zu title 'c of the last %zu'",
+                   u->threshold_count + k + 1, u->recent[k]);
+    script_add_end(s);
 }
 
 static int write_steps(struct script *s, const void *figure, struct error *e)
@@ -97,12 +95,10 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
     script_lines(s, u->threshold_count + u->recent_count);
     struct layout l = {.panels = (size_t)(field + share),
                        .columns = 2,
-                       .least = 380,
                        .high = 560,
                        .left = 104,
                        .right = 40,
                        .above = 8,
-                       .below = BELOW,
                        .headings = headings + !field,
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
@@ -115,51 +111,49 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
         fprintf(f, "set logscale y\nset yrange [%.6g:%.6g]\n", y.low, y.high);
         ticks_round(s, &y, 0);
-        fprintf(f,
-                "plot $fields using 1:%zu:%zu with filledcurves ls 1 fs transparent solid 0.17 "
-                "noborder notitle",
-                u->threshold_count + 2, u->threshold_count + 3);
+        script_add(s,
+                   " $fields using 1:%zu:%zu with filledcurves ls 1 fs transparent solid 0.17 "
+                   "noborder notitle",
+                   u->threshold_count + 2, u->threshold_count + 3);
         for (size_t k = 0; k < u->threshold_count; k++)
-            fprintf(f, ", \\\n    $fields using 1:%zu with linespoints ls %zu notitle", k + 2,
-                    k + 1);
-        write_entries(f, u, 1, share);
+            script_add(s, "$fields using 1:%zu with linespoints ls %zu notitle", k + 2, k + 1);
+        write_entries(s, u, 1, share);
     }
     if (share) {
         begin_panel(s, &l, (size_t)field, u);
         layout_ylabel(&l, s, (size_t)field, "\"cumulative normalized gradient \".m(\"c\")");
         fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", f);
         for (size_t k = 0; k < u->recent_count; k++)
-            fprintf(f, "%s $shares using 1:%zu with linespoints ls %zu notitle",
-                    k ? ", \\\n    " : "plot", k + 2, u->threshold_count + k + 1);
-        write_entries(f, u, 0, !field);
+            script_add(s, " $shares using 1:%zu with linespoints ls %zu notitle", k + 2,
+                       u->threshold_count + k + 1);
+        write_entries(s, u, 0, !field);
     }
     layout_end(s);
     return 0;
 }
 
-int figure_steps(const char *folder, const char *stem, const struct step_curve *curves,
-                 size_t count, const double *thresholds, size_t threshold_count,
-                 const char *const *comments, const struct figure_style *style, struct error *e)
+int figure_steps(const struct figure_place *to, const struct step_curves *what, struct error *e)
 {
-    struct steps_figure figure = {.curves = curves,
-                                  .count = count,
-                                  .thresholds = thresholds,
-                                  .threshold_count = threshold_count};
-    size_t n = count ? curves[0].curve->positions : 0;
+    struct steps_figure figure = {.curves = what->curves,
+                                  .count = what->count,
+                                  .thresholds = what->thresholds,
+                                  .threshold_count = what->threshold_count};
+    const struct step_curve *curves = what->curves;
+    size_t n = what->count ? curves[0].curve->positions : 0;
 
-    if (count == 0)
-        return fail(e, "%s: no steps to draw", folder);
-    for (size_t i = 0; i < count; i++)
+    if (what->count == 0)
+        return fail(e, "%s: no steps to draw", to->folder);
+    for (size_t i = 0; i < what->count; i++)
         if (curves[i].curve->positions != n || n == 0)
             return fail(
                 e, "steps.gp: %s has %zu positions, and %s has %zu (expected curves of one length)",
                 curves[i].label, curves[i].curve->positions, curves[0].label, n);
-    if (style->logarithmic_x && !(curves[0].step > 0))
+    if (to->style->logarithmic_x && !(curves[0].step > 0))
         return fail(e, "--xlog: steps.gp begins at step 0 (expected steps above 0, or --only "
                        "without that one)");
     for (size_t recent = 1; recent < n && figure.recent_count < SHARES_MAX; recent *= 4)
         figure.recent[figure.recent_count++] = recent;
     if (figure.recent_count == 0)
         figure.recent[figure.recent_count++] = n;
-    return script_make(folder, stem, comments, style, write_steps, &figure, e);
+    return script_make(to, write_steps, &figure, e);
 }

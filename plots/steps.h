@@ -10,11 +10,16 @@ struct step_curve {
     const struct figure_curve *curve; /* of one length */
 };
 
-/* ERF at every threshold over the step, with the interval of the main one, thresholds[0]; and c of
- * the 1, 4, 16 ... most recent tokens. The curves ascend by step. Returns as figure_draw. */
-int figure_steps(const char *folder, const char *stem, const struct step_curve *curves,
-                 size_t count, const double *thresholds, size_t threshold_count,
-                 const char *const *comments, const struct figure_style *style,
+struct step_curves {
+    const struct step_curve *curves; /* [count], ascending by step */
+    size_t count;
+    const double *thresholds; /* [threshold_count], the main one first */
+    size_t threshold_count;
+};
+
+/* ERF at every threshold over the step, with the interval of the main one; and c of the 1, 4,
+ * 16 ... most recent tokens. Returns as figure_draw. */
+int figure_steps(const struct figure_place *to, const struct step_curves *what,
                  struct error *e) MUST_USE;
 
 #endif

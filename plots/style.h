@@ -1,4 +1,4 @@
-/* The style of a figure, and which parts of it each figure can take. */
+/* Where a figure goes; its style, and which parts of that each figure can take. */
 #ifndef REACH_PLOTS_STYLE_H
 #define REACH_PLOTS_STYLE_H
 
@@ -17,6 +17,13 @@ struct figure_style {
     const char *panels; /* names with commas: those to draw */
     const char *legend; /* one of legend_places */
     int logarithmic_x, sequential; /* sequential: colours in order, dark to light */
+};
+
+/* Where a figure goes: FOLDER/STEM.gp and its pictures, FOLDER/STEM.png and so on. */
+struct figure_place {
+    const char *folder, *stem;
+    const char *const *comments; /* the first lines of the script, ended by NULL; NULL: none */
+    const struct figure_style *style;
 };
 
 extern const char *const legend_places[]; /* ended by NULL; the first is the default */

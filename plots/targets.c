@@ -2,7 +2,6 @@
 #include "plots/result.h"
 
 #include "plots/layout.h"
-#include "plots/result_script.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +18,7 @@ static struct extent write_data(struct script *s, const struct result *r, struct
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 
-        script_text(s, "label", i + 1, m->name);
-        key_add(key, s, m->name, "");
+        key_line(key, s, i, m->name, "");
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t k = 0; k < result_targets(m); k++) {
             const struct result_field *field = result_target(m, k);
@@ -66,22 +64,22 @@ static void write_train_lengths(struct script *s, const struct result *r, const 
 }
 
 /* Bars, then lines with their key, then hollow points for saturated ones. */
-static void write_lines(FILE *f, size_t count)
+static void write_lines(struct script *s, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        fprintf(f,
-                ", \\\n    $line%zu using 1:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw "
-                "1.5*line_width notitle",
-                i + 1, i + 1);
+        script_add(s,
+                   "$line%zu using 1:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw "
+                   "1.5*line_width notitle",
+                   i + 1, i + 1);
     for (size_t i = 0; i < count; i++)
-        fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i + 1,
-                i + 1, i + 1);
+        script_add(s, "$line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i + 1, i + 1,
+                   i + 1);
     for (size_t i = 0; i < count; i++)
-        fprintf(f,
-                ", \\\n    $line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc "
-                "rgb \"#FFFFFF\" notitle",
-                i + 1);
-    fputs("\n", f);
+        script_add(s,
+                   "$line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc "
+                   "rgb \"#FFFFFF\" notitle",
+                   i + 1);
+    script_add_end(s);
 }
 
 static int write_targets(struct script *s, const void *figure, struct error *e)
@@ -102,7 +100,6 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
                        .left = 110,
                        .right = 50,
                        .above = 56,
-                       .below = BELOW,
                        .title = title,
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
@@ -111,7 +108,6 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
                 y = {'y', u.low / 1.3, u.high * 1.3, l.down, 1, 0};
     script_frame(s, 1);
     layout_panel(&l, s, 0);
-    layout_key(&l, s);
     layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
     fprintf(s->plot, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", x.low,
             x.high, y.low, y.high);
@@ -119,16 +115,14 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
     ticks_round(s, &y, 0);
     write_positions(s, &x, &r->models[0]);
     write_train_lengths(s, r, &u);
-    fputs("plot x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = "
-          "'.m(\"P\".minus.\"1\").')'",
-          s->plot);
-    write_lines(s->plot, r->model_count);
+    script_add(s, " x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = "
+                  "'.m(\"P\".minus.\"1\").')'");
+    write_lines(s, r->model_count);
     layout_end(s);
     return 0;
 }
 
-int figure_targets(const char *folder, const char *stem, const struct result *r,
-                   const struct figure_style *style, struct error *e)
+int figure_targets(const struct figure_place *to, const struct result *r, struct error *e)
 {
-    return script_of_result(folder, stem, r, style, write_targets, r, e);
+    return script_make(to, write_targets, r, e);
 }

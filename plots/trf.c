@@ -9,12 +9,6 @@
 /* Widths of a label on the line of epsilon and of half a mark, as shares of the axis. */
 static const double LABEL_ROOM = 0.2, MARK_ROOM = 0.015;
 
-struct trf_figure {
-    const struct trf_curve *curves;
-    size_t count;
-    double epsilon;
-};
-
 /* The first point from k on that no line reaches, since weights beside it are 0; c->points:
  * none. */
 static size_t first_alone(const struct trf_curve *c, size_t k)
@@ -26,38 +20,32 @@ static size_t first_alone(const struct trf_curve *c, size_t k)
 }
 
 /* Lines of a panel, and dots for isolated weights, then the marks; with the key for both panels. */
-static void write_lines(struct script *s, const struct trf_figure *u, int beyond, double most,
+static void write_lines(struct script *s, const struct trf_curves *u, int beyond, double most,
                         int with_key)
 {
-    const char *joint = "plot";
-    FILE *f = s->plot;
-
-    for (size_t i = 0; i < u->count; i++) {
-        if (beyond && !u->curves[i].beyond)
-            continue;
-        fprintf(f, "%s $curve%zu using 1:%d with lines ls %zu notitle", joint, i + 1,
-                beyond ? 3 : 2, i + 1);
-        joint = ", \\\n    ";
-    }
+    for (size_t i = 0; i < u->count; i++)
+        if (!beyond || u->curves[i].beyond)
+            script_add(s, " $curve%zu using 1:%d with lines ls %zu notitle", i + 1, beyond ? 3 : 2,
+                       i + 1);
     for (size_t i = 0; !beyond && i < u->count; i++)
         if (first_alone(&u->curves[i], 0) < u->curves[i].points)
-            fprintf(f, "%s $alone%zu using 1:2 with points ls %zu pt 7 ps 0.3 notitle", joint,
-                    i + 1, i + 1);
+            script_add(s, " $alone%zu using 1:2 with points ls %zu pt 7 ps 0.3 notitle", i + 1,
+                       i + 1);
     for (size_t i = 0; i < u->count; i++) {
         const struct trf_curve *c = &u->curves[i];
 
         if (c->field > 0 && c->field <= most && (!beyond || c->beyond))
-            fprintf(f, "%s $mark%zu using 1:%d with points ls %zu notitle", joint, i + 1,
-                    beyond ? 3 : 2, i + 1);
+            script_add(s, " $mark%zu using 1:%d with points ls %zu notitle", i + 1, beyond ? 3 : 2,
+                       i + 1);
     }
     for (size_t i = 0; with_key && i < u->count; i++)
-        fprintf(f, "%s keyentry with %s ls %zu title t(label%zu).\"   \".t(note%zu)", joint,
-                u->curves[i].field > 0 ? "linespoints" : "lines", i + 1, i + 1, i + 1);
-    fputs("\n", f);
+        script_add(s, " keyentry with %s ls %zu title t(label%zu).\"   \".t(note%zu)",
+                   u->curves[i].field > 0 ? "linespoints" : "lines", i + 1, i + 1, i + 1);
+    script_add_end(s);
 }
 
 /* Returns the end of the axis of tokens; *least: the smallest weight. */
-static double write_data(struct script *s, const struct trf_figure *u, struct key *key,
+static double write_data(struct script *s, const struct trf_curves *u, struct key *key,
                          double *least)
 {
     double most = 2;
@@ -67,10 +55,9 @@ static double write_data(struct script *s, const struct trf_figure *u, struct ke
         const struct trf_curve *c = &u->curves[i];
         char note[SCRIPT_LABEL_CHARACTERS * 4];
 
-        script_text(s, "label", i + 1, c->label);
-        script_text(s, "note", i + 1, c->note);
         snprintf(note, sizeof note, "   %s", c->note);
-        key_add(key, s, c->label, note);
+        key_line(key, s, i, c->label, note);
+        script_text(s, "note", i + 1, c->note);
         most = fmax(most, c->tokens[c->points - 1]);
         fprintf(s->data, "$curve%zu << EOD\n", i + 1);
         for (size_t k = 0; k < c->points; k++) {
@@ -99,8 +86,6 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
     struct axis x = {'x', 1, most, l->across, 1, 0};
 
     layout_panel(l, s, panel);
-    if (panel == 0)
-        layout_key(l, s);
     fprintf(s->plot,
             "set logscale xy\nset mytics 10\nset xrange [1:%.10g]\nset xlabel \"most recent tokens "
             "\".m(\"j\") enhanced\n",
@@ -111,7 +96,7 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel, 
 
 /* The place of the label on the line of epsilon, as a share of the axis: at the start of the line
  * if there is room, else after the mark that is farthest from the next one. */
-static double label_place(const struct trf_figure *u, double most)
+static double label_place(const struct trf_curves *u, double most)
 {
     double place = 0, room = 0;
     for (size_t i = 0; i <= u->count; i++) { /* the start, then each mark */
@@ -130,7 +115,7 @@ static double label_place(const struct trf_figure *u, double most)
 
 static int write_trf(struct script *s, const void *figure, struct error *e)
 {
-    const struct trf_figure *u = figure;
+    const struct trf_curves *u = figure;
     int weight = figure_has_panel(s->style->panels, "weight"), tail = 0;
     struct key key = {0};
     char marked[96];
@@ -147,12 +132,10 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     script_lines(s, u->count);
     struct layout l = {.panels = (size_t)(weight + tail),
                        .columns = 2,
-                       .least = 380,
                        .high = 620,
                        .left = 100,
                        .right = 44,
                        .above = 8,
-                       .below = BELOW,
                        .headings = headings + !weight,
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
@@ -168,10 +151,7 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
         begin_panel(s, &l, (size_t)weight, most);
         layout_ylabel(&l, s, (size_t)weight, "m(\"1\".minus.\"S_j / B\")");
         fprintf(s->plot, "set yrange [%.3g:1]\n", u->epsilon / 100);
-        fprintf(s->plot,
-                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
-                "(8,5) lc rgb \"#555555\"\n",
-                u->epsilon, u->epsilon);
+        layout_level(s, u->epsilon);
         fprintf(s->plot,
                 "set label \"eps = %.6g\" at graph %.4g, first %.10g left offset 0,0.55 textcolor "
                 "rgb \"#333333\"\n",
@@ -182,13 +162,8 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     return 0;
 }
 
-int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count,
-               double epsilon, const char *const *comments, const struct figure_style *style,
-               struct error *e)
+int figure_trf(const struct figure_place *to, const struct trf_curves *u, struct error *e)
 {
-    struct trf_figure figure = {curves, count, epsilon};
-
-    if (count == 0)
-        return fail(e, "%s: no kernel to draw", folder);
-    return script_make(folder, stem, comments, style, write_trf, &figure, e);
+    return u->count ? script_make(to, write_trf, u, e)
+                    : fail(e, "%s: no kernel to draw", to->folder);
 }

@@ -18,11 +18,15 @@ struct trf_curve {
     double weight_at_field;
 };
 
+struct trf_curves {
+    const struct trf_curve *curves; /* [count] */
+    size_t count;
+    double epsilon;
+};
+
 /* Two panels on logarithmic axes: the weights f, and the share beyond the most recent tokens, with
  * every TRF(epsilon) marked. Returns as figure_draw. */
-int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count,
-               double epsilon, const char *const *comments, const struct figure_style *style,
-               struct error *e) MUST_USE;
+int figure_trf(const struct figure_place *to, const struct trf_curves *u, struct error *e) MUST_USE;
 
 /* Fields of one encoding or model, for comparison; 0: none, +inf: unbounded or too large. */
 struct field_row {
@@ -35,10 +39,15 @@ struct field_row {
     double train_length;
 };
 
+struct field_rows {
+    const struct field_row *rows; /* [count] */
+    size_t count;
+    const char *subtitle; /* thresholds and depth */
+};
+
 /* TRF and measured ERF on one logarithmic axis of tokens, one line each ([B] figures 5 and 6
- * compare the two). `subtitle` gives thresholds and depth. Returns as figure_draw. */
-int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count,
-                  const char *subtitle, const char *const *comments,
-                  const struct figure_style *style, struct error *e) MUST_USE;
+ * compare the two). Returns as figure_draw. */
+int figure_fields(const struct figure_place *to, const struct field_rows *u,
+                  struct error *e) MUST_USE;
 
 #endif

@@ -5,12 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-struct validation_figure {
-    const struct validation_line *lines;
-    size_t count;
-    double within;
-};
-
 /* Ranges of what is drawn. */
 struct extent {
     double left, right, low, high, least, most; /* kept, size, gradient */
@@ -21,7 +15,7 @@ static int is_drawn(const struct validation_point *p)
     return p->size > 0 && p->gradient > 0;
 }
 
-static struct extent extent_of(const struct validation_figure *f)
+static struct extent extent_of(const struct validation_lines *f)
 {
     struct extent u = {INFINITY, 0, f->within, f->within, INFINITY, 0};
 
@@ -43,13 +37,12 @@ static struct extent extent_of(const struct validation_figure *f)
     return u;
 }
 
-static void write_data(struct script *s, const struct validation_figure *figure, struct key *key)
+static void write_data(struct script *s, const struct validation_lines *figure, struct key *key)
 {
     for (size_t i = 0; i < figure->count; i++) {
         const struct validation_line *l = &figure->lines[i];
 
-        script_text(s, "label", i + 1, l->label);
-        key_add(key, s, l->label, "");
+        key_line(key, s, i, l->label, "");
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t j = 0; j < l->count; j++) {
             const struct validation_point *p = &l->points[j];
@@ -74,47 +67,27 @@ static void write_axis(struct script *s, char name, double low, double high, dou
     ticks_round(s, &a, 0);
 }
 
-static void write_train_lengths(struct script *s, const struct validation_figure *figure,
-                                const struct extent *u)
+static void write_lines(struct script *s, const struct validation_lines *figure, int at,
+                        int has_bars, int has_key)
 {
-    int drawn = 0;
-
+    for (size_t i = 0; i < figure->count && has_bars; i++)
+        script_add(s,
+                   " $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw "
+                   "1.2*line_width notitle",
+                   i + 1, at, i + 1);
     for (size_t i = 0; i < figure->count; i++) {
-        int length = figure->lines[i].train_length, is_out = length < u->left || length > u->right;
-
-        for (size_t j = 0; j < i; j++)
-            is_out |= figure->lines[j].train_length == length;
-        if (!is_out)
-            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
-    }
-}
-
-static void write_lines(FILE *f, const struct validation_figure *figure, int at, int has_bars,
-                        int has_key)
-{
-    const char *joint = "plot";
-
-    for (size_t i = 0; i < figure->count && has_bars; i++) {
-        fprintf(f,
-                "%s $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width "
-                "notitle",
-                joint, i + 1, at, i + 1);
-        joint = ", \\\n    ";
-    }
-    for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using %d:2 with linespoints ls %zu", joint, i + 1, at, i + 1);
+        script_add(s, " $line%zu using %d:2 with linespoints ls %zu", i + 1, at, i + 1);
         if (has_key)
-            fprintf(f, " title t(label%zu)", i + 1);
+            fprintf(s->plot, " title t(label%zu)", i + 1);
         else
-            fputs(" notitle", f);
-        joint = ", \\\n    ";
+            fputs(" notitle", s->plot);
     }
-    fputs("\n", f);
+    script_add_end(s);
 }
 
 static int write_validation(struct script *s, const void *context, struct error *e)
 {
-    const struct validation_figure *figure = context;
+    const struct validation_lines *figure = context;
     const struct extent u = extent_of(figure);
     struct key key = {0};
     int by_kept = figure_has_panel(s->style->panels, "size"),
@@ -123,12 +96,10 @@ static int write_validation(struct script *s, const void *context, struct error 
                                     "The same by the gradient of that text"};
     struct layout l = {.panels = (size_t)(by_kept + by_share),
                        .columns = 2,
-                       .least = 380,
                        .high = 620,
                        .left = 104,
                        .right = 34,
                        .above = 54,
-                       .below = BELOW,
                        .headings = headings + !by_kept,
                        .key = &key};
 
@@ -140,38 +111,30 @@ static int write_validation(struct script *s, const void *context, struct error 
     script_frame(s, 1);
     if (by_kept) {
         layout_panel(&l, s, 0);
-        layout_key(&l, s);
         write_axis(s, 'x', u.left, u.right, l.across);
         write_axis(s, 'y', u.low, u.high, l.down);
         fputs("set xlabel \"tokens kept, k\"\n", s->plot);
         layout_ylabel(&l, s, 0, "\"mean size of the change (nats); bars: 95 %\"");
-        fprintf(s->plot,
-                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt "
-                "(8,5) lc rgb \"#555555\"\n",
-                figure->within, figure->within);
-        write_train_lengths(s, figure, &u);
-        write_lines(s->plot, figure, 1, 1, 1);
+        layout_level(s, figure->within);
+        layout_train_lengths(s, &figure->lines->train_length, sizeof *figure->lines, figure->count,
+                             (const double[]){u.left, u.right});
+        write_lines(s, figure, 1, 1, 1);
     }
     if (by_share) {
         layout_panel(&l, s, (size_t)by_kept);
-        if (!by_kept)
-            layout_key(&l, s);
         write_axis(s, 'x', u.least, u.most, l.across);
         write_axis(s, 'y', u.low, u.high, l.down);
         fputs("set xlabel \"share of the gradient before the last k tokens\"\n", s->plot);
         layout_ylabel(&l, s, (size_t)by_kept, "\"mean size of the change (nats)\"");
-        write_lines(s->plot, figure, 5, 0, !by_kept);
+        write_lines(s, figure, 5, 0, !by_kept);
     }
     layout_end(s);
     return 0;
 }
 
-int figure_validation(const char *folder, const char *stem, const struct validation_line *lines,
-                      size_t count, double within, const char *const *comments,
-                      const struct figure_style *style, struct error *e)
+int figure_validation(const struct figure_place *to, const struct validation_lines *u,
+                      struct error *e)
 {
-    struct validation_figure figure = {lines, count, within};
-
-    return count ? script_make(folder, stem, comments, style, write_validation, &figure, e)
-                 : fail(e, "%s: no validation to draw", folder);
+    return u->count ? script_make(to, write_validation, u, e)
+                    : fail(e, "%s: no validation to draw", to->folder);
 }

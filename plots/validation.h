@@ -23,12 +23,17 @@ struct validation_line {
     int train_length; /* 0: unmarked */
 };
 
+struct validation_lines {
+    const struct validation_line *lines; /* [count] */
+    size_t count;
+    double within; /* nats */
+};
+
 /* Two panels, both axes logarithmic, one line per model: the size of the change over the tokens
  * kept, with the models' L_tr and `within` nats marked; and over the share of the gradient that was
  * replaced, where equal lines mean that the gradient predicts the loss. Zeros are left out. Returns
  * as figure_draw (plots/draw.h). */
-int figure_validation(const char *folder, const char *stem, const struct validation_line *lines,
-                      size_t count, double within, const char *const *comments,
-                      const struct figure_style *style, struct error *e) MUST_USE;
+int figure_validation(const struct figure_place *to, const struct validation_lines *u,
+                      struct error *e) MUST_USE;
 
 #endif

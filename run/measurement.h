@@ -38,8 +38,7 @@ struct measured {
 struct result_figure {
     const char *stem;
     int (*is_wanted)(const void *result);
-    int (*draw)(const char *folder, const char *stem, const struct result *r,
-                const struct figure_style *style, struct error *e);
+    int (*draw)(const struct figure_place *to, const struct result *r, struct error *e);
 };
 
 struct measurement {

@@ -25,9 +25,21 @@
         .formats = (list) \
     }
 
+#define AT(folder, stem, comments, style) \
+    &(const struct figure_place) \
+    { \
+        folder, stem, comments, style \
+    }
+
 enum { POSITIONS = 127 };
 
 static const double thresholds[] = {0.99, 0.5, 0.9};
+
+static int draw_erf(const struct figure_place *to, const struct figure_curve *curves, size_t count,
+                    size_t threshold_count, struct error *e)
+{
+    return figure_erf(to, &(struct figure_curves){curves, count, thresholds, threshold_count}, e);
+}
 
 /* A curve whose shares fall by `rate` a token; erf is its ERF(0.99). */
 static struct figure_curve make_curve(double *c, size_t n, double rate, const char *label)
@@ -94,7 +106,7 @@ static void all_formats_are_drawn(void **state)
 
     if (!have_gnuplot())
         skip();
-    rc = figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("png,svg,pdf"), &e);
+    rc = draw_erf(AT(folder, "erf", comments, AS("png,svg,pdf")), curves, 2, 3, &e);
     if (rc != 0)
         fail_msg("%d: %s", rc, e.text);
     snprintf(path, sizeof path, "%s/erf.gp", folder);
@@ -116,8 +128,7 @@ static void all_formats_are_drawn(void **state)
     assert_true(file_size(folder, "erf.svg") > 1000);
     assert_true(file_size(folder, "erf.pdf") > 1000);
 
-    assert_int_equal(figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("svg"), &e),
-                     0);
+    assert_int_equal(draw_erf(AT(folder, "erf", comments, AS("svg")), curves, 2, 3, &e), 0);
     assert_int_equal(file_size(folder, "erf.png"), -1);
     assert_true(file_size(folder, "erf.svg") > 1000);
 }
@@ -132,7 +143,7 @@ static void script_stands_alone(void **state)
 
     if (!have_gnuplot())
         skip();
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("svg")), &curve, 1, 3, &e), 0);
     snprintf(command, sizeof command,
              "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp",
              folder, folder, folder, folder);
@@ -146,7 +157,8 @@ static int draw_ladder(const char *folder, const char *name, struct error *e)
     unsigned char saturated[1] = {0};
     struct ladder_row row = {name, field, field, field, saturated};
 
-    return figure_ladder(folder, "ladder", &row, 1, thresholds, 1, 0, 0, name, NULL, AS("svg"), e);
+    return figure_ladder(AT(folder, "ladder", NULL, AS("svg")),
+                         &(struct ladder){&row, 1, thresholds, 1, 0, 0, name}, e);
 }
 
 /* Nothing in a name or a comment is run, or ends the string or line it stands in. */
@@ -186,7 +198,7 @@ static void names_are_only_names(void **state)
         struct figure_curve curve = make_curve(c, POSITIONS, 0.1, names[i]);
         const char *const comments[] = {names[i],       "`touch ran`",         "! touch ran",
                                         "ends with \\", "system('touch ran')", NULL};
-        int rc = figure_erf(folder, "erf", &curve, 1, thresholds, 3, comments, AS("svg"), &e);
+        int rc = draw_erf(AT(folder, "erf", comments, AS("svg")), &curve, 1, 3, &e);
 
         if (rc != 0)
             fail_msg("\"%s\": %d, %s", names[i], rc, e.text);
@@ -218,10 +230,10 @@ static void awkward_curves(void **state)
         steps[m] = m < POSITIONS - 5 ? 1 : 0;
     curves[0] =
         (struct figure_curve){.label = "one", .c = one, .positions = 1, .erf = 1, .saturated = 1};
-    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("svg")), curves, 1, 3, &e), 0);
     curves[0] = (struct figure_curve){
         .label = "three", .c = three, .positions = 3, .erf = 3, .saturated = 1, .train_length = 3};
-    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("svg")), curves, 1, 3, &e), 0);
     curves[1] = (struct figure_curve){
         .label = "steps", .c = steps, .positions = POSITIONS, .erf = 6, .train_length = 1000};
     curves[2] = make_curve(long_curve, 20000, 1e-3, "long");
@@ -229,7 +241,7 @@ static void awkward_curves(void **state)
         curves[i] = make_curve(short_curve, POSITIONS, 0.2, "many");
         curves[i].train_length = (int)i * 4;
     }
-    rc = figure_erf(folder, "erf", curves, 26, thresholds, 3, NULL, AS("svg"), &e);
+    rc = draw_erf(AT(folder, "erf", NULL, AS("svg")), curves, 26, 3, &e);
     free(long_curve);
     if (rc != 0)
         fail_msg("%d: %s", rc, e.text);
@@ -248,7 +260,7 @@ static void failures_of_gnuplot_are_told(void **state)
 
     assert_non_null(saved);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e),
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 1, 3, &e),
                      FIGURE_NO_GNUPLOT);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "gnuplot: not found"));
@@ -290,9 +302,9 @@ static void cut_off_pictures_are_dropped(void **state)
     chmod(path, 0700);
     snprintf(path, sizeof path, "%s/bin:%s", folder, saved);
     setenv("PATH", path, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e),
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 1, 3, &e),
                      FIGURE_NOT_DRAWN);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e),
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("svg")), &curve, 1, 3, &e),
                      FIGURE_NOT_DRAWN);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "unfinished"));
@@ -321,8 +333,7 @@ static void names_are_shown_as_they_are(void **state)
         char *picture;
 
         assert_int_equal(i % 2 ? draw_ladder(folder, name[0], &e)
-                               : figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL,
-                                            AS("svg"), &e),
+                               : draw_erf(AT(folder, "erf", NULL, AS("svg")), &curve, 1, 3, &e),
                          0);
         picture = slurp(scratch_path(folder, i % 2 ? "ladder.svg" : "erf.svg"), NULL);
         if (!picture || !strstr(picture, name[1]))
@@ -351,13 +362,13 @@ static void settings_of_gnuplot_do_not_count(void **state)
         skip();
     scratch_write(folder, ".gnuplot", startup, strlen(startup));
     setenv("HOME", folder, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("svg")), &curve, 1, 3, &e), 0);
     plain = slurp(scratch_path(folder, "erf.svg"), &size);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         char *before = getenv(settings[i][0]) ? strdup(getenv(settings[i][0])) : NULL;
 
         setenv(settings[i][0], settings[i][1], 1);
-        if (figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e) != 0)
+        if (draw_erf(AT(folder, "erf", NULL, AS("svg")), &curve, 1, 3, &e) != 0)
             fail_msg("%s=%s: %s", settings[i][0], settings[i][1], e.text);
         unsetenv(settings[i][0]);
         if (before)
@@ -394,9 +405,7 @@ static void nothing_is_drawn_through_a_link(void **state)
     assert_int_equal(mkfifo(scratch_path(folder, ".erf.svg.part"), 0666), 0);
     assert_int_equal(symlink("precious", scratch_path(folder, "erf.pdf")), 0);
     alarm(100);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png,svg,pdf"),
-                                &e),
-                     0);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png,svg,pdf")), &curve, 1, 3, &e), 0);
     alarm(0);
     assert_int_equal(file_size(folder, "precious"), 4);
     assert_true(file_size(folder, "erf.pdf") > 1000);
@@ -405,7 +414,7 @@ static void nothing_is_drawn_through_a_link(void **state)
         7); /* these three pictures, the script, the file, and two names that nobody uses */
     unlink(scratch_path(folder, "erf.png"));
     assert_int_equal(mkdir(scratch_path(folder, "erf.png"), 0777), 0);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 1, 3, &e), -1);
     assert_non_null(strstr(e.text, "erf.png: cannot be removed"));
 }
 
@@ -417,12 +426,12 @@ static void refusals(void **state)
     struct error e = {""};
 
     snprintf(missing, sizeof missing, "%s/missing", folder);
-    assert_int_equal(figure_erf(missing, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 0, thresholds, 3, NULL, AS("png"), &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 0, NULL, AS("png"), &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("gif"), &e), -1);
+    assert_int_equal(draw_erf(AT(missing, "erf", NULL, AS("png")), &curve, 1, 3, &e), -1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 0, 3, &e), -1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 1, 0, &e), -1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("gif")), &curve, 1, 3, &e), -1);
     curve.positions = 0;
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), &curve, 1, 3, &e), -1);
     assert_int_equal(file_size(folder, "erf.gp"), -1);
 }
 

@@ -509,17 +509,18 @@ static void odd_figures_are_drawn(void **state)
         {{"alone", alone, 1, 8, 0}},
     };
     static const size_t counts[] = {1, 3, 2, 1};
+    const struct figure_place to = {base, "odd", NULL, AS("png")};
     struct error e;
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", "context", NULL,
-                            AS("png"), &e);
+        int rc = figure_ppl(&to, &(struct ppl_lines){rows[i], counts[i], "it's a title", "context"},
+                            &e);
 
         if (rc != 0 || !exists(at("odd.png")))
             fail_msg("figure %zu: %d, %s", i, rc, rc ? e.text : "no picture");
     }
-    assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", "", NULL, AS("png"), &e), -1);
+    assert_int_equal(figure_ppl(&to, &(struct ppl_lines){NULL, 0, "", ""}, &e), -1);
 }
 
 /* The points of the first line of a figure without their contexts, which are set aside a little;

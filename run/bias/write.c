@@ -57,6 +57,8 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
 {
     const struct bias_options *o = r->options;
     const struct figure_style style = {.formats = o->formats};
+    const struct figure_place bias = {o->folder, "bias", comments, &style},
+                              matrix = {o->folder, "matrix", comments, &style};
     struct matrix_bias drawn[CURVES_MAX] = {{0}};
     size_t length = (size_t)o->length;
     int heads = r->value_count == 1
@@ -73,13 +75,15 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
             count += rc == 0;
         }
     if (rc == 0 && count > 0) {
-        int panels = heads > 1 ? 1 : count < PANELS_MAX ? count : PANELS_MAX;
+        struct matrix_biases all = {drawn, (size_t)count, length},
+                             shown = {drawn + (heads > 1 ? count - 1 : 0),
+                                      heads > 1            ? 1
+                                      : count < PANELS_MAX ? (size_t)count
+                                                           : (size_t)PANELS_MAX,
+                                      length};
 
-        drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, &style,
-                               e);
-        rc = drawn_rc < 0 ? -1
-                          : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0),
-                                          (size_t)panels, length, comments, &style, e);
+        drawn_rc = figure_bias(&bias, &all, e);
+        rc = drawn_rc < 0 ? -1 : figure_matrix(&matrix, &shown, e);
         rc = rc >= 0 && drawn_rc > rc ? drawn_rc : rc;
     }
     for (int i = 0; i < count; i++)

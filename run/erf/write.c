@@ -4,6 +4,8 @@
 #include "plots/result.h"
 #include "run/erf/measurements.h"
 
+#include <stdlib.h>
+
 static int always(const void *result)
 {
     (void)result;
@@ -58,6 +60,26 @@ int erf_results_exist(const char *folder, struct error *e)
     return results_exist(folder, lay_out(&l), e);
 }
 
+int erf_draw(const struct result_figure *one, const char *folder, const char *formats,
+             const struct result *r, struct error *e)
+{
+    const struct figure_style style = {.formats = formats};
+    char *version, *command = command_comment(r->command);
+    int rc;
+
+    if (asprintf(&version, "reach %s", r->version) < 0)
+        version = NULL;
+    rc = version && command
+             ? one->draw(&(struct figure_place){folder, one->stem,
+                                                (const char *const[]){version, command, NULL},
+                                                &style},
+                         r, e)
+             : fail(e, "%s: out of memory for the figure", folder);
+    free(version);
+    free(command);
+    return rc;
+}
+
 /* The scripts are written even if pictures cannot be drawn. */
 static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p,
                 struct error *e)
@@ -67,9 +89,7 @@ static int draw(const struct result *r, const char *folder, const char *formats,
 
     for (size_t i = 0; erf_figure(i); i++) {
         const struct result_figure *one = erf_figure(i);
-        int rc = one->is_wanted(r) ? one->draw(folder, one->stem, r,
-                                               &(struct figure_style){.formats = formats}, e)
-                                   : 0;
+        int rc = one->is_wanted(r) ? erf_draw(one, folder, formats, r, e) : 0;
 
         if (rc < 0)
             return -1;

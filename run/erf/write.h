@@ -16,7 +16,10 @@ int erf_results_exist(const char *folder, struct error *e);
 int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p,
               struct error *e) MUST_USE;
 
-/* The figures that a result may have, by number from 0; NULL: no more. */
+/* The figures that a result may have, by number from 0; NULL: no more. Draws one; returns as
+ * figure_draw. */
 const struct result_figure *erf_figure(size_t i);
+int erf_draw(const struct result_figure *one, const char *folder, const char *formats,
+             const struct result *r, struct error *e) MUST_USE;
 
 #endif

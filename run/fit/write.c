@@ -67,7 +67,7 @@ static char *curve_text(const struct fit_run *r, const struct fit_points *p)
     return text;
 }
 
-static int write_figure(const struct fit_run *r, const char *const *comments, struct error *e)
+static int write_figure(const struct fit_run *r, const struct figure_place *to, struct error *e)
 {
     size_t count = r->count < FITS_DRAWN ? r->count : FITS_DRAWN;
     struct fit_figure drawn[FITS_DRAWN] = {{0}};
@@ -91,8 +91,7 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
             fitted[k] = fit_evaluate(&r->form, &p->result, p->t[k]);
     }
     if (rc == 0)
-        rc = figure_fit(r->options->folder, "fit", drawn, count, r->quantity, comments,
-                        &(struct figure_style){.formats = r->options->formats}, e);
+        rc = figure_fit(to, &(struct fit_figures){drawn, count, r->quantity}, e);
     for (size_t i = 0; i < count; i++) {
         free((char *)drawn[i].label);
         free((char *)drawn[i].curve);
@@ -114,7 +113,12 @@ int fit_write(const struct fit_run *r, struct error *e)
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
     else if (results_write(r->options->folder, &fit_layout, r, r->command, e) == 0)
-        rc = write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
+        rc = write_figure(
+            r,
+            &(struct figure_place){r->options->folder, "fit",
+                                   (const char *const[]){"reach " REACH_VERSION, command, NULL},
+                                   &(struct figure_style){.formats = r->options->formats}},
+            e);
     free(command);
     return rc;
 }

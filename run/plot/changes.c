@@ -1,5 +1,5 @@
 /* Differences of NLL between contexts, over the same targets. */
-#include "run/plot/plot.h"
+#include "run/plot/rows.h"
 
 #include "analyze/perplexity.h"
 #include "plots/ppl.h"
@@ -8,56 +8,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TARGETS_MODEL,
-    TARGETS_CONTEXT,
-    TARGETS_ROW,
-    TARGETS_POSITION,
-    TARGETS_NLL,
-    TARGETS_COLUMNS
+struct row {
+    struct plot_row at;
+    const char *model;
+    double context, row, position, nll;
 };
-static const char *const columns[TARGETS_COLUMNS] = {"model", "context", "row", "position", "nll"};
-
-struct target {
-    double row, position, nll;
-};
+static const struct plot_column column[] = {PLOT_TEXT(row, model), PLOT_NUMBER(row, context, 1, 0),
+                                            PLOT_NUMBER(row, row, 1, 0),
+                                            PLOT_NUMBER(row, position, 0, 0),
+                                            PLOT_NUMBER(row, nll, 0, NAN)};
+static const struct plot_columns columns = PLOT_COLUMNS(REPORT_TARGETS, "the FILE of --per-token",
+                                                        column, row, NULL);
 
 /* A model's targets at a context, by row and position. */
 struct targets {
-    struct target *at; /* owned */
+    const struct row **at; /* [count], owned */
     size_t count;
 };
 
-static int by_place(const void *a, const void *b)
+static int before(const struct row *x, const struct row *y)
 {
-    const struct target *x = a, *y = b;
-
     return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
                             : (x->position > y->position) - (x->position < y->position);
 }
 
-static int collect(struct targets *out, const struct report *t, const int *column,
-                   const char *model, double context, struct error *e)
+static int by_place(const void *a, const void *b)
 {
-    *out = (struct targets){calloc(t->table.rows ? t->table.rows : 1, sizeof *out->at), 0};
-    if (!out->at)
-        return fail_memory(e, (double)t->table.rows * sizeof *out->at, "the targets");
-    for (size_t i = 0; i < t->table.rows; i++) {
-        struct target *at = &out->at[out->count];
-        double own;
+    return before(*(const struct row *const *)a, *(const struct row *const *)b);
+}
 
-        if (strcmp(report_cell(t, i, column[TARGETS_MODEL]), model) != 0)
-            continue;
-        if (report_number(t, i, column[TARGETS_CONTEXT], 1, 0, &own, e) != 0)
-            return -1;
-        if (own != context)
-            continue;
-        if (report_number(t, i, column[TARGETS_ROW], 1, 0, &at->row, e) != 0 ||
-            report_number(t, i, column[TARGETS_POSITION], 0, 0, &at->position, e) != 0 ||
-            report_number(t, i, column[TARGETS_NLL], 0, NAN, &at->nll, e) != 0)
-            return -1;
-        out->count += !isnan(at->nll);
-    }
+static int collect(struct targets *out, const struct row *rows, size_t count, const char *model,
+                   double context, struct error *e)
+{
+    *out = (struct targets){calloc(count ? count : 1, sizeof *out->at), 0};
+    if (!out->at)
+        return fail_memory(e, (double)count * sizeof *out->at, "the targets");
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].model, model) == 0 && rows[i].context == context && !isnan(rows[i].nll))
+            out->at[out->count++] = &rows[i];
     qsort(out->at, out->count, sizeof *out->at, by_place);
     return 0;
 }
@@ -76,10 +64,10 @@ static int compare(struct ppl_point *p, const struct targets *here, const struct
         return fail_memory(e, 2.0 * (double)most * sizeof *a, "the differences");
     }
     for (size_t i = 0, j = 0; i < here->count && j < there->count;) {
-        int order = by_place(&here->at[i], &there->at[j]);
+        int order = before(here->at[i], there->at[j]);
 
         if (order == 0)
-            a[count] = here->at[i].nll, b[count++] = there->at[j].nll;
+            a[count] = here->at[i]->nll, b[count++] = there->at[j]->nll;
         i += order <= 0;
         j += order >= 0;
     }
@@ -92,11 +80,12 @@ static int compare(struct ppl_point *p, const struct targets *here, const struct
     return 0;
 }
 
-int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *targets,
-                     struct error *e)
+int plot_add_changes(struct plot_run *r, struct ppl_line *lines, size_t count,
+                     const struct report *targets, struct error *e)
 {
-    int column[TARGETS_COLUMNS], rc = report_columns(targets, columns, TARGETS_COLUMNS,
-                                                     "the FILE of --per-token", column, e);
+    size_t row_count;
+    const struct row *rows = plot_rows(r, &columns, targets, &row_count, e);
+    int rc = rows ? 0 : -1;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct ppl_line *line = &lines[i];
@@ -110,12 +99,12 @@ int plot_add_changes(struct ppl_line *lines, size_t count, const struct report *
                           "ppl.csv of one run)",
                           targets->path, line->label);
         if (rc == 0)
-            rc = collect(&there, targets, column, line->label, reference, e);
+            rc = collect(&there, rows, row_count, line->label, reference, e);
         for (size_t j = 0; j < line->count && rc == 0 && there.count; j++) {
             struct ppl_point *p = (struct ppl_point *)&line->points[j];
             struct targets here;
 
-            rc = collect(&here, targets, column, line->label, p->context, e);
+            rc = collect(&here, rows, row_count, line->label, p->context, e);
             if (rc == 0)
                 rc = compare(p, &here, &there, e);
             if (rc == 0 && !isnan(p->change))

@@ -16,74 +16,48 @@ static int has_steps(const struct plot_run *r)
     return has_curves(r) && !isnan(r->curves[0].step);
 }
 
-static int has_layers(const struct plot_run *r)
+static int has_several(const struct plot_run *r, size_t (*parts)(const struct result_model *m))
 {
     for (size_t i = 0; i < r->curve_count; i++)
-        if (has_curves(r) && r->curves[i].model && result_layers(r->curves[i].model) > 1)
+        if (has_curves(r) && r->curves[i].model && parts(r->curves[i].model) > 1)
             return 1;
     return 0;
+}
+
+static int has_layers(const struct plot_run *r)
+{
+    return has_several(r, result_layers);
 }
 
 static int has_targets(const struct plot_run *r)
 {
-    for (size_t i = 0; i < r->curve_count; i++)
-        if (has_curves(r) && r->curves[i].model && result_targets(r->curves[i].model) > 1)
-            return 1;
-    return 0;
-}
-
-static int has_attention(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_ATTENTION, 0) != NULL;
-}
-static int has_fields(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_FIELDS, 0) != NULL;
-}
-static int has_ladder(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_LADDER, 0) != NULL;
-}
-static int has_perplexity(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_PERPLEXITY, 0) != NULL;
-}
-static int has_gain(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_GAIN, 0) != NULL;
-}
-static int has_validation(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_VALIDATION, 0) != NULL;
-}
-static int has_biases(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_BIASES, 0) != NULL;
-}
-static int has_fits(const struct plot_run *r)
-{
-    return plot_table(r, REPORT_FITS, 0) != NULL;
+    return has_several(r, result_targets);
 }
 
 static const struct plot_figure figures[] = {
-    {"erf", has_curves, plot_curves, 1, LENGTH_OF_CURVES},
-    {"steps", has_steps, plot_steps, 1, LENGTH_NONE},
-    {"layers", has_layers, plot_layers, 1, LENGTH_OF_CURVES},
-    {"targets", has_targets, plot_targets, 1, LENGTH_OF_CURVES},
-    {"attention", has_attention, plot_attention, 1, LENGTH_NONE},
-    {"heads", has_attention, plot_heads, 1, LENGTH_NONE},
-    {"fields", has_fields, plot_fields, 1, LENGTH_OF_CURVES},
-    {"epsilon", plot_has_epsilons, plot_epsilons, 0, LENGTH_NONE},
-    {"ladder", has_ladder, plot_ladder, 1, LENGTH_GIVEN},
-    {"ppl", has_perplexity, plot_perplexity, 0, LENGTH_GIVEN},
-    {"gain", has_gain, plot_gain, 0, LENGTH_GIVEN},
-    {"validation", has_validation, plot_validation, 0, LENGTH_GIVEN},
-    {"bias", has_biases, plot_bias, 0, LENGTH_NONE},
-    {"matrix", has_biases, plot_matrix, 0, LENGTH_NONE},
-    {"fit", has_fits, plot_fit, 0, LENGTH_NONE},
+    {"erf", REPORT_CURVES, has_curves, plot_curves, 1, LENGTH_OF_CURVES},
+    {"steps", REPORT_CURVES, has_steps, plot_steps, 1, LENGTH_NONE},
+    {"layers", REPORT_ERF, has_layers, plot_layers, 1, LENGTH_OF_CURVES},
+    {"targets", REPORT_ERF, has_targets, plot_targets, 1, LENGTH_OF_CURVES},
+    {"attention", REPORT_ATTENTION, NULL, plot_attention, 1, LENGTH_NONE},
+    {"heads", REPORT_ATTENTION, NULL, plot_heads, 1, LENGTH_NONE},
+    {"fields", REPORT_FIELDS, NULL, plot_fields, 1, LENGTH_OF_CURVES},
+    {"epsilon", REPORT_FIELDS, plot_has_epsilons, plot_epsilons, 0, LENGTH_NONE},
+    {"ladder", REPORT_LADDER, NULL, plot_ladder, 1, LENGTH_GIVEN},
+    {"ppl", REPORT_PERPLEXITY, NULL, plot_perplexity, 0, LENGTH_GIVEN},
+    {"gain", REPORT_GAIN, NULL, plot_gain, 0, LENGTH_GIVEN},
+    {"validation", REPORT_VALIDATION, NULL, plot_validation, 0, LENGTH_GIVEN},
+    {"bias", REPORT_BIASES, NULL, plot_bias, 0, LENGTH_NONE},
+    {"matrix", REPORT_BIASES, NULL, plot_matrix, 0, LENGTH_NONE},
+    {"fit", REPORT_FITS, NULL, plot_fit, 0, LENGTH_NONE},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 _Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes this many");
+
+static int is_there(const struct plot_run *r, const struct plot_figure *f)
+{
+    return f->has ? f->has(r) : plot_table(r, f->table, 0) != NULL;
+}
 
 /* Every name of --figure must exist. */
 static int check_names(const struct plot_run *r, const char *names, struct error *e)
@@ -94,7 +68,7 @@ static int check_names(const struct plot_run *r, const char *names, struct error
         int known = 0;
 
         for (int i = 0; i < FIGURES; i++) {
-            if (!figures[i].is_there(r))
+            if (!is_there(r, &figures[i]))
                 continue;
             known |= strlen(figures[i].stem) == length && strncmp(figures[i].stem, p, length) == 0;
             used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used ? ", " : "",
@@ -139,7 +113,7 @@ int plot_choose(struct plot_run *r, struct error *e)
     for (int i = 0; i < FIGURES; i++) {
         const struct plot_figure *f = &figures[i];
 
-        if (!f->is_there(r) || !figure_has_panel(o->figures, f->stem))
+        if (!is_there(r, f) || !figure_has_panel(o->figures, f->stem))
             continue;
         if (figure_check_style(f->stem, &r->style, e) != 0)
             return -1;

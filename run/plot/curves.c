@@ -207,36 +207,32 @@ int plot_tell_apart(struct plot_run *r, struct error *e)
     return 0;
 }
 
-/* Marks the ERF of every curve at the first threshold, and draws them. */
-int plot_curves(const struct plot_run *r, double threshold, const char *const *comments,
-                struct error *e)
+int plot_curves(struct plot_run *r, const struct figure_place *to, struct error *e)
 {
     double thresholds[PLOT_THRESHOLDS];
-    struct figure_curve *curves = calloc(r->curve_count, sizeof *curves), *picked;
+    struct figure_curve *curves = plot_new(r, r->curve_count, sizeof *curves, e);
     size_t count = r->curve_count;
-    int rc;
 
     if (!curves)
-        return fail_memory(e, (double)count * sizeof *curves, "the curves");
+        return -1;
     for (size_t i = 0; i < count; i++)
         curves[i] = r->curves[i].figure;
-    picked = plot_pick(r, "erf", curves, sizeof *curves, &count, e);
-    rc = picked ? figure_erf(r->options->folder, "erf", picked, count, thresholds,
-                             plot_thresholds(thresholds, threshold), comments, &r->style, e)
-                : -1;
-    free(curves);
-    free(picked);
-    return rc;
+    curves = plot_pick(r, to->stem, curves, sizeof *curves, &count, e);
+    return curves ? figure_erf(to,
+                               &(struct figure_curves){curves, count, thresholds,
+                                                       plot_thresholds(thresholds, r)},
+                               e)
+                  : -1;
 }
 
-size_t plot_thresholds(double out[PLOT_THRESHOLDS], double threshold)
+size_t plot_thresholds(double out[PLOT_THRESHOLDS], const struct plot_run *r)
 {
     static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
     size_t count = 0;
 
-    out[count++] = threshold;
+    out[count++] = r->threshold;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
-        if (standard[i] != threshold)
+        if (standard[i] != r->threshold)
             out[count++] = standard[i];
     return count;
 }

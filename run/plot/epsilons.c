@@ -1,22 +1,25 @@
 /* Theoretical fields over epsilon. */
-#include "run/plot/plot.h"
+#include "run/plot/rows.h"
 
 #include "plots/epsilons.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMULA, HEAD, LENGTH, LAYERS, EPSILON, TRF_LO, TRF_HI, LAYER, LOG10_LO, LOG10_HI, COLUMNS };
-static const char *const column_names[COLUMNS] = {"formula",      "head",        "length", "layers",
-                                                  "epsilon",      "trf_lo",      "trf_hi", "layer",
-                                                  "log10_trf_lo", "log10_trf_hi"};
-
-struct lines {
-    struct epsilon_line *line; /* labels and points are owned */
-    size_t count;
+struct row {
+    struct plot_row at;
+    const char *formula, *head, *length, *layers, *trf_lo, *trf_hi, *layer, *log10_trf_lo,
+        *log10_trf_hi;
+    double epsilon;
 };
+static const struct plot_column column[] = {
+    PLOT_TEXT(row, formula),        PLOT_TEXT(row, head),         PLOT_TEXT(row, length),
+    PLOT_TEXT(row, layers),         PLOT_TEXT(row, trf_lo),       PLOT_TEXT(row, trf_hi),
+    PLOT_TEXT(row, layer),          PLOT_TEXT(row, log10_trf_lo), PLOT_TEXT(row, log10_trf_hi),
+    PLOT_NUMBER(row, epsilon, 0, 0)};
+static const struct plot_columns columns = PLOT_COLUMNS(REPORT_FIELDS, "trf.csv of `reach trf`",
+                                                        column, row, NULL);
 
 /* A bound of a field: its digits, or if too many from its logarithm; NaN: not drawable. */
 static double bound(const char *digits, const char *logarithm)
@@ -27,80 +30,16 @@ static double bound(const char *digits, const char *logarithm)
     return value >= 1 && value < 1e290 ? value : NAN;
 }
 
-/* The head used for a name: `all`, or the last one. */
-static const char *head_of(const struct report *t, const int column[COLUMNS], const char *name)
+/* The head used for the name of row i: `all`, or the last one in its table. */
+static const char *head_of(const struct row *rows, size_t count, size_t i)
 {
     const char *head = "";
 
-    for (size_t row = 0; row < t->table.rows; row++) {
-        const char *of_row = report_cell(t, row, column[HEAD]);
-        if (strcmp(report_cell(t, row, column[FORMULA]), name) == 0 && strcmp(head, "all") != 0)
-            head = of_row;
-    }
+    for (size_t k = 0; k < count; k++)
+        if (rows[k].at.from == rows[i].at.from && strcmp(rows[k].formula, rows[i].formula) == 0 &&
+            strcmp(head, "all") != 0)
+            head = rows[k].head;
     return head;
-}
-
-static struct epsilon_line *line_named(struct lines *all, char *label)
-{
-    for (size_t i = 0; i < all->count; i++)
-        if (strcmp(all->line[i].label, label) == 0) {
-            free(label);
-            return &all->line[i];
-        }
-    struct epsilon_line *grown = reallocarray(all->line, all->count + 1, sizeof *grown);
-    if (!grown) {
-        free(label);
-        return NULL;
-    }
-    all->line = grown;
-    grown[all->count] = (struct epsilon_line){.label = label};
-    return &grown[all->count++];
-}
-
-static int add_point(struct epsilon_line *line, struct epsilon_point point)
-{
-    struct epsilon_point *grown = reallocarray((void *)line->points, line->count + 1,
-                                               sizeof *grown);
-    size_t at = line->count;
-
-    if (!grown)
-        return -1;
-    line->points = grown;
-    line->count++;
-    for (; at > 0 && grown[at - 1].epsilon > point.epsilon; at--)
-        grown[at] = grown[at - 1];
-    grown[at] = point;
-    return 0;
-}
-
-static int add_row(struct lines *all, const struct report *t, const int column[COLUMNS], size_t row,
-                   struct error *e)
-{
-    const char *name = report_cell(t, row, column[FORMULA]),
-               *head = report_cell(t, row, column[HEAD]),
-               *layer = report_cell(t, row, column[LAYER]),
-               *length = report_cell(t, row, column[LENGTH]),
-               *layers = report_cell(t, row, column[LAYERS]);
-    struct epsilon_point point = {strtod(report_cell(t, row, column[EPSILON]), NULL),
-                                  bound(report_cell(t, row, column[TRF_LO]),
-                                        report_cell(t, row, column[LOG10_LO])),
-                                  bound(report_cell(t, row, column[TRF_HI]),
-                                        report_cell(t, row, column[LOG10_HI]))};
-    int whole = strcmp(length, "inf") == 0, one = strcmp(layers, "1") == 0,
-        mean = strcmp(head, "all") == 0;
-    struct epsilon_line *line;
-    char *label;
-
-    if (strcmp(head, head_of(t, column, name)) != 0 || isnan(point.lo) || isnan(point.hi) ||
-        !(point.epsilon > 0))
-        return 0;
-    if (asprintf(&label, "%s%s%s%s%s%s%s%s%s%s", name, mean ? "" : ", head ", mean ? "" : head,
-                 *layer ? ", layer " : "", layer, whole ? "" : ", L = ", whole ? "" : length,
-                 one ? "" : ", ", one ? "" : layers, one ? "" : " layers") < 0)
-        return fail(e, "%s: out of memory for the figure", name);
-    line = line_named(all, label);
-    return line && add_point(line, point) == 0 ? 0
-                                               : fail(e, "%s: out of memory for the figure", name);
 }
 
 int plot_has_epsilons(const struct plot_run *r)
@@ -108,43 +47,73 @@ int plot_has_epsilons(const struct plot_run *r)
     static const char *const name[] = {"epsilon"};
     const struct report *t;
     struct error ignored;
-    int column;
+    int epsilon;
 
     for (size_t i = 0; (t = plot_table(r, REPORT_FIELDS, i)) != NULL; i++)
-        if (report_columns(t, name, 1, "trf.csv of `reach trf`", &column, &ignored) == 0)
+        if (report_columns(t, name, 1, columns.expected, &epsilon, &ignored) == 0)
             for (size_t row = 1; row < t->table.rows; row++)
-                if (strtod(report_cell(t, row, column), NULL) !=
-                    strtod(report_cell(t, 0, column), NULL))
+                if (strtod(report_cell(t, row, epsilon), NULL) !=
+                    strtod(report_cell(t, 0, epsilon), NULL))
                     return 1;
     return 0;
 }
 
-int plot_epsilons(const struct plot_run *r, double threshold, const char *const *comments,
-                  struct error *e)
+/* Keeps the rows that are drawn, and names their lines; returns how many, or -1. */
+static long name_lines(struct plot_run *r, struct row *rows, size_t count, struct error *e)
 {
-    struct lines all = {0};
-    const struct report *t;
-    int rc = 0, column[COLUMNS];
+    const char **heads = plot_new(r, count, sizeof *heads, e);
+    long kept = 0;
 
-    (void)threshold;
-    for (size_t i = 0; rc == 0 && (t = plot_table(r, REPORT_FIELDS, i)) != NULL; i++) {
-        rc = report_columns(t, column_names, COLUMNS, "trf.csv of `reach trf`", column, e);
-        for (size_t row = 0; rc == 0 && row < t->table.rows; row++)
-            rc = add_row(&all, t, column, row, e);
-    }
-    if (rc == 0) {
-        size_t count = all.count;
-        struct epsilon_line *picked = plot_pick(r, "epsilon", all.line, sizeof *picked, &count, e);
+    if (!heads)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        int again = i && rows[i].at.from == rows[i - 1].at.from &&
+                    strcmp(rows[i].formula, rows[i - 1].formula) == 0;
 
-        rc = picked ? figure_epsilons(r->options->folder, "epsilon", picked, count, comments,
-                                      &r->style, e)
-                    : -1;
-        free(picked);
+        heads[i] = again ? heads[i - 1] : head_of(rows, count, i);
     }
-    for (size_t i = 0; i < all.count; i++) {
-        free((char *)all.line[i].label);
-        free((void *)all.line[i].points);
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        int whole = strcmp(row->length, "inf") == 0, one = strcmp(row->layers, "1") == 0,
+            mean = strcmp(row->head, "all") == 0;
+        const char *line;
+
+        if (strcmp(row->head, heads[i]) != 0 || isnan(bound(row->trf_lo, row->log10_trf_lo)) ||
+            isnan(bound(row->trf_hi, row->log10_trf_hi)) || !(row->epsilon > 0))
+            continue;
+        line = plot_text(r, e, "%s%s%s%s%s%s%s%s%s%s", row->formula, mean ? "" : ", head ",
+                         mean ? "" : row->head, *row->layer ? ", layer " : "", row->layer,
+                         whole ? "" : ", L = ", whole ? "" : row->length, one ? "" : ", ",
+                         one ? "" : row->layers, one ? "" : " layers");
+        if (!line)
+            return -1;
+        rows[kept] = *row;
+        rows[kept].at.line = line;
+        rows[kept++].at.along = row->epsilon;
     }
-    free(all.line);
-    return rc;
+    return kept;
+}
+
+int plot_epsilons(struct plot_run *r, const struct figure_place *to, struct error *e)
+{
+    size_t count, lines = 0;
+    struct row *rows = plot_rows(r, &columns, NULL, &count, e);
+    struct epsilon_line *line = rows ? plot_new(r, count, sizeof *line, e) : NULL;
+    struct epsilon_point *point = line ? plot_new(r, count, sizeof *point, e) : NULL;
+    long kept = point ? name_lines(r, rows, count, e) : -1;
+
+    if (kept < 0)
+        return -1;
+    plot_sort(rows, (size_t)kept, sizeof *rows);
+    for (long i = 0; i < kept; i++) {
+        const struct row *row = &rows[i];
+
+        point[i] = (struct epsilon_point){row->epsilon, bound(row->trf_lo, row->log10_trf_lo),
+                                          bound(row->trf_hi, row->log10_trf_hi)};
+        if (row->at.begins)
+            line[lines++] = (struct epsilon_line){.label = row->at.line, .points = &point[i]};
+        line[lines - 1].count++;
+    }
+    line = plot_pick(r, to->stem, line, sizeof *line, &lines, e);
+    return line ? figure_epsilons(to, &(struct epsilon_lines){line, lines}, e) : -1;
 }

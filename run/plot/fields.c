@@ -1,5 +1,5 @@
 /* Theoretical and measured fields. */
-#include "run/plot/plot.h"
+#include "run/plot/rows.h"
 
 #include "analyze/curve.h"
 #include "plots/trf.h"
@@ -9,128 +9,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of the figure while they are collected. Labels are owned. */
+struct row {
+    struct plot_row at;
+    const char *formula, *head, *length, *layers, *verdict, *trf_hi, *log10_trf_hi;
+    double epsilon;
+};
+static const struct plot_column column[] = {
+    PLOT_TEXT(row, formula),      PLOT_TEXT(row, head),           PLOT_TEXT(row, length),
+    PLOT_TEXT(row, layers),       PLOT_TEXT(row, verdict),        PLOT_TEXT(row, trf_hi),
+    PLOT_TEXT(row, log10_trf_hi), PLOT_NUMBER(row, epsilon, 0, 0)};
+static const struct plot_columns columns = PLOT_COLUMNS(REPORT_FIELDS, "trf.csv of `reach trf`",
+                                                        column, row, NULL);
+
+/* What is drawn, while it is collected. */
 struct fields {
-    struct field_row *rows;
+    struct field_row *rows; /* [count] */
     size_t count;
+    double epsilon; /* of the last table */
+    long layers; /* of the fields across layers; 0: there are none */
 };
 
-static struct field_row *field_named(struct fields *all, const char *label, struct error *e)
+static struct field_row *field_named(struct fields *all, const char *label)
 {
-    struct field_row *grown;
-    char *copy;
-
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->rows[i].label, label) == 0)
             return &all->rows[i];
-    grown = reallocarray(all->rows, all->count + 1, sizeof *grown);
-    if (grown)
-        all->rows = grown;
-    copy = grown ? strdup(label) : NULL;
-    if (!copy) {
-        fail(e, "%s: out of memory for the figure", label);
-        return NULL;
-    }
-    all->rows[all->count] = (struct field_row){.label = copy};
+    all->rows[all->count] = (struct field_row){.label = label};
     return &all->rows[all->count++];
 }
 
-enum {
-    COLUMN_FORMULA,
-    COLUMN_HEAD,
-    COLUMN_LENGTH,
-    COLUMN_LAYERS,
-    COLUMN_EPSILON,
-    COLUMN_VERDICT,
-    COLUMN_TRF_HI,
-    COLUMN_LAYER,
-    COLUMN_LOG10_TRF_HI,
-    COLUMN_COUNT
-};
-static const char *const column_names[COLUMN_COUNT] = {"formula", "head",    "length",
-                                                       "layers",  "epsilon", "verdict",
-                                                       "trf_hi",  "layer",   "log10_trf_hi"};
-
-struct trf_table {
-    const struct report *report;
-    int column[COLUMN_COUNT];
-};
-
-static const char *cell(const struct trf_table *t, size_t row, int column)
-{
-    return report_cell(t->report, row, t->column[column]);
-}
-
-/* The table's epsilon nearest to `wanted`; NaN without any. */
-static double nearest_epsilon(const struct trf_table *t, double wanted)
-{
-    double best = NAN;
-
-    for (size_t row = 0; row < t->report->table.rows; row++) {
-        double epsilon = strtod(cell(t, row, COLUMN_EPSILON), NULL);
-
-        if (!(fabs(epsilon - wanted) >= fabs(best - wanted)))
-            best = epsilon;
-    }
-    return best;
-}
-
 /* 1 if this name has a row for all heads, which is then used; else the largest head. */
-static int has_all_heads(const struct trf_table *t, const char *name)
+static int has_all_heads(const struct row *rows, size_t count, const char *name)
 {
-    for (size_t row = 0; row < t->report->table.rows; row++)
-        if (strcmp(cell(t, row, COLUMN_FORMULA), name) == 0 &&
-            strcmp(cell(t, row, COLUMN_HEAD), "all") == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].formula, name) == 0 && strcmp(rows[i].head, "all") == 0)
             return 1;
     return 0;
 }
 
 /* Upper end of a row's field; +inf if the series does not converge, 0 if there is none. */
-static double field_of_row(const struct trf_table *t, size_t row)
+static double field_of_row(const struct row *row)
 {
-    const char *digits = cell(t, row, COLUMN_TRF_HI),
-               *logarithm = cell(t, row, COLUMN_LOG10_TRF_HI);
-
-    if (*digits && strlen(digits) < 300)
-        return strtod(digits, NULL);
-    if (*logarithm)
-        return pow(10, strtod(logarithm, NULL));
-    return strcmp(cell(t, row, COLUMN_VERDICT), "not applicable") == 0 ? 0 : INFINITY;
+    if (*row->trf_hi && strlen(row->trf_hi) < 300)
+        return strtod(row->trf_hi, NULL);
+    if (*row->log10_trf_hi)
+        return pow(10, strtod(row->log10_trf_hi, NULL));
+    return strcmp(row->verdict, "not applicable") == 0 ? 0 : INFINITY;
 }
 
-static int add_table(struct fields *all, const struct report *report, double *epsilon, long *layers,
-                     struct error *e)
+/* The rows of one table, of its epsilon nearest to that of the table before. */
+static int add_table(struct fields *all, const struct row *rows, size_t count, struct error *e)
 {
-    struct trf_table t = {.report = report};
-
-    if (report_columns(report, column_names, COLUMN_COUNT, "trf.csv of `reach trf`", t.column, e) !=
-        0)
-        return -1;
-    *epsilon = nearest_epsilon(&t, *epsilon);
-    for (size_t row = 0; row < t.report->table.rows; row++) {
-        const char *name = cell(&t, row, COLUMN_FORMULA);
-        long depth = strtol(cell(&t, row, COLUMN_LAYERS), NULL, 10);
+    all->epsilon = plot_nearest(&rows->epsilon, sizeof *rows, count, all->epsilon);
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        long depth = strtol(row->layers, NULL, 10);
         struct field_row *field;
         double value;
 
-        if (strtod(cell(&t, row, COLUMN_EPSILON), NULL) != *epsilon ||
-            strcmp(cell(&t, row, COLUMN_LENGTH), "inf") != 0)
+        if (row->epsilon != all->epsilon || strcmp(row->length, "inf") != 0)
             continue;
-        field = field_named(all, name, e);
-        if (!field)
-            return -1;
-        if (has_all_heads(&t, name) && strcmp(cell(&t, row, COLUMN_HEAD), "all") != 0)
+        field = field_named(all, row->formula);
+        if (has_all_heads(rows, count, row->formula) && strcmp(row->head, "all") != 0)
             continue;
-        value = field_of_row(&t, row);
+        value = field_of_row(row);
         if (isnan(value))
             return fail(e,
                         "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected "
                         "numbers, or inf)",
-                        report->path, row + 1, cell(&t, row, COLUMN_TRF_HI),
-                        cell(&t, row, COLUMN_LOG10_TRF_HI));
+                        row->at.from->path, row->at.number, row->trf_hi, row->log10_trf_hi);
         if (depth > 1) {
             field->trf_depth = fmax(field->trf_depth, value);
-            *layers = depth;
+            all->layers = depth;
         } else {
             field->trf = fmax(field->trf, value);
         }
@@ -138,13 +88,10 @@ static int add_table(struct fields *all, const struct report *report, double *ep
     return 0;
 }
 
-static int add_curve(struct fields *all, const struct figure_curve *c, double threshold,
-                     struct error *e)
+static void add_curve(struct fields *all, const struct figure_curve *c, double threshold)
 {
-    struct field_row *field = field_named(all, c->label, e);
+    struct field_row *field = field_named(all, c->label);
 
-    if (!field)
-        return -1;
     field->erf = (double)c->erf;
     field->saturated = c->saturated;
     field->train_length = c->train_length;
@@ -152,41 +99,35 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     /* a higher curve reaches the threshold sooner */
     field->erf_lo = c->c_hi ? (double)curve_erf(c->c_hi, c->positions, threshold) : field->erf;
     field->erf_hi = c->c_lo ? (double)curve_erf(c->c_lo, c->positions, threshold) : field->erf;
-    return 0;
 }
 
-int plot_fields(const struct plot_run *r, double threshold, const char *const *comments,
-                struct error *e)
+int plot_fields(struct plot_run *r, const struct figure_place *to, struct error *e)
 {
-    struct fields all = {0};
-    double epsilon = 1 - threshold;
-    long layers = 0;
+    struct fields all = {.epsilon = 1 - r->threshold};
+    struct field_row *picked;
+    size_t count;
+    const struct row *rows = plot_rows(r, &columns, NULL, &count, e);
     char subtitle[128];
-    int rc = 0;
+    int used;
 
-    for (size_t i = 0; rc == 0 && plot_table(r, REPORT_FIELDS, i); i++)
-        rc = add_table(&all, plot_table(r, REPORT_FIELDS, i), &epsilon, &layers, e);
-    for (size_t i = 0; i < r->curve_count && rc == 0; i++)
-        rc = add_curve(&all, &r->curves[i].figure, threshold, e);
-    if (rc == 0) {
-        struct field_row *picked;
-        size_t count = all.count;
-        int used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", epsilon);
-
-        if (r->curve_count)
-            used += snprintf(subtitle + used, sizeof subtitle - (size_t)used,
-                             " beside measured ERF(%.6g)", threshold);
-        if (layers)
-            snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers",
-                     layers);
-        picked = plot_pick(r, "fields", all.rows, sizeof *picked, &count, e);
-        rc = picked ? figure_fields(r->options->folder, "fields", picked, count, subtitle, comments,
-                                    &r->style, e)
-                    : -1;
-        free(picked);
+    all.rows = rows ? plot_new(r, count + r->curve_count, sizeof *all.rows, e) : NULL;
+    if (!all.rows)
+        return -1;
+    for (size_t first = 0, last; first < count; first = last) {
+        for (last = first + 1; last < count && rows[last].at.from == rows[first].at.from;)
+            last++;
+        if (add_table(&all, &rows[first], last - first, e) != 0)
+            return -1;
     }
-    for (size_t i = 0; i < all.count; i++)
-        free((char *)all.rows[i].label);
-    free(all.rows);
-    return rc;
+    for (size_t i = 0; i < r->curve_count; i++)
+        add_curve(&all, &r->curves[i].figure, r->threshold);
+    used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", all.epsilon);
+    if (r->curve_count)
+        used += snprintf(subtitle + used, sizeof subtitle - (size_t)used,
+                         " beside measured ERF(%.6g)", r->threshold);
+    if (all.layers)
+        snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers",
+                 all.layers);
+    picked = plot_pick(r, to->stem, all.rows, sizeof *picked, &all.count, e);
+    return picked ? figure_fields(to, &(struct field_rows){picked, all.count, subtitle}, e) : -1;
 }

@@ -1,183 +1,105 @@
 /* The figure of tables of measured fields, summary.csv. */
-#include "run/plot/plot.h"
+#include "run/plot/rows.h"
 
 #include "plots/ladder.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    LADDER_MODEL,
-    LADDER_THRESHOLD,
-    LADDER_ERF,
-    LADDER_LO,
-    LADDER_HI,
-    LADDER_SATURATED,
-    LADDER_TARGET,
-    LADDER_LAYER,
-    LADDER_COLUMNS
+struct row {
+    struct plot_row at;
+    const char *model, *saturated, *target, *layer;
+    double threshold, erf, erf_lo, erf_hi;
 };
-static const char *const ladder_columns[LADDER_COLUMNS] = {"model",  "threshold", "erf",
-                                                           "erf_lo", "erf_hi",    "saturated",
-                                                           "target", "layer"};
+static const struct plot_column column[] = {PLOT_LINE(row, model),
+                                            PLOT_TEXT(row, saturated),
+                                            PLOT_TEXT(row, target),
+                                            PLOT_TEXT(row, layer),
+                                            PLOT_NUMBER(row, threshold, 0, 0),
+                                            PLOT_NUMBER(row, erf, 0, 0),
+                                            PLOT_NUMBER(row, erf_lo, 0, NAN),
+                                            PLOT_NUMBER(row, erf_hi, 0, NAN)};
+static const struct plot_columns columns = PLOT_COLUMNS(REPORT_LADDER, "a table of `reach erf`",
+                                                        column, row, NULL);
 
-/* A table and the indices of its columns. */
-struct table {
-    const struct report *report;
-    int column[LADDER_COLUMNS];
-};
-
-static const char *cell(const struct table *t, size_t row, int column)
+/* The thresholds of all rows, each once, ascending; returns how many. */
+static size_t find_thresholds(double *thresholds, const struct row *rows, size_t count)
 {
-    return report_cell(t->report, row, t->column[column]);
-}
+    size_t found = 0;
 
-static int number_cell(const struct table *t, size_t row, int column, double least, double none,
-                       double *out, struct error *e)
-{
-    return report_number(t->report, row, t->column[column], least, none, out, e);
-}
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
 
-struct ladder_data {
-    struct ladder_row *rows;
-    size_t count;
-    double *thresholds;
-    size_t threshold_count;
-};
-
-static void ladder_free(struct ladder_data *d)
-{
-    for (size_t i = 0; i < d->count; i++) {
-        free((char *)d->rows[i].label);
-        free(d->rows[i].erf);
-        free(d->rows[i].saturated);
+        while (at < found && thresholds[at] < rows[i].threshold)
+            at++;
+        if (at < found && thresholds[at] == rows[i].threshold)
+            continue;
+        memmove(thresholds + at + 1, thresholds + at, (found++ - at) * sizeof *thresholds);
+        thresholds[at] = rows[i].threshold;
     }
-    free(d->rows);
-    free(d->thresholds);
+    return found;
 }
 
-/* The thresholds of all tables, each once, ascending. */
-static int add_threshold(struct ladder_data *d, double threshold, struct error *e)
-{
-    size_t at = 0;
-    double *grown;
-
-    while (at < d->threshold_count && d->thresholds[at] < threshold)
-        at++;
-    if (at < d->threshold_count && d->thresholds[at] == threshold)
-        return 0;
-    grown = reallocarray(d->thresholds, d->threshold_count + 1, sizeof *grown);
-    if (!grown)
-        return fail_memory(e, 0, "the thresholds");
-    d->thresholds = grown;
-    memmove(grown + at + 1, grown + at, (d->threshold_count++ - at) * sizeof *grown);
-    grown[at] = threshold;
-    return 0;
-}
-
-static struct ladder_row *add_row(struct ladder_data *d, const char *label, struct error *e)
-{
-    struct ladder_row *grown = reallocarray(d->rows, d->count + 1, sizeof *grown);
-    size_t n = d->threshold_count;
-    double *fields = calloc(n, 3 * sizeof *fields);
-    unsigned char *saturated = calloc(n, 1);
-    char *copy = strdup(label);
-
-    if (grown)
-        d->rows = grown;
-    if (!grown || !fields || !saturated || !copy) {
-        free(fields);
-        free(saturated);
-        free(copy);
-        fail_memory(e, 0, "a row of the figure");
-        return NULL;
-    }
-    grown[d->count] = (struct ladder_row){copy, fields, fields + n, fields + 2 * n, saturated};
-    return &grown[d->count++];
-}
-
-/* Rows of one table: those of a model's first target and layer: the whole segment at the
+/* One line of the figure for each model, of its first target and layer: the whole segment at the
  * embeddings. */
-static int add_ladder(struct ladder_data *d, const struct table *t, struct error *e)
+static int add_models(struct plot_run *r, struct ladder *u, struct ladder_row *out,
+                      const struct row *rows, size_t count, struct error *e)
 {
-    struct ladder_row *row = NULL;
-    size_t main = 0;
+    const struct row *main = rows;
+    size_t n = u->threshold_count;
 
-    for (size_t i = 0; i < t->report->table.rows; i++) {
-        double threshold, erf, lo, hi;
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        struct ladder_row *line;
         size_t k = 0;
 
-        if (i == 0 || strcmp(cell(t, i, LADDER_MODEL), cell(t, main, LADDER_MODEL)) != 0) {
-            main = i;
-            row = add_row(d, cell(t, i, LADDER_MODEL), e);
-            if (!row)
+        if (row->at.begins) {
+            double *fields = plot_new(r, n, 3 * sizeof *fields, e);
+            unsigned char *saturated = fields ? plot_new(r, n, 1, e) : NULL;
+
+            if (!saturated)
                 return -1;
+            out[u->count++] = (struct ladder_row){row->model, fields, fields + n, fields + 2 * n,
+                                                  saturated};
+            main = row;
         }
-        if (strcmp(cell(t, i, LADDER_TARGET), cell(t, main, LADDER_TARGET)) != 0 ||
-            strcmp(cell(t, i, LADDER_LAYER), cell(t, main, LADDER_LAYER)) != 0)
+        if (strcmp(row->target, main->target) != 0 || strcmp(row->layer, main->layer) != 0)
             continue;
-        if (number_cell(t, i, LADDER_THRESHOLD, 0, 0, &threshold, e) != 0 ||
-            number_cell(t, i, LADDER_ERF, 0, 0, &erf, e) != 0 ||
-            number_cell(t, i, LADDER_LO, 0, erf, &lo, e) != 0 ||
-            number_cell(t, i, LADDER_HI, 0, erf, &hi, e) != 0)
-            return -1;
-        while (k < d->threshold_count && d->thresholds[k] != threshold)
+        line = &out[u->count - 1];
+        while (u->thresholds[k] != row->threshold)
             k++;
-        if (k == d->threshold_count)
-            continue;
-        row->erf[k] = erf, row->erf_lo[k] = lo, row->erf_hi[k] = hi;
-        row->saturated[k] = strcmp(cell(t, i, LADDER_SATURATED), "1") == 0;
+        line->erf[k] = row->erf;
+        line->erf_lo[k] = isnan(row->erf_lo) ? row->erf : row->erf_lo;
+        line->erf_hi[k] = isnan(row->erf_hi) ? row->erf : row->erf_hi;
+        line->saturated[k] = strcmp(row->saturated, "1") == 0;
     }
     return 0;
 }
 
-int plot_ladder(const struct plot_run *r, double threshold, const char *const *comments,
-                struct error *e)
+int plot_ladder(struct plot_run *r, const struct figure_place *to, struct error *e)
 {
-    struct table *all = calloc(r->table_count, sizeof *all);
-    struct ladder_data d = {0};
-    int rc = all ? 0 : fail_memory(e, (double)r->table_count * sizeof *all, "the tables");
-    size_t main = 0, count = 0;
+    char subtitle[64];
+    struct ladder u = {.train_length = (int)r->options->train_length, .subtitle = subtitle};
+    size_t count;
+    const struct row *rows = plot_rows(r, &columns, NULL, &count, e);
+    double *thresholds = rows ? plot_new(r, count, sizeof *thresholds, e) : NULL;
+    struct ladder_row *models = thresholds ? plot_new(r, count, sizeof *models, e) : NULL;
 
-    for (; rc == 0 && plot_table(r, REPORT_LADDER, count); count++) {
-        all[count].report = plot_table(r, REPORT_LADDER, count);
-        rc = report_columns(all[count].report, ladder_columns, LADDER_COLUMNS,
-                            "a table of `reach erf`", all[count].column, e);
-    }
-    for (size_t i = 0; i < count && rc == 0; i++)
-        for (size_t row = 0; row < all[i].report->table.rows && rc == 0; row++) {
-            double value;
-
-            rc = number_cell(&all[i], row, LADDER_THRESHOLD, 0, 0, &value, e) == 0
-                     ? add_threshold(&d, value, e)
-                     : -1;
-        }
-    for (size_t i = 0; i < count && rc == 0; i++)
-        rc = add_ladder(&d, &all[i], e);
-    for (size_t k = 1; k < d.threshold_count; k++)
-        if (fabs(d.thresholds[k] - threshold) < fabs(d.thresholds[main] - threshold))
-            main = k;
-    if (rc == 0 && r->options->threshold > 0 && d.threshold_count &&
-        fabs(d.thresholds[main] - threshold) > 1e-9)
-        rc = fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)",
-                  all[0].report->path, threshold);
-    if (rc == 0) {
-        struct ladder_row *rows;
-        char subtitle[64];
-
-        snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
-                 d.threshold_count ? d.thresholds[main] : threshold);
-        count = d.count;
-        rows = plot_pick(r, "ladder", d.rows, sizeof *rows, &count, e);
-        rc = rows ? figure_ladder(r->options->folder, "ladder", rows, count, d.thresholds,
-                                  d.threshold_count, main, (int)r->options->train_length, subtitle,
-                                  comments, &r->style, e)
-                  : -1;
-        free(rows);
-    }
-    free(all);
-    ladder_free(&d);
-    return rc;
+    if (!models)
+        return -1;
+    u.thresholds = thresholds;
+    u.threshold_count = find_thresholds(thresholds, rows, count);
+    if (add_models(r, &u, models, rows, count, e) != 0)
+        return -1;
+    for (size_t k = 1; k < u.threshold_count; k++)
+        if (fabs(thresholds[k] - r->threshold) < fabs(thresholds[u.main] - r->threshold))
+            u.main = k;
+    if (r->options->threshold > 0 && count && fabs(thresholds[u.main] - r->threshold) > 1e-9)
+        return fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)",
+                    rows[0].at.from->path, r->threshold);
+    snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
+             count ? thresholds[u.main] : r->threshold);
+    u.rows = plot_pick(r, to->stem, models, sizeof *models, &u.count, e);
+    return u.rows ? figure_ladder(to, &u, e) : -1;
 }

@@ -89,31 +89,25 @@ int plot_names(const struct plot_run *r, const char *stem, const char **labels, 
     return rc;
 }
 
-void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size,
-                size_t *count, struct error *e)
+void *plot_pick(struct plot_run *r, const char *stem, const void *rows, size_t size, size_t *count,
+                struct error *e)
 {
     size_t all = *count, kept = 0;
-    const char **labels = calloc(all ? all : 1, sizeof *labels);
-    unsigned char *keep = calloc(all ? all : 1, 1);
-    char *picked = calloc(all ? all : 1, size);
-    int rc = labels && keep && picked ? 0
-                                      : fail_memory(e, (double)all * (double)size, "what is drawn");
+    const char **labels = plot_new(r, all, sizeof *labels, e);
+    unsigned char *keep = labels ? plot_new(r, all, 1, e) : NULL;
+    char *picked = keep ? plot_new(r, all, size, e) : NULL;
 
-    for (size_t i = 0; rc == 0 && i < all; i++)
+    if (!picked)
+        return NULL;
+    for (size_t i = 0; i < all; i++)
         memcpy(&labels[i], (const char *)rows + i * size, sizeof labels[i]);
-    if (rc == 0)
-        rc = plot_names(r, stem, labels, keep, all, e);
-    for (size_t i = 0; rc == 0 && i < all; i++)
+    if (plot_names(r, stem, labels, keep, all, e) != 0)
+        return NULL;
+    for (size_t i = 0; i < all; i++)
         if (keep[i]) {
             memcpy(picked + kept * size, (const char *)rows + i * size, size);
             memcpy(picked + kept++ * size, &labels[i], sizeof labels[i]);
         }
-    free(labels);
-    free(keep);
-    if (rc != 0) {
-        free(picked);
-        return NULL;
-    }
     *count = kept;
     return picked;
 }

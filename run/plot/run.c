@@ -4,10 +4,43 @@
 #include "run/results.h"
 #include "version.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Keeps memory until the end of the run. */
+static void *keep(struct plot_run *r, void *memory, double bytes, struct error *e)
+{
+    void **grown = reallocarray(r->kept, r->kept_count + 1, sizeof *grown);
+
+    if (grown)
+        r->kept = grown;
+    if (!grown || !memory) {
+        free(memory);
+        fail_memory(e, bytes, "what is drawn");
+        return NULL;
+    }
+    return grown[r->kept_count++] = memory;
+}
+
+void *plot_new(struct plot_run *r, size_t count, size_t size, struct error *e)
+{
+    return keep(r, calloc(count ? count : 1, size), (double)count * (double)size, e);
+}
+
+char *plot_text(struct plot_run *r, struct error *e, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    return keep(r, text, 0, e);
+}
 
 /* Named tables are drawn without curves and only one kind at a time, except theoretical fields. */
 static int check_named(const struct plot_run *r, struct error *e)
@@ -85,22 +118,24 @@ static int check_new(const struct plot_run *r, struct error *e)
 
 /* Draws figure after figure, and continues if gnuplot fails. Returns -1, or the worst result of
  * drawing, with its message. */
-static int draw(const struct plot_run *r, const char *const *comments, struct error *e)
+static int draw(struct plot_run *r, const char *const *comments, struct error *e)
 {
-    double threshold = r->options->threshold > 0              ? r->options->threshold
-                       : r->threshold > 0 && r->threshold < 1 ? r->threshold
-                                                              : 0.99;
     int worst = 0;
 
+    r->threshold = r->options->threshold > 0              ? r->options->threshold
+                   : r->threshold > 0 && r->threshold < 1 ? r->threshold
+                                                          : 0.99;
     for (size_t i = 0; i < r->curve_count; i++) {
         struct figure_curve *u = &r->curves[i].figure;
 
-        u->erf = curve_erf(u->c, u->positions, threshold);
+        u->erf = curve_erf(u->c, u->positions, r->threshold);
         u->saturated = u->erf == u->positions;
     }
     for (size_t i = 0; i < r->figure_count; i++) {
+        const struct figure_place to = {r->options->folder, r->figures[i]->stem, comments,
+                                        &r->style};
         struct error own;
-        int rc = r->figures[i]->draw(r, threshold, comments, &own);
+        int rc = r->figures[i]->draw(r, &to, &own);
 
         if (rc != 0)
             *e = own;
@@ -150,11 +185,11 @@ void plot_run_free(struct plot_run *r)
     }
     for (size_t i = 0; i < r->table_count; i++)
         report_close(&r->tables[i].report);
+    for (size_t i = 0; i < r->kept_count; i++)
+        free(r->kept[i]);
     free(r->curves);
     free(r->results);
     free(r->tables);
-    r->curves = NULL;
-    r->results = NULL;
-    r->tables = NULL;
-    r->curve_count = r->result_count = r->table_count = 0;
+    free(r->kept);
+    *r = (struct plot_run){.options = r->options};
 }

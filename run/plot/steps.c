@@ -86,28 +86,23 @@ int plot_find_steps(struct plot_run *r, struct error *e)
     return 0;
 }
 
-int plot_steps(const struct plot_run *r, double threshold, const char *const *comments,
-               struct error *e)
+int plot_steps(struct plot_run *r, const struct figure_place *to, struct error *e)
 {
     double thresholds[PLOT_THRESHOLDS];
-    struct step_curve *points = calloc(r->curve_count, sizeof *points), *picked;
+    struct step_curve *points = plot_new(r, r->curve_count, sizeof *points, e);
     size_t count = r->curve_count;
-    int rc;
 
-    if (r->options->labels.count) {
-        free(points);
+    if (r->options->labels.count)
         return fail(e, "--label: steps.gp shows no names (expected --figure with another)");
-    }
     if (!points)
-        return fail_memory(e, (double)count * sizeof *points, "the steps");
+        return -1;
     for (size_t i = 0; i < count; i++)
         points[i] = (struct step_curve){r->curves[i].figure.label, r->curves[i].step,
                                         &r->curves[i].figure};
-    picked = plot_pick(r, "steps", points, sizeof *points, &count, e);
-    rc = picked ? figure_steps(r->options->folder, "steps", picked, count, thresholds,
-                               plot_thresholds(thresholds, threshold), comments, &r->style, e)
-                : -1;
-    free(points);
-    free(picked);
-    return rc;
+    points = plot_pick(r, to->stem, points, sizeof *points, &count, e);
+    return points ? figure_steps(to,
+                                 &(struct step_curves){points, count, thresholds,
+                                                       plot_thresholds(thresholds, r)},
+                                 e)
+                  : -1;
 }

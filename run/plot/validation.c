@@ -1,83 +1,50 @@
 /* The figure of tables of validation.csv. */
-#include "run/plot/plot.h"
+#include "run/plot/rows.h"
 
 #include "plots/validation.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { MODEL, CHANGE, TOKENS, SIZE, SIZE_LO, SIZE_HI, GRADIENT, WITHIN, COLUMNS };
-static const char *const names[COLUMNS] = {"model",   "change",  "tokens",   "size",
-                                           "size_lo", "size_hi", "gradient", "within"};
-
-/* Memory for the lines of all tables, at most one per row. */
-struct lines {
-    struct validation_line *line;
-    struct validation_point *point; /* of all lines, one after the other */
-    size_t count, points;
-    double within; /* of the first */
+struct row {
+    struct plot_row at;
+    const char *change, *model;
+    double tokens, size, size_lo, size_hi, gradient, within;
 };
+static const struct plot_column column[] = {
+    PLOT_TEXT(row, change),
+    PLOT_LINE(row, model),
+    PLOT_NUMBER(row, tokens, 1, 1),
+    PLOT_NUMBER(row, size, 0, 0),
+    PLOT_NUMBER(row, size_lo, -1e300, NAN),
+    PLOT_NUMBER(row, size_hi, 0, NAN),
+    PLOT_NUMBER(row, gradient, -1e-9, 0),
+    PLOT_NUMBER(row, within, 0, 0),
+};
+static const struct plot_columns columns = PLOT_COLUMNS(REPORT_VALIDATION,
+                                                        "validation.csv of `reach erf --validate`",
+                                                        column, row, "replaced");
 
-static int add_table(struct lines *all, const struct report *t, int train_length, struct error *e)
+int plot_validation(struct plot_run *r, const struct figure_place *to, struct error *e)
 {
-    int column[COLUMNS];
-    const char *model = NULL; /* of the current line */
+    size_t count, lines = 0;
+    const struct row *rows = plot_rows(r, &columns, NULL, &count, e);
+    struct validation_line *line = rows ? plot_new(r, count, sizeof *line, e) : NULL;
+    struct validation_point *point = line ? plot_new(r, count, sizeof *point, e) : NULL;
 
-    if (report_columns(t, names, COLUMNS, "validation.csv of `reach erf --validate`", column, e) !=
-        0)
+    if (!point)
         return -1;
-    for (size_t i = 0; i < t->table.rows; i++) {
-        struct validation_point *p = &all->point[all->points];
-        double within;
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
 
-        if (strcmp(report_cell(t, i, column[CHANGE]), "replaced") != 0)
-            continue;
-        if (report_number(t, i, column[TOKENS], 1, 1, &p->kept, e) != 0 ||
-            report_number(t, i, column[SIZE], 0, 0, &p->size, e) != 0 ||
-            report_number(t, i, column[SIZE_LO], -1e300, NAN, &p->lo, e) != 0 ||
-            report_number(t, i, column[SIZE_HI], 0, NAN, &p->hi, e) != 0 ||
-            report_number(t, i, column[GRADIENT], -1e-9, 0, &p->gradient, e) != 0 ||
-            report_number(t, i, column[WITHIN], 0, 0, &within, e) != 0)
-            return -1;
-        if (!model || strcmp(report_cell(t, i, column[MODEL]), model) != 0) {
-            model = report_cell(t, i, column[MODEL]);
-            all->line[all->count++] = (struct validation_line){model, p, 0, train_length};
-        }
-        all->line[all->count - 1].count++;
-        all->within = all->points++ ? all->within : within;
+        point[i] = (struct validation_point){row->tokens, row->size, row->size_lo, row->size_hi,
+                                             row->gradient};
+        if (row->at.begins)
+            line[lines++] = (struct validation_line){row->model, &point[i], 0,
+                                                     (int)r->options->train_length};
+        line[lines - 1].count++;
     }
-    return 0;
-}
-
-int plot_validation(const struct plot_run *r, double threshold, const char *const *comments,
-                    struct error *e)
-{
-    struct lines all = {0};
-    const struct report *t;
-    size_t rows = 1;
-    int rc = 0;
-
-    (void)threshold;
-    for (size_t i = 0; (t = plot_table(r, REPORT_VALIDATION, i)); i++)
-        rows += t->table.rows;
-    all.line = calloc(rows, sizeof *all.line);
-    all.point = calloc(rows, sizeof *all.point);
-    if (!all.line || !all.point)
-        rc = fail_memory(e, (double)rows * (sizeof *all.line + sizeof *all.point), "the figure");
-    for (size_t i = 0; rc == 0 && (t = plot_table(r, REPORT_VALIDATION, i)); i++)
-        rc = add_table(&all, t, (int)r->options->train_length, e);
-    if (rc == 0) {
-        size_t count = all.count;
-        struct validation_line *lines = plot_pick(r, "validation", all.line, sizeof *lines, &count,
-                                                  e);
-
-        rc = lines ? figure_validation(r->options->folder, "validation", lines, count, all.within,
-                                       comments, &r->style, e)
-                   : -1;
-        free(lines);
-    }
-    free(all.line);
-    free(all.point);
-    return rc;
+    line = plot_pick(r, to->stem, line, sizeof *line, &lines, e);
+    return line ? figure_validation(
+                      to, &(struct validation_lines){line, lines, count ? rows[0].within : 0}, e)
+                : -1;
 }

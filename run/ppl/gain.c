@@ -80,11 +80,11 @@ int ppl_gain_rows(const void *found, struct csv *csv, struct error *e)
     return 0;
 }
 
-int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command, struct error *e)
+int ppl_gain_draw(const struct ppl_run *r, const struct figure_place *to, struct error *e)
 {
     struct gain_line *lines = calloc(r->count, sizeof *lines);
     struct gain_point *points = calloc(r->count * r->result_count, sizeof *points);
-    int rc = lines && points ? 0 : fail(e, "%s: out of memory for the figure", folder);
+    int rc = lines && points ? 0 : fail(e, "%s: out of memory for the figure", to->folder);
 
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         struct gain_point *p = points + i * r->result_count;
@@ -96,9 +96,7 @@ int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *comma
                                       r->models[i].train_length};
     }
     if (rc == 0)
-        rc = figure_gain(folder, "gain", lines, r->count, r->options->gain_within,
-                         (const char *const[]){"reach " REACH_VERSION, command, NULL},
-                         &(struct figure_style){.formats = r->options->formats}, e);
+        rc = figure_gain(to, &(struct gain_lines){lines, r->count, r->options->gain_within}, e);
     free(lines);
     free(points);
     return rc;

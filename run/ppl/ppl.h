@@ -126,8 +126,8 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
 /* The rows of gain.csv, and gain.gp with its pictures. */
 int ppl_gain_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
-int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command,
-                  struct error *e) MUST_USE;
+struct figure_place;
+int ppl_gain_draw(const struct ppl_run *r, const struct figure_place *to, struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1.
  */

@@ -97,18 +97,16 @@ static char *title_of(const struct ppl_run *r)
     return rc < 0 ? NULL : text;
 }
 
-static int write_figure(const struct ppl_run *r, const char *folder, const char *command,
-                        struct error *e)
+static int write_figure(const struct ppl_run *r, const struct figure_place *to, struct error *e)
 {
     struct ppl_line *lines = calloc(r->count, sizeof *lines);
     struct ppl_point *points = calloc(r->count * r->result_count, sizeof *points);
-    const char *comments[] = {"reach " REACH_VERSION, command, NULL};
     char *title = title_of(r);
     int cached = r->options->protocol == PROTOCOL_CACHED;
     int rc = -1;
 
     if (!lines || !points || !title) {
-        fail(e, "%s: out of memory for the figure", folder);
+        fail(e, "%s: out of memory for the figure", to->folder);
         goto end;
     }
     for (size_t i = 0; i < r->count; i++) {
@@ -127,9 +125,10 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length,
                                      changes ? (double)m->results[m->reference].context : 0};
     }
-    rc = figure_ppl(folder, "ppl", lines, r->count, title,
-                    cached ? "window (tokens)" : "context (input tokens)", comments,
-                    &(struct figure_style){.formats = r->options->formats}, e);
+    rc = figure_ppl(to,
+                    &(struct ppl_lines){lines, r->count, title,
+                                        cached ? "window (tokens)" : "context (input tokens)"},
+                    e);
 end:
     free(lines);
     free(points);
@@ -153,13 +152,17 @@ const struct results_layout ppl_layout = {ppl_files, (const char *const[]){"ppl"
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {
     char *command = command_comment(r->command);
+    const char *const comments[] = {"reach " REACH_VERSION, command, NULL};
+    const struct figure_style style = {.formats = r->options->formats};
+    const struct figure_place ppl = {folder, "ppl", comments, &style},
+                              gain = {folder, "gain", comments, &style};
     int rc = -1, drawn;
 
     if (!command)
         fail(e, "%s: out of memory", folder);
     else if (results_write(folder, &ppl_layout, r, r->command, e) == 0) {
-        rc = write_figure(r, folder, command, e);
-        if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, folder, command, e)) != 0)
+        rc = write_figure(r, &ppl, e);
+        if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, &gain, e)) != 0)
             rc = drawn;
     }
     free(command);

@@ -79,10 +79,7 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
             const struct result_figure *one = erf_figure(i);
 
             if (one->is_wanted(&s->result) &&
-                take(r, s, one->stem,
-                     one->draw(r->drawn_in, one->stem, &s->result,
-                               &(struct figure_style){.formats = "svg"}, e),
-                     e) != 0)
+                take(r, s, one->stem, erf_draw(one, r->drawn_in, "svg", &s->result, e), e) != 0)
                 return -1;
         }
         return 0;

@@ -196,9 +196,11 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
     for (int i = 0; i < count && rc == 0; i++)
         rc = fill_curve(&curves[i], r, drawn[i], most, e);
     if (rc == 0)
-        rc = figure_trf(o->folder, "trf", curves, (size_t)count,
-                        fmax(strtod(o->epsilons[0], NULL), 1e-300), comments,
-                        &(struct figure_style){.formats = o->formats}, e);
+        rc = figure_trf(&(struct figure_place){o->folder, "trf", comments,
+                                               &(struct figure_style){.formats = o->formats}},
+                        &(struct trf_curves){curves, (size_t)count,
+                                             fmax(strtod(o->epsilons[0], NULL), 1e-300)},
+                        e);
     for (int i = 0; i < count; i++) {
         free((double *)curves[i].tokens);
         free((char *)curves[i].label);

@@ -2,19 +2,15 @@
 #include "run/validate/write.h"
 
 #include "plots/validation.h"
-#include "run/results.h"
 #include "run/validate/validate.h"
-#include "version.h"
 
 #include <stdlib.h>
 
-int validate_draw(const char *folder, const char *stem, const struct result *r,
-                  const struct figure_style *style, struct error *e)
+int validate_draw(const struct figure_place *to, const struct result *r, struct error *e)
 {
     struct validation_line *lines = calloc(r->model_count, sizeof *lines);
     struct validation_point *points = calloc(r->model_count, VALIDATION_KEPT_MAX * sizeof *points);
-    char *command = command_comment(r->command);
-    int rc = lines && points && command ? 0 : fail(e, "%s: out of memory for the figure", folder);
+    int rc = lines && points ? 0 : fail(e, "%s: out of memory for the figure", to->folder);
 
     for (size_t i = 0; i < r->model_count && rc == 0; i++) {
         const struct validation *v = r->models[i].validation;
@@ -32,11 +28,10 @@ int validate_draw(const char *folder, const char *stem, const struct result *r,
         }
     }
     if (rc == 0)
-        rc = figure_validation(folder, stem, lines, r->model_count, validation_within,
-                               (const char *const[]){"reach " REACH_VERSION, command, NULL}, style,
+        rc = figure_validation(to,
+                               &(struct validation_lines){lines, r->model_count, validation_within},
                                e);
     free(lines);
     free(points);
-    free(command);
     return rc;
 }
