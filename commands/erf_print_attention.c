@@ -1,6 +1,7 @@
 /* The output of `reach erf --attention`: attention ERFs by layer and head, and the TRFs. */
 #include "commands/erf.h"
 
+#include "io/order.h"
 #include "run/attention/attention.h"
 
 #include <math.h>
@@ -37,13 +38,6 @@ static void print_theory(struct table *t, const struct result *r, const struct r
     table_cell(t, "%s", "");
 }
 
-static int by_erf(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put,
                         FILE *f)
 {
@@ -76,7 +70,7 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
             if (h < shown)
                 table_cell(t, "%zu", sorted[h]);
         }
-        qsort(sorted, heads, sizeof *sorted, by_erf);
+        qsort(sorted, heads, sizeof *sorted, order_sizes);
         table_cell(t, "%zu/%zu/%zu", sorted[0], sorted[(heads - 1) / 2], sorted[heads - 1]);
     }
     for (size_t l = 0; l < m->attention.layers; l++)

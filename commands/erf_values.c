@@ -3,6 +3,7 @@
 
 #include "commands/options.h"
 #include "io/formats/csv.h"
+#include "io/order.h"
 #include "run/erf/options.h"
 
 #include <stdlib.h>
@@ -18,13 +19,6 @@ static int is_standard(double q)
     while (i < STANDARD_THRESHOLDS && standard_thresholds[i] != q)
         i++;
     return i < STANDARD_THRESHOLDS;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* Inserts Q in order, unless present; the first one is used in the table and the figure. */
@@ -47,7 +41,7 @@ int erf_read_threshold(void *options, const char *value, int nth, struct error *
     if (o->threshold_count == THRESHOLDS_MAX)
         return fail(e, "--threshold: too many (expected at most %d in all)", THRESHOLDS_MAX);
     o->thresholds[o->threshold_count++] = q;
-    qsort(o->thresholds, o->threshold_count, sizeof *o->thresholds, by_value);
+    qsort(o->thresholds, o->threshold_count, sizeof *o->thresholds, order_numbers);
     return 0;
 }
 
@@ -68,13 +62,6 @@ int erf_write_threshold(FILE *f, const void *options, int nth)
     if (i < o->threshold_count)
         fputs(csv_format_real(number, o->thresholds[i]), f);
     return i < o->threshold_count;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* P[,P...], each once. */
@@ -102,7 +89,7 @@ int erf_read_targets(void *options, const char *value, int nth, struct error *e)
             return fail(e, "--target-position: too many (expected at most %d in all)", TARGETS_MAX);
         o->targets[o->target_count++] = (size_t)whole;
     }
-    qsort(o->targets, o->target_count, sizeof *o->targets, by_size);
+    qsort(o->targets, o->target_count, sizeof *o->targets, order_sizes);
     return 0;
 }
 

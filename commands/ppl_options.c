@@ -2,18 +2,12 @@
 #include "commands/commands.h"
 #include "commands/ppl.h"
 #include "commands/rows.h"
+#include "io/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define OPTIONS struct ppl_options
-
-static int by_size(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* N,N,...: ascending, each once. */
 static int read_contexts(void *options, const char *value, int nth, struct error *e)
@@ -38,7 +32,7 @@ static int read_contexts(void *options, const char *value, int nth, struct error
         o->contexts[o->context_count++] = (size_t)context;
         rest = rest[length] ? rest + length + 1 : NULL;
     }
-    qsort(o->contexts, o->context_count, sizeof *o->contexts, by_size);
+    qsort(o->contexts, o->context_count, sizeof *o->contexts, order_sizes);
     for (size_t i = 0; i < o->context_count; i++)
         if (i == 0 || o->contexts[i] != o->contexts[kept - 1])
             o->contexts[kept++] = o->contexts[i];

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of inputs, or - for 0. */
-static void count_cell(struct table *t, size_t n)
-{
-    if (n)
-        table_cell(t, "%zu", n);
-    else
-        table_cell(t, "-");
-}
-
 /* NaN (from a single target) is printed as -. */
 static void real_cell(struct table *t, const char *format, double value)
     __attribute__((format(printf, 2, 0)));
@@ -52,14 +43,14 @@ static void print_model(struct table *t, const struct ppl_run *r, const struct p
         table_cell(t, "%s", m->argument->name);
         table_cell(t, "%s", protocol_names[r->options->protocol]);
         table_cell(t, "%zu", at->context);
-        count_cell(t, at->stride);
-        count_cell(t, (size_t)m->window);
+        table_count(t, at->stride);
+        table_count(t, (size_t)m->window);
         table_cell(t, "%zu", at->perplexity.tokens);
         table_cell(t, "%.5f", at->perplexity.nll);
         real_cell(t, "%.5f", at->perplexity.std_error);
         table_cell(t, "%.5g", at->perplexity.ppl);
         time_cell(t, at->seconds / (double)at->perplexity.tokens);
-        count_cell(t, (size_t)m->train_length);
+        table_count(t, (size_t)m->train_length);
     }
 }
 
@@ -120,7 +111,7 @@ static int print_units(const struct ppl_run *r)
 
             table_cell(t, "%s", r->models[i].argument->name);
             table_cell(t, "%zu", r->models[i].results[j].context);
-            count_cell(t, u->bytes);
+            table_count(t, u->bytes);
             real_cell(t, "%.5f", perplexity_each(p, u->bytes) / M_LN2);
             real_cell(t, "%.5g", exp(perplexity_each(p, u->characters)));
             real_cell(t, "%.5g", exp(perplexity_each(p, u->words)));

@@ -14,14 +14,6 @@ enum { ROWS_SHOWN = 200 };
 
 /* ---- a result of `reach erf` ---- */
 
-static void number_cell(struct table *t, size_t n)
-{
-    if (n)
-        table_cell(t, "%zu", n);
-    else
-        table_cell(t, "-");
-}
-
 static void text_cell(struct table *t, const char *text)
 {
     table_cell(t, "%s", text && *text ? text : "-");
@@ -63,7 +55,7 @@ static struct table *cards(const struct result *r)
         for (size_t i = 0; i < r->model_count; i++) {
             const struct result_model *m = &r->models[i];
 
-            number_cell(t,
+            table_count(t,
                         ((const size_t[NUMBERS]){m->train_length, m->layers, m->heads, m->kv_heads,
                                                  m->head_size, m->hidden, m->vocabulary})[k]);
         }

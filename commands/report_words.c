@@ -1,6 +1,7 @@
 /* Sentences about results. */
 #include "commands/erf.h"
 #include "commands/report.h"
+#include "io/order.h"
 #include "page/escape.h"
 #include "page/report.h"
 
@@ -216,13 +217,6 @@ static int put_sentences(FILE *f, const struct result *r)
     return 0;
 }
 
-static int by_erf(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* How far each model's heads attend. */
 static int put_attention(FILE *f, const struct result *r)
 {
@@ -234,7 +228,7 @@ static int put_attention(FILE *f, const struct result *r)
             return -1;
         for (size_t k = 0; k < count; k++)
             erf[k] = a->rows[k * r->threshold_count + r->main_row].erf;
-        qsort(erf, count, sizeof *erf, by_erf);
+        qsort(erf, count, sizeof *erf, order_sizes);
         if (count) {
             fputs("<p class=sentence>", f);
             html_text(f, r->models[i].name);

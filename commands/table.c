@@ -87,6 +87,14 @@ void table_cell(struct table *t, const char *format, ...)
     va_end(arguments);
 }
 
+void table_count(struct table *t, size_t n)
+{
+    if (n)
+        table_cell(t, "%zu", n);
+    else
+        table_cell(t, "-");
+}
+
 void table_cells(struct table *t, const char *const *texts)
 {
     for (; *texts; texts++)

@@ -18,6 +18,8 @@ void table_caption(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void table_note(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The next cell, row by row, the header first. table_print reports a lack of memory. */
 void table_cell(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* A cell with a number, or with - for 0. */
+void table_count(struct table *t, size_t n);
 /* Several cells of equal alignment, ended by NULL. */
 void table_cells(struct table *t, const char *const *texts);
 /* Prints all rows, with columns as wide as their widest cell, and as many columns as fit if F is

@@ -89,17 +89,10 @@ void terminal_plain(struct terminal *t, const char *verb, int quiet)
                            .quiet = quiet};
 }
 
-static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
-{
-    (void)p;
-    (void)kind;
-    (void)line;
-}
-
 void terminal_silent(struct terminal *t, const char *verb)
 {
     terminal_plain(t, verb, 1);
-    t->progress.say = say_nothing;
+    t->progress.say = progress_silent;
 }
 
 int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path,

@@ -3,23 +3,7 @@
 #ifndef REACH_IO_HALF_H
 #define REACH_IO_HALF_H
 
-#include <stdint.h>
-#include <string.h>
-
-/* Loads of any alignment; compilers turn the memcpy into one instruction. */
-static inline uint16_t load16(const unsigned char *p)
-{
-    uint16_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline uint32_t load32(const unsigned char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
+#include "io/bytes.h"
 
 static inline float float_of(uint32_t bits)
 {

@@ -27,6 +27,28 @@ void kernels_release(struct kernels *k)
     free(k);
 }
 
+struct buffer *kernels_buffer(struct kernels *k, enum buffer_role role, size_t count,
+                              void *(*allocate)(size_t bytes), struct error *e)
+{
+    size_t bytes;
+    struct buffer *b;
+    if (kernels_take_error(k, e))
+        return NULL;
+    if (size_multiply(&bytes, count, k->role_size[role])) {
+        fail(e, "buffer: %zu elements overflow", count);
+        return NULL;
+    }
+    b = calloc(1, sizeof *b);
+    if (!b || !(b->data = allocate(bytes))) {
+        free(b);
+        fail_memory(e, (double)bytes, "a buffer");
+        return NULL;
+    }
+    b->count = count;
+    b->role = role;
+    return b;
+}
+
 int kernels_keep_error(struct kernels *k, const char *format, ...)
 {
     struct kernels_state *state = k->state;

@@ -54,6 +54,10 @@ int kernels_keep_error(struct kernels *k, const char *format, ...) PRINTF_LIKE(2
 /* Returns the kept error (-1) and clears it, or returns 0. */
 int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
 
+/* A buffer in memory from `allocate`, which free() takes back; NULL on failure. */
+struct buffer *kernels_buffer(struct kernels *k, enum buffer_role role, size_t count,
+                              void *(*allocate)(size_t bytes), struct error *e) MUST_USE;
+
 /* -- views of stored weights -- */
 
 /* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in

@@ -1,32 +1,26 @@
 /* A kernel set's current rates for a model's own product and attention, for estimates of time. */
 #include "model/engine_parts.h"
 
+#include "io/system/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { PRODUCT_ROWS = 256, ATTENTION_QUERIES = 192, ATTENTION_KEYS = 768 };
 #define SECONDS 0.25 /* how long a trial is repeated, at least three times */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Repeats the operations of `step`: operations a second in the fastest repetition, which on a busy
  * machine is one without interruption. 0 with *e on failure. */
 static double best_rate(struct kernels *k, void (*step)(void *), void *of, double operations,
                         struct error *e)
 {
-    double best = 0, started = now();
-    for (int i = 0; i < 200 && (i < 3 || now() - started < SECONDS); i++) {
-        double start = now();
+    double best = 0, started = clock_seconds(CLOCK_MONOTONIC);
+    for (int i = 0; i < 200 && (i < 3 || clock_seconds(CLOCK_MONOTONIC) - started < SECONDS); i++) {
+        double start = clock_seconds(CLOCK_MONOTONIC);
         step(of);
         if (k->synchronize(k, e) != 0)
             return 0;
-        best = fmax(best, operations / fmax(now() - start, 1e-9));
+        best = fmax(best, operations / fmax(clock_seconds(CLOCK_MONOTONIC) - start, 1e-9));
     }
     return best;
 }

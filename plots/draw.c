@@ -4,6 +4,7 @@
 
 #include "io/error.h"
 #include "io/system/atomic.h"
+#include "io/system/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -54,20 +54,12 @@ int figure_check_formats(const char *formats, struct error *e)
     return 0;
 }
 
-static time_t seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
 /* Keeps the first lines of the child's output as one line in `said`. Returns 0, or -1 if it has not
  * ended after SECONDS_MAX. */
 static int collect(int descriptor, char *said, size_t size)
 {
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-    time_t last = seconds() + SECONDS_MAX;
+    double last = clock_seconds(CLOCK_MONOTONIC) + SECONDS_MAX;
     size_t used = 0;
     char chunk[512];
     int in_time = 1;
@@ -76,7 +68,7 @@ static int collect(int descriptor, char *said, size_t size)
         int ready = poll(&waiting, 1, 1000);
         ssize_t n;
 
-        in_time = seconds() < last;
+        in_time = clock_seconds(CLOCK_MONOTONIC) < last;
         if (ready == 0 || (ready < 0 && errno == EINTR))
             continue;
         n = read(descriptor, chunk, sizeof chunk);

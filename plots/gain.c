@@ -71,10 +71,7 @@ static int write_gain(struct script *s, const void *context, struct error *e)
     write_contexts(s, figure, &x);
     layout_ylabel(&l, s, 0, "\"share of the targets\"");
     fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", s->plot);
-    for (size_t i = 0; i < figure->count; i++)
-        script_add(s, " $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", i + 1, i + 1,
-                   i + 1);
-    script_add_end(s);
+    layout_lines(s, figure->count, 1, 2, 0, 1);
     layout_end(s);
     return 0;
 }

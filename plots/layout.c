@@ -305,6 +305,23 @@ void layout_train_lengths(struct script *s, const int *first, size_t size, size_
     }
 }
 
+void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key)
+{
+    for (size_t i = 0; i < count && has_bars; i++)
+        script_add(s,
+                   " $line%zu using %d:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw "
+                   "1.2*line_width notitle",
+                   i + 1, x, y, y + 1, y + 2, i + 1);
+    for (size_t i = 0; i < count; i++) {
+        script_add(s, " $line%zu using %d:%d with linespoints ls %zu", i + 1, x, y, i + 1);
+        if (has_key)
+            fprintf(s->plot, " title t(label%zu)", i + 1);
+        else
+            fputs(" notitle", s->plot);
+    }
+    script_add_end(s);
+}
+
 void layout_level(struct script *s, double y)
 {
     fprintf(s->plot,

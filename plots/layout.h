@@ -49,6 +49,9 @@ void layout_train_length_over(struct script *s, double x, size_t length);
  * members of `count` structs of `size` bytes. */
 void layout_train_lengths(struct script *s, const int *first, size_t size, size_t count,
                           const double range[2]);
+/* The plot of $line1 to $line<count>: column y over x, with bars between the next two first, and
+ * the entries of the key. */
+void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key);
 /* A dashed horizontal line at y. */
 void layout_level(struct script *s, double y);
 void layout_end(struct script *s);

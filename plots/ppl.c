@@ -130,24 +130,6 @@ static void write_range(struct script *s, const struct layout *l, double low, do
     ticks_round(s, &y, 0);
 }
 
-/* Thin bars first, then lines: columns `at` and the next two. */
-static void write_lines(struct script *s, const struct ppl_lines *figure, int at, int with_key)
-{
-    for (size_t i = 0; i < figure->count; i++)
-        script_add(s,
-                   " $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw "
-                   "1.2*line_width notitle",
-                   i + 1, at, at + 1, at + 2, i + 1);
-    for (size_t i = 0; i < figure->count; i++) {
-        script_add(s, " $line%zu using 1:%d with linespoints ls %zu", i + 1, at, i + 1);
-        if (with_key)
-            fprintf(s->plot, " title t(label%zu)", i + 1);
-        else
-            fputs(" notitle", s->plot);
-    }
-    script_add_end(s);
-}
-
 static void begin_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct ppl_lines *figure, const struct extent *u)
 {
@@ -222,7 +204,7 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
         begin_panel(s, &l, 0, figure, &u);
         layout_ylabel(&l, s, 0, "\"perplexity\"");
         write_range(s, &l, u.low, u.high);
-        write_lines(s, figure, 2, 1);
+        layout_lines(s, figure->count, 1, 2, 1, 1);
     }
     if (ratio) {
         begin_panel(s, &l, (size_t)perplexity, figure, &u);
@@ -230,7 +212,7 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
                       "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
         layout_level(s, 1);
         write_range(s, &l, u.least, u.most);
-        write_lines(s, figure, 5, !perplexity);
+        layout_lines(s, figure->count, 1, 5, 1, !perplexity);
     }
     layout_end(s);
     return 0;

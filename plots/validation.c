@@ -67,24 +67,6 @@ static void write_axis(struct script *s, char name, double low, double high, dou
     ticks_round(s, &a, 0);
 }
 
-static void write_lines(struct script *s, const struct validation_lines *figure, int at,
-                        int has_bars, int has_key)
-{
-    for (size_t i = 0; i < figure->count && has_bars; i++)
-        script_add(s,
-                   " $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw "
-                   "1.2*line_width notitle",
-                   i + 1, at, i + 1);
-    for (size_t i = 0; i < figure->count; i++) {
-        script_add(s, " $line%zu using %d:2 with linespoints ls %zu", i + 1, at, i + 1);
-        if (has_key)
-            fprintf(s->plot, " title t(label%zu)", i + 1);
-        else
-            fputs(" notitle", s->plot);
-    }
-    script_add_end(s);
-}
-
 static int write_validation(struct script *s, const void *context, struct error *e)
 {
     const struct validation_lines *figure = context;
@@ -118,7 +100,7 @@ static int write_validation(struct script *s, const void *context, struct error 
         layout_level(s, figure->within);
         layout_train_lengths(s, &figure->lines->train_length, sizeof *figure->lines, figure->count,
                              (const double[]){u.left, u.right});
-        write_lines(s, figure, 1, 1, 1);
+        layout_lines(s, figure->count, 1, 2, 1, 1);
     }
     if (by_share) {
         layout_panel(&l, s, (size_t)by_kept);
@@ -126,7 +108,7 @@ static int write_validation(struct script *s, const void *context, struct error 
         write_axis(s, 'y', u.low, u.high, l.down);
         fputs("set xlabel \"share of the gradient before the last k tokens\"\n", s->plot);
         layout_ylabel(&l, s, (size_t)by_kept, "\"mean size of the change (nats)\"");
-        write_lines(s, figure, 5, 0, !by_kept);
+        layout_lines(s, figure->count, 5, 2, 0, !by_kept);
     }
     layout_end(s);
     return 0;

@@ -39,6 +39,9 @@ struct progress {
     } cost; /* of these units, if they differ: operations. total 0: all cost the same */
 };
 
+/* A `say` for runs whose reports nobody wants. */
+void progress_silent(struct progress *p, enum progress_kind kind, const char *line);
+
 void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_not_drawn(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);

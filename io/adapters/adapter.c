@@ -4,6 +4,7 @@
 #include "io/adapters/adapter_settings.h"
 #include "io/containers/safetensors.h"
 #include "io/gguf/gguf.h"
+#include "io/system/file.h"
 #include "io/torch/torch.h"
 
 #include <dirent.h>
@@ -388,17 +389,6 @@ static int is_gguf(const struct tensors *t)
            memcmp(store_file_at(t, 0)->bytes, GGUF_MAGIC, 4) == 0;
 }
 
-static int is_there(const char *folder, const char *name)
-{
-    char *path;
-    int there = asprintf(&path, "%s/%s", folder, name) >= 0;
-    if (there) {
-        there = access(path, F_OK) == 0;
-        free(path);
-    }
-    return there;
-}
-
 /* "a, b": the folders in a folder that hold adapters, in order of name; returns how many. */
 static int adapters_within(char shown[SHOWN_MAX], const char *folder)
 {
@@ -409,7 +399,7 @@ static int adapters_within(char shown[SHOWN_MAX], const char *folder)
         char name[sizeof entries[i]->d_name + sizeof "/" CONFIG];
         size_t at = strlen(shown);
         snprintf(name, sizeof name, "%s/" CONFIG, entries[i]->d_name);
-        if (*entries[i]->d_name != '.' && is_there(folder, name)) {
+        if (*entries[i]->d_name != '.' && path_exists(folder, name)) {
             snprintf(shown + at, SHOWN_MAX - at, "%s%s", at ? ", " : "", entries[i]->d_name);
             found++;
         }
@@ -439,8 +429,9 @@ struct config *adapter_merge(struct tensors *base, const char *folder,
                              const char *const *transposed, struct error *e)
 {
     struct merge m = {.base = base, .transposed = transposed, .e = e};
-    const char *file = !is_there(folder, WEIGHTS) && is_there(folder, OLDER_WEIGHTS) ? OLDER_WEIGHTS
-                                                                                     : WEIGHTS;
+    const char *file = !path_exists(folder, WEIGHTS) && path_exists(folder, OLDER_WEIGHTS)
+                           ? OLDER_WEIGHTS
+                           : WEIGHTS;
     char *path = in_folder(folder, CONFIG, e), *weights = in_folder(folder, file, e);
     struct config *config = NULL;
     int result = -1;

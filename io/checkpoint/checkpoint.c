@@ -130,21 +130,10 @@ static int read_single(struct tensors *t, const char *path, struct config **own,
     return read_file(t, path, own, e) || store_finish(t, e) ? -1 : 0;
 }
 
-static char *join(const char *folder, const char *name, struct error *e)
-{
-    char *path;
-    size_t length = strlen(folder);
-    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >=
-        0)
-        return path;
-    fail_memory(e, (double)length, "a path");
-    return NULL;
-}
-
 /* 1 if the folder has a file of that name, 0 if not; -1: out of memory. */
 static int is_in(const char *folder, const char *name, struct error *e)
 {
-    char *path = join(folder, name, e);
+    char *path = path_join(folder, name, e);
     int there = path ? access(path, F_OK) == 0 : -1;
     free(path);
     return there;
@@ -154,7 +143,7 @@ static int is_in(const char *folder, const char *name, struct error *e)
 static int is_configured(const char *folder, const char *name)
 {
     struct error e;
-    char *path = join(folder, name, &e);
+    char *path = path_join(folder, name, &e);
     struct config *c = path && access(path, F_OK) == 0 ? config_open(path, &e) : NULL;
     int found = c && config_has(c, "model_type");
     config_close(c);
@@ -193,7 +182,7 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
         if (index > 0)
             store_note(t, "%s is read; %s and its shards, which also exist, are not", wanted[i],
                        wanted[i + 1]);
-        char *path = index < 0 ? NULL : join(folder, wanted[i], e);
+        char *path = index < 0 ? NULL : path_join(folder, wanted[i], e);
         int result = path ? read_single(t, path, own, e) : -1;
         free(path);
         return result;
@@ -236,7 +225,7 @@ static struct config *open_config(struct tensors *t, const char *path, struct er
     struct config *c = NULL;
     char *file = NULL;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        file = join(path, "config.json", e);
+        file = path_join(path, "config.json", e);
     else if (asprintf(&file, "%.*sconfig.json", (int)(path_base(path) - path), path) < 0) {
         file = NULL;
         fail_memory(e, (double)strlen(path), "a path");

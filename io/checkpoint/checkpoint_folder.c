@@ -1,30 +1,17 @@
 /* Folders opened through one file in them. */
 #include "io/checkpoint/checkpoint.h"
 
+#include "io/order.h"
+#include "io/system/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { SHOWN_MAX = 400 };
-
-static int is_there(const char *folder, const char *name)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return 0;
-    int there = access(path, F_OK) == 0;
-    free(path);
-    return there;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static int is_gguf(const struct dirent *entry)
 {
@@ -98,7 +85,7 @@ static int find_gguf(char **file, const char *folder, struct error *e)
     }
     closedir(d);
     if (count)
-        qsort(names, count, sizeof *names, by_text);
+        qsort(names, count, sizeof *names, order_texts);
     if (result == 0)
         result = choose_gguf(file, folder, names, count, e);
     for (size_t i = 0; i < count; i++)
@@ -112,10 +99,10 @@ int checkpoint_in_folder(char **file, const char *path, struct error *e)
     static const char *const fairseq[] = {"checkpoint_best.pt", "checkpoint_last.pt"};
     struct stat st;
     *file = NULL;
-    if (stat(path, &st) || !S_ISDIR(st.st_mode) || is_there(path, "config.json"))
+    if (stat(path, &st) || !S_ISDIR(st.st_mode) || path_exists(path, "config.json"))
         return 0;
-    for (int i = 0; i < 2 && is_there(path, "dict.txt"); i++)
-        if (is_there(path, fairseq[i]))
+    for (int i = 0; i < 2 && path_exists(path, "dict.txt"); i++)
+        if (path_exists(path, fairseq[i]))
             return asprintf(file, "%s/%s", path, fairseq[i]) < 0 ? *file = NULL,
                                                                    fail_memory(e, 1, path) : 0;
     return find_gguf(file, path, e);

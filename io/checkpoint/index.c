@@ -1,6 +1,7 @@
 #include "io/checkpoint/index.h"
 
 #include "io/formats/json.h"
+#include "io/order.h"
 #include "io/system/file.h"
 
 #include <stdio.h>
@@ -8,11 +9,6 @@
 #include <string.h>
 
 enum { INDEX_BYTES_MAX = 100000000 };
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static int check_shard_name(const char *name, const char *path, struct error *e)
 {
@@ -47,7 +43,7 @@ static int read_shards(struct tensors *t, const json_t *map, const char *path,
         if (check_shard_name(names[at++], path, e))
             goto end;
     }
-    qsort(names, count, sizeof *names, by_text);
+    qsort(names, count, sizeof *names, order_texts);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
             continue;

@@ -1,5 +1,6 @@
 #include "io/formats/hdf.h"
 
+#include "io/bytes.h"
 #include "io/element.h"
 #include "io/system/file.h"
 
@@ -34,21 +35,14 @@ int hdf_fail(struct error *e, const char *path, const char *what)
  * header. (HDF5 file format specification, III.E.) */
 enum { HEAP_HEADER = 16, OBJECT_HEADER = 16 };
 
-static uint64_t get64(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 /* 1 if every object of the heap at `heap`, `room` bytes before the file's end, fits, not empty. */
 static int heap_is_sound(const unsigned char *heap, size_t room)
 {
-    if (room < HEAP_HEADER || get64(heap + 8) > room || get64(heap + 8) < HEAP_HEADER)
+    if (room < HEAP_HEADER || load64(heap + 8) > room || load64(heap + 8) < HEAP_HEADER)
         return 0;
-    for (size_t left = (size_t)get64(heap + 8) - HEAP_HEADER; left >= OBJECT_HEADER;) {
-        const unsigned char *object = heap + get64(heap + 8) - left;
-        uint64_t size = get64(object + 8), taken = size;
+    for (size_t left = (size_t)load64(heap + 8) - HEAP_HEADER; left >= OBJECT_HEADER;) {
+        const unsigned char *object = heap + load64(heap + 8) - left;
+        uint64_t size = load64(object + 8), taken = size;
         if (size > left)
             return 0;
         if (object[0] || object[1])

@@ -1,5 +1,6 @@
 #include "io/gguf/gguf.h"
 
+#include "io/bytes.h"
 #include "io/half.h"
 #include "io/system/memory.h"
 
@@ -362,13 +363,6 @@ const struct gguf_pair *gguf_find(const struct gguf *g, const char *key)
 int gguf_is(struct gguf_text a, const char *b)
 {
     return a.text && a.size == strlen(b) && memcmp(a.text, b, a.size) == 0;
-}
-
-static uint64_t load64(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 int gguf_integer(const struct gguf_pair *p, uint64_t index, int64_t *out)

@@ -2,6 +2,7 @@
 
 #include "io/element.h"
 #include "io/system/atomic.h"
+#include "io/system/clock.h"
 #include "io/system/file.h"
 
 #include <errno.h>
@@ -9,16 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void destroy(struct journal *j)
 {
@@ -107,7 +100,7 @@ struct journal *journal_create(const char *path, const struct journal_sizes *siz
         goto failed;
     }
     j->size = j->begin;
-    j->synced = seconds_now();
+    j->synced = clock_seconds(CLOCK_MONOTONIC);
     free(header);
     return j;
 failed:
@@ -225,7 +218,7 @@ struct journal *journal_resume(const char *path, const struct journal_sizes *siz
     } else if (journal_check_header(j, (size_t)st.st_size, settings, e) == 0 &&
                read_slots(j, each, context, found, e) == 0 &&
                read_segments(j, (size_t)st.st_size, each, context, found, e) == 0) {
-        j->synced = seconds_now();
+        j->synced = clock_seconds(CLOCK_MONOTONIC);
         return j;
     }
     destroy(j);
@@ -264,7 +257,7 @@ static int write_segment(struct journal *j, struct error *e)
         return -1;
     }
     j->size += j->segment_bytes;
-    double now = seconds_now();
+    double now = clock_seconds(CLOCK_MONOTONIC);
     if (now - j->synced < 1)
         return 0;
     j->synced = now;

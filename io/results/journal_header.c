@@ -86,16 +86,16 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
         return -1;
     if (memcmp(fixed, magic, sizeof magic))
         return fail(e, "%s: is not a journal of reach (remove it to start again)", j->path);
-    if (get32(fixed + 8) == 1)
+    if (load32(fixed + 8) == 1)
         return fail(e,
                     "%s: is the journal of a run of reach 0.1.0 (expected that version to continue "
                     "it, or --force without "
                     "--resume to start again)",
                     j->path);
-    if (get32(fixed + 8) != VERSION)
+    if (load32(fixed + 8) != VERSION)
         return fail(e, "%s: is a journal of version %u (expected %d; remove it to start again)",
-                    j->path, get32(fixed + 8), VERSION);
-    uint64_t length = get64(fixed + 56);
+                    j->path, load32(fixed + 8), VERSION);
+    uint64_t length = load64(fixed + 56);
     if (length > SETTINGS_BYTES_MAX || length > file_bytes - FIXED_BYTES - CHECKSUM_BYTES)
         return fail(e, "%s: its header is damaged (remove it to start again)", j->path);
     size_t bytes = FIXED_BYTES + (size_t)length;
@@ -104,7 +104,7 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
     int result = file_read_at(j->descriptor, j->path, whole, bytes + CHECKSUM_BYTES, 0, e);
     if (result)
         goto end;
-    if (get64(whole + bytes) != XXH3_64bits(whole, bytes)) {
+    if (load64(whole + bytes) != XXH3_64bits(whole, bytes)) {
         result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
         goto end;
     }
@@ -120,11 +120,11 @@ int journal_check_header(struct journal *j, size_t file_bytes, const char *setti
                        j->path);
         goto end;
     }
-    if (get64(whole + 24) != j->sizes.models || get64(whole + 32) != j->sizes.values ||
-        get64(whole + 40) != j->sizes.words || get64(whole + 48) != j->begin)
+    if (load64(whole + 24) != j->sizes.models || load64(whole + 32) != j->sizes.values ||
+        load64(whole + 40) != j->sizes.words || load64(whole + 48) != j->begin)
         result = fail(e, "%s: has records of %llu values and %llu words (expected %zu and %zu)",
-                      j->path, (unsigned long long)get64(whole + 32),
-                      (unsigned long long)get64(whole + 40), j->sizes.values, j->sizes.words);
+                      j->path, (unsigned long long)load64(whole + 32),
+                      (unsigned long long)load64(whole + 40), j->sizes.values, j->sizes.words);
     else if (file_bytes < j->begin)
         result = fail(e, "%s: its header is damaged (remove it to start again)", j->path);
     j->size = j->begin;

@@ -2,6 +2,7 @@
 #ifndef REACH_IO_RESULTS_JOURNAL_PARTS_H
 #define REACH_IO_RESULTS_JOURNAL_PARTS_H
 
+#include "io/bytes.h"
 #include "io/results/journal.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ struct journal {
     unsigned char *record; /* [the larger of the two] the record being written or read */
     unsigned char *next_slot; /* [models] the slot to write next */
     size_t size; /* bytes of the file that are whole */
-    double synced; /* when, in seconds; see seconds_now */
+    double synced; /* when, in seconds; of the monotonic clock */
 };
 
 static inline void put32(unsigned char *p, uint32_t v)
@@ -52,20 +53,6 @@ static inline void put32(unsigned char *p, uint32_t v)
 static inline void put64(unsigned char *p, uint64_t v)
 {
     memcpy(p, &v, sizeof v);
-}
-
-static inline uint32_t get32(const unsigned char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline uint64_t get64(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 /* journal_record.c: bytes of a record of this kind. */

@@ -47,26 +47,26 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
     const unsigned char *p = j->record;
     const void *payload = p + RECORD_HEAD_BYTES; /* aligned, because memory is */
     size_t body = journal_bytes_of(j, kind) - CHECKSUM_BYTES;
-    uint32_t found = get32(p);
-    if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) ||
+    uint32_t found = load32(p);
+    if (load64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) ||
         (found != (uint32_t)kind && !(kind == JOURNAL_SEGMENT && found == JOURNAL_LOSSES)))
         return -1;
-    *r = (struct journal_record){.kind = (enum journal_kind)found, .model = get32(p + 4)};
+    *r = (struct journal_record){.kind = (enum journal_kind)found, .model = load32(p + 4)};
     switch (r->kind) {
     case JOURNAL_SEGMENT:
-        r->segment = (struct journal_segment){.target = get32(p + 8),
-                                              .segment = get32(p + 12),
+        r->segment = (struct journal_segment){.target = load32(p + 8),
+                                              .segment = load32(p + 12),
                                               .status = p[16],
                                               .values = payload};
         memcpy(&r->segment.logprob, p + 24, sizeof r->segment.logprob);
         break;
     case JOURNAL_ATTENTION:
-        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), j->sizes.words,
+        r->attention = (struct journal_attention){load64(p + 8), load64(p + 16), j->sizes.words,
                                                   payload,
                                                   (const uint64_t *)payload + j->sizes.words};
         break;
     case JOURNAL_LOSSES:
-        r->losses = (struct journal_losses){get64(p + 8), get64(p + 16), payload};
+        r->losses = (struct journal_losses){load64(p + 8), load64(p + 16), payload};
         return r->losses.count > j->sizes.values ? -1 : 0;
     }
     return 0;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,6 +86,27 @@ int file_write_all(int descriptor, const void *data, size_t size)
             done += (size_t)n;
     }
     return 0;
+}
+
+char *path_join(const char *folder, const char *name, struct error *e)
+{
+    char *path;
+    size_t length = strlen(folder);
+    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >=
+        0)
+        return path;
+    fail_memory(e, (double)length, "a path");
+    return NULL;
+}
+
+int path_exists(const char *folder, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return 0;
+    int there = access(path, F_OK) == 0;
+    free(path);
+    return there;
 }
 
 const char *path_base(const char *path)

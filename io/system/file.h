@@ -21,6 +21,10 @@ char *file_read_whole(const char *path, size_t limit, size_t *size, struct error
 /* Writes all bytes, and continues after interruptions and short writes. errno says why on -1. */
 int file_write_all(int descriptor, const void *data, size_t size) MUST_USE;
 
+/* FOLDER/NAME, with one slash between them. Caller frees; NULL with *e. */
+char *path_join(const char *folder, const char *name, struct error *e) MUST_USE;
+/* 1 if FOLDER/NAME exists. */
+int path_exists(const char *folder, const char *name);
 /* The part of PATH after its last slash (borrowed). */
 const char *path_base(const char *path);
 

@@ -1,5 +1,7 @@
 #include "io/tokenizer/pattern.h"
 
+#include "io/system/clock.h"
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -7,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PATTERN_BYTES_MAX = 1 << 16,
@@ -286,13 +287,6 @@ static pcre2_code *make_code(struct span text, uint32_t options, struct error *e
     return code;
 }
 
-static double processor_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Whether the work may continue after this much time: 0 or -1. */
 static int look(struct pattern *p, double seconds, struct error *e)
 {
@@ -314,7 +308,8 @@ static int on_step(pcre2_callout_block *block, void *context)
     struct pattern *p = context;
     (void)block;
     return ++p->steps % STEPS_A_LOOK ||
-                   look(p, p->seconds + processor_seconds() - p->began, p->e) == 0
+                   look(p, p->seconds + clock_seconds(CLOCK_THREAD_CPUTIME_ID) - p->began, p->e) ==
+                       0
                ? 0
                : PCRE2_ERROR_CALLOUT;
 }
@@ -416,11 +411,11 @@ static int run_watched(struct pattern *p, struct span text, size_t at, uint32_t 
     }
     p->e = e;
     p->steps = 0;
-    p->began = processor_seconds();
+    p->began = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     pcre2_set_match_limit(p->context, MATCH_LIMIT);
     int found = run(p, p->watched, text, at, options);
     pcre2_set_match_limit(p->context, LIMIT_FIRST);
-    p->seconds += processor_seconds() - p->began;
+    p->seconds += clock_seconds(CLOCK_THREAD_CPUTIME_ID) - p->began;
     return found;
 }
 
@@ -457,11 +452,11 @@ static inline int match(struct pattern *p, struct span text, size_t at, size_t s
 static int match_timed(struct pattern *p, struct span text, size_t at, size_t starts,
                        struct error *e)
 {
-    double seconds = p->seconds, before = processor_seconds();
+    double seconds = p->seconds, before = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     p->first = p->first > 0 ? p->first : before;
     int found = match(p, text, at, starts, 0, e);
-    const double now = processor_seconds(), taken = (double)p->calls * (now - before),
-                 all = now - p->first;
+    const double now = clock_seconds(CLOCK_THREAD_CPUTIME_ID),
+                 taken = (double)p->calls * (now - before), all = now - p->first;
     p->seconds = seconds + taken < all ? seconds + taken
                                        : all; /* the others may have been faster */
     p->calls = 0;

@@ -1,5 +1,6 @@
 #include "io/torch/neox.h"
 
+#include "io/order.h"
 #include "io/system/file.h"
 #include "io/torch/neox_merge.h"
 #include "io/torch/torch.h"
@@ -33,17 +34,6 @@ struct names {
     size_t count;
 };
 
-static char *join_path(const char *folder, const char *name, struct error *e)
-{
-    char *path;
-    size_t length = strlen(folder);
-    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >=
-        0)
-        return path;
-    fail_memory(e, (double)length, "a path");
-    return NULL;
-}
-
 /* -- folders -- */
 
 static void names_free(struct names *n)
@@ -52,11 +42,6 @@ static void names_free(struct names *n)
         free(n->name[i]);
     free(n->name);
     *n = (struct names){0};
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* All names in a folder, sorted. */
@@ -80,7 +65,7 @@ static int list_folder(struct names *out, const char *folder, struct error *e)
     if (result)
         names_free(out);
     else
-        qsort(out->name, out->count, sizeof *out->name, by_text);
+        qsort(out->name, out->count, sizeof *out->name, order_texts);
     return result;
 }
 
@@ -146,8 +131,8 @@ static char *find_step(struct tensors *t, const char *folder, struct error *e)
         here = parse_name(&part, names.name[i]);
     names_free(&names);
     if (here)
-        return join_path(folder, "", e);
-    char *latest = join_path(folder, "latest", e),
+        return path_join(folder, "", e);
+    char *latest = path_join(folder, "latest", e),
          *tag = latest && store_watch(t, latest, e) == 0
                     ? file_read_whole(latest, TAG_BYTES_MAX, &size, e)
                     : NULL,
@@ -162,7 +147,7 @@ static char *find_step(struct tensors *t, const char *folder, struct error *e)
                  "global_step1000)",
                  latest, tag);
         else
-            step = join_path(folder, tag, e);
+            step = path_join(folder, tag, e);
     }
     free(tag);
     free(latest);
@@ -205,7 +190,7 @@ static int list_parts(struct parts *out, size_t *ranks, const char *step, struct
     for (size_t i = 0; i < names.count; i++) {
         if (parse_name(&part, names.name[i]) != (layered ? 1 : 2))
             continue;
-        if (!(part.path = join_path(step, names.name[i], e)))
+        if (!(part.path = path_join(step, names.name[i], e)))
             goto end;
         out->part[out->count++] = part;
     }
@@ -297,7 +282,7 @@ static int read_settings_file(struct tensors *t, json_t *all, const char *folder
 {
     size_t size;
     int result = -1;
-    char *path = join_path(folder, name, e),
+    char *path = path_join(folder, name, e),
          *text = path && store_watch(t, path, e) == 0
                      ? file_read_whole(path, YAML_BYTES_MAX, &size, e)
                      : NULL;
@@ -346,10 +331,10 @@ end:
 static struct config *find_settings(struct tensors *t, const char *step, struct error *e)
 {
     struct stat st;
-    char *folder = join_path(step, "configs", e);
+    char *folder = path_join(step, "configs", e);
     struct config *c = NULL;
     if (folder && (stat(folder, &st) || !S_ISDIR(st.st_mode))) {
-        char *beside = join_path(step, "../configs", e);
+        char *beside = path_join(step, "../configs", e);
         if (beside && stat(beside, &st) == 0 && S_ISDIR(st.st_mode)) {
             free(folder);
             folder = beside;

@@ -26,11 +26,6 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* How a product [count, columns] of a segment is divided. */
 struct tiling {
     size_t rows, row_tiles; /* rows of a tile, tiles a segment */

@@ -57,23 +57,7 @@ void cpu_block_give(struct kernels *k, void *memory, size_t bytes)
 static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count,
                              struct error *e)
 {
-    size_t bytes;
-    struct buffer *b;
-    if (kernels_take_error(k, e))
-        return NULL;
-    if (size_multiply(&bytes, count, k->role_size[role])) {
-        fail(e, "buffer: %zu elements overflow", count);
-        return NULL;
-    }
-    b = calloc(1, sizeof *b);
-    if (!b || !(b->data = allocate(bytes))) {
-        free(b);
-        fail_memory(e, (double)bytes, "a buffer");
-        return NULL;
-    }
-    b->count = count;
-    b->role = role;
-    return b;
+    return kernels_buffer(k, role, count, allocate, e);
 }
 
 void *cpu_scratch(struct kernels *k, size_t bytes, const char *what)

@@ -122,11 +122,6 @@ static void round_block(const struct vector_kernels *v, float *to, const float *
         v->round_bf16(to + r * width, from + r * ld, width);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                            const float *b, size_t ldb, int transposed, size_t m, size_t n,
                            size_t depth, int accumulate)

@@ -11,11 +11,6 @@ static size_t row_count(struct rows rows)
     return (size_t)rows.segments * (size_t)rows.count;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens,
                   const struct weight *table, const struct weight *position_table,
                   int position_count, double scale, struct rows rows, int width)

@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 /* The value at x, and its derivative in *slope. */
 static double activation(double *slope, double x, enum activation kind)
 {

@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 /* The values that order the choice: the logits themselves if softmax has the same order. */
 static void choice_scores(double *scores, const real *logits, const real *correction,
                           const struct routing *g)

@@ -6,26 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *allocate(size_t bytes)
+{
+    void *memory;
+    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
+}
+
 static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count,
                              struct error *e)
 {
-    size_t bytes;
-    struct buffer *b;
-    if (kernels_take_error(k, e))
-        return NULL;
-    if (size_multiply(&bytes, count, k->role_size[role])) {
-        fail(e, "buffer: %zu elements overflow", count);
-        return NULL;
-    }
-    b = calloc(1, sizeof *b);
-    if (!b || posix_memalign(&b->data, 64, bytes ? bytes : 1)) {
-        free(b);
-        fail_memory(e, (double)bytes, "a buffer");
-        return NULL;
-    }
-    b->count = count;
-    b->role = role;
-    return b;
+    return kernels_buffer(k, role, count, allocate, e);
 }
 
 static void destroy(struct kernels *k, struct buffer *b)

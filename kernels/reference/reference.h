@@ -4,6 +4,8 @@
 
 #include "kernels/shared.h"
 
+#include <math.h>
+
 /* Fill every entry of a table from kernels_allocate. A faster set in ordinary memory starts from
  * the first and overrides. */
 void reference_fill_f32(struct kernels *k);
@@ -45,6 +47,11 @@ typedef double real;
 #endif
 
 #if defined(REFERENCE_F32) || defined(REFERENCE_F64)
+static inline double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
 /* Each fills the entries of struct kernels that its file defines. */
 void fill_memory(struct kernels *k); /* create .. scratch_bytes */
 void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */

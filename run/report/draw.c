@@ -47,11 +47,6 @@ static int take(struct report_run *r, struct report_source *s, const char *stem,
     return 0;
 }
 
-static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
-{
-    (void)p, (void)kind, (void)line;
-}
-
 /* A table drawn as by `reach plot`; what it lacks is reported here. */
 static int draw_table(struct report_run *r, struct report_source *s, struct error *e)
 {
@@ -59,7 +54,7 @@ static int draw_table(struct report_run *r, struct report_source *s, struct erro
                              .folder = r->drawn_in,
                              .formats = "svg",
                              .force = 1};
-    struct progress quiet = {.say = say_nothing};
+    struct progress quiet = {.say = progress_silent};
     struct plot_run plot = {.options = &o,
                             .progress = &quiet,
                             .command = s->file.table.command ? s->file.table.command : ""};

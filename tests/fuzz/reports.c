@@ -13,12 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
-{
-    (void)p, (void)kind, (void)line;
-}
-
-static struct progress quiet = {.say = say_nothing};
+static struct progress quiet = {.say = progress_silent};
 
 /* A file in the folder of inputs, which is made once; without bytes there is none of that name. The
  * path stays valid as scratch_path's does. */

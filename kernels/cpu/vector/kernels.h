@@ -7,6 +7,11 @@
 
 #include <stddef.h>
 
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
 enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 

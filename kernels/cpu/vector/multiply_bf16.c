@@ -21,11 +21,6 @@ _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cac
 _Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2,
                "there is room for what is packed at a time");
 
-static size_t smaller(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
 /* x[at .. at + WIDTH), zeros from `count` on. */
 INLINE v_float load_within(const float *x, size_t at, size_t count)
 {
