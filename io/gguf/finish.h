@@ -11,6 +11,23 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
     finish_gpt_oss;
 
+/* The file, for messages. */
+const char *model_path(const struct gguf_model *m);
+/* Takes the value over, also on failure; NULL fails. */
+int model_set(const struct gguf_model *m, json_t *config, const char *key, json_t *value,
+              struct error *e) MUST_USE;
+/* The architecture's number of that name, and a whole one from 1; *out = fallback if the key is
+ * absent. */
+int model_number(const struct gguf_model *m, const char *key, double fallback, double *out,
+                 struct error *e) MUST_USE;
+int model_whole(const struct gguf_model *m, const char *key, int64_t fallback, int64_t *out,
+                struct error *e) MUST_USE;
+/* A size that the library assumes. */
+int model_expect(const struct gguf_model *m, const char *key, int64_t expected,
+                 struct error *e) MUST_USE;
+/* Adds to the list of assumptions. */
+void model_assume(struct gguf_model *m, const char *format, ...) PRINTF_LIKE(2, 3);
+
 /* Names of a Falcon with two norms in each layer. */
 extern const struct name_row *const gguf_falcon_two_names;
 
