@@ -45,6 +45,13 @@ struct tokenizer {
     void *context;
 };
 
+/* An empty tokenizer with room for that many merges; NULL with *e. */
+struct tokenizer *tokenizer_create(size_t merges, struct error *e) MUST_USE;
+/* The tokens and ids of a vocab.json, or of the vocabulary in tokenizer.json. */
+int tokenizer_read_vocabulary(struct tokenizer *t, json_t *vocabulary, struct error *e) MUST_USE;
+/* A reader's message, preceded by the file. */
+int tokenizer_name_file(const char *path, const struct error *inner, struct error *e);
+
 /* An added token that is found in the text, or in its normalized form. Its id is the vocabulary's,
  * else `id`; if both exist and differ: an error. */
 int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token,

@@ -1,20 +1,12 @@
 #include "io/tokenizer/parts.h"
 
-#include "io/element.h"
 #include "io/formats/json.h"
-#include "io/system/file.h"
-#include "io/system/watch.h"
-#include "io/tensors/store.h"
 #include "io/tokenizer/gguf.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { FILE_BYTES_MAX = 256 << 20, SETTINGS_BYTES_MAX = 64 << 20 };
 
 /* -- tokens -- */
 
@@ -48,9 +40,7 @@ int tokenizer_adds_bos(const struct tokenizer *t)
     return t->adds_bos;
 }
 
-/* -- reading -- */
-
-static struct tokenizer *create(size_t merges, struct error *e)
+struct tokenizer *tokenizer_create(size_t merges, struct error *e)
 {
     struct tokenizer *t = calloc(1, sizeof *t);
     if (!t) {
@@ -66,7 +56,23 @@ static struct tokenizer *create(size_t merges, struct error *e)
     return t;
 }
 
-static int read_vocabulary(struct tokenizer *t, json_t *vocabulary, struct error *e)
+void tokenizer_close(struct tokenizer *t)
+{
+    if (!t)
+        return;
+    added_free(&t->verbatim);
+    normalizer_free(&t->normalizer);
+    added_free(&t->normalized);
+    splitter_free(&t->splitter);
+    bpe_free(&t->bpe);
+    unigram_free(&t->unigram);
+    map_free(&t->added);
+    free(t);
+}
+
+/* -- tokenizer.json -- */
+
+int tokenizer_read_vocabulary(struct tokenizer *t, json_t *vocabulary, struct error *e)
 {
     void *at;
     if (!json_is_object(vocabulary))
@@ -197,7 +203,7 @@ static int read_bpe(struct tokenizer *t, const json_t *model, const struct table
         return -1;
     if (tables && tables->gguf ? gguf_read_tables(t, tables->gguf, e)
         : tables               ? tables_read(t, tables, e)
-                               : read_vocabulary(t, member(model, "vocab"), e) ||
+                               : tokenizer_read_vocabulary(t, member(model, "vocab"), e) ||
                        read_merges(t, member(model, "merges"), e))
         return -1;
     if (unknown && !json_is_string(unknown))
@@ -289,8 +295,7 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct 
     return 0;
 }
 
-/* A reader's message, preceded by the file. */
-static int name_file(const char *path, const struct error *inner, struct error *e)
+int tokenizer_name_file(const char *path, const struct error *inner, struct error *e)
 {
     return fail(e, "%s: %s", path, inner->text);
 }
@@ -304,12 +309,12 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
     struct tokenizer *t = NULL;
     const json_t *merges = member(member(root, "model"), "merges");
     if (check_model(member(root, "model"), &inner) ||
-        !(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) ||
+        !(t = tokenizer_create(tables ? tables->merge_count : json_array_size(merges), &inner)) ||
         read_tokenizer(t, root, tables, &inner))
-        name_file(path, &inner, e);
+        tokenizer_name_file(path, &inner, e);
     else if (settings && (tables && tables->gguf ? read_bos(t, settings, &inner)
                                                  : read_settings(t, settings, &inner)))
-        name_file(settings_path, &inner, e);
+        tokenizer_name_file(settings_path, &inner, e);
     else
         return t;
     tokenizer_close(t);
@@ -361,10 +366,10 @@ struct tokenizer *tokenizer_parse(struct source json, const struct source *setti
 static struct tokenizer *make_from_pieces(const struct gguf *g, struct error *e)
 {
     struct error inner = {""};
-    struct tokenizer *t = create(gguf_merge_count(g), &inner);
+    struct tokenizer *t = tokenizer_create(gguf_merge_count(g), &inner);
     if (t && gguf_read_pieces(t, g, &inner) == 0)
         return t;
-    name_file(g->path, &inner, e);
+    tokenizer_name_file(g->path, &inner, e);
     tokenizer_close(t);
     return NULL;
 }
@@ -384,316 +389,4 @@ int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct err
     json_decref(root);
     json_decref(settings);
     return *out ? 0 : -1;
-}
-
-/* -- vocab.json and merges.txt -- */
-
-static int read_merge_lines(struct tokenizer *t, struct source merges, struct error *e)
-{
-    if (utf8_sound((struct span){merges.text, merges.size}) != merges.size)
-        return fail(e, "is not UTF-8");
-    for (const char *at = merges.text, *end = at + merges.size; at < end;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
-        struct span line = {at, (size_t)(stop - at)};
-        if (line.size && line.text[line.size - 1] == '\r')
-            line.size--;
-        at = newline ? newline + 1 : end;
-        if (tokenizer_merge(t, line, e))
-            return -1;
-    }
-    return 0;
-}
-
-struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges,
-                                         const struct source *settings, struct error *e)
-{
-    struct error inner = {""};
-    struct tokenizer *t = NULL;
-    json_t *other = NULL, *root = json_parse_lenient(vocabulary.path, "the file", vocabulary.text,
-                                                     vocabulary.size, e);
-    if (!root || (settings && !(other = json_parse_lenient(settings->path, "the file",
-                                                           settings->text, settings->size, e))))
-        goto failed;
-    if (!(t = create(merges.size / 8, &inner)) || read_vocabulary(t, root, &inner)) {
-        name_file(vocabulary.path, &inner, e);
-        goto failed;
-    }
-    if (read_merge_lines(t, merges, &inner)) {
-        name_file(merges.path, &inner, e);
-        goto failed;
-    }
-    t->next_added = (int64_t)t->bpe.vocabulary.count;
-    if (read_class(t, other, &inner)) {
-        name_file(settings ? settings->path : vocabulary.path, &inner, e);
-        goto failed;
-    }
-    tokenizer_finish(t);
-    goto end;
-failed:
-    tokenizer_close(t);
-    t = NULL;
-end:
-    json_decref(root);
-    json_decref(other);
-    return t;
-}
-
-/* -- tokenizer.model -- */
-
-/* These classes' names, if the settings give none; SentencePiece does not find them in text. */
-static void name_controls(json_t *settings, const struct pieces *p, const struct tokenizer *t)
-{
-    static const char *const names[][2] = {{"bos_token", "<s>"},
-                                           {"eos_token", "</s>"},
-                                           {"unk_token", "<unk>"}};
-    for (int i = 0; i < 3 && member(settings, "tokenizer_class"); i++) {
-        int32_t id = map_find(&t->bpe.vocabulary, names[i][1], strlen(names[i][1]));
-        if (id != MAP_ABSENT &&
-            (p->piece[id].type == PIECE_CONTROL || p->piece[id].type == PIECE_UNKNOWN) &&
-            !json_object_get(settings, names[i][0]))
-            json_object_set_new(settings, names[i][0], json_string(names[i][1]));
-    }
-}
-
-/* Some models' files of this name are tiktoken vocabularies: a base64 token and rank per line. */
-static int tells_tiktoken(struct source model, struct error *e)
-{
-    static const char digits[] = "0123456789",
-                      base64[] =
-                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-    size_t token = 0, rank;
-    while (token < model.size && model.text[token] && strchr(base64, model.text[token]))
-        token++;
-    for (rank = token + 1;
-         rank < model.size && model.text[rank] && strchr(digits, model.text[rank]); rank++)
-        ;
-    if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' ||
-        rank == token + 1 || rank >= model.size || model.text[rank] != '\n')
-        return 0;
-    return fail(e, "is not a SentencePiece model: it is a vocabulary of tiktoken, which does not "
-                   "say how text is split (expected "
-                   "tokenizer.json beside it, as save_pretrained of transformers writes it, or "
-                   "--tokens FILE)");
-}
-
-struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings,
-                                         struct error *e)
-{
-    struct error inner = {""};
-    struct pieces pieces = {0};
-    struct tokenizer *t = NULL;
-    json_t *other = NULL;
-    int result = tells_tiktoken(model, &inner)
-                     ? -1
-                     : pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
-    if (result || !(t = create(pieces.count, &inner)) || tokenizer_add_pieces(t, &pieces, &inner)) {
-        name_file(model.path, &inner, e);
-        result = -1;
-    } else {
-        t->next_added = (int64_t)pieces.count;
-        int32_t bos = map_find(&t->bpe.vocabulary, pieces.bos.text, pieces.bos.size);
-        t->bos = bos != MAP_ABSENT && pieces.piece[bos].type == PIECE_CONTROL ? bos : -1;
-    }
-    if (result == 0 && settings) {
-        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size,
-                                         e)))
-            result = -1;
-        else if (name_controls(other, &pieces, t), read_settings(t, other, &inner))
-            result = name_file(settings->path, &inner, e);
-        else
-            t->pieces->first_only = json_is_false(json_object_get(other, "legacy"));
-    }
-    json_decref(other);
-    free(pieces.piece);
-    if (result == 0)
-        return t;
-    tokenizer_close(t);
-    return NULL;
-}
-
-/* -- files -- */
-
-/* FOLDER/NAME of a model: in it, or beside it when it is a file. NULL with *e: out of memory. */
-static char *path_in(const char *model, const char *name, struct error *e)
-{
-    struct stat st;
-    const char *base = path_base(model);
-    char *path;
-    int is_folder = stat(model, &st) != 0 || S_ISDIR(st.st_mode);
-    int written = is_folder ? asprintf(&path, "%s/%s", model, name)
-                            : asprintf(&path, "%.*s%s", (int)(base - model), model, name);
-    if (written >= 0)
-        return path;
-    fail_memory(e, (double)strlen(model), name);
-    return NULL;
-}
-
-/* The file beside the model, or text NULL if it does not exist. Caller frees path and text. */
-static int read_source(struct source *out, struct watch *w, const char *model, const char *name,
-                       size_t limit, struct error *e)
-{
-    char *path = path_in(model, name, e);
-    *out = (struct source){.path = path};
-    if (!path)
-        return -1;
-    if (access(path, F_OK) != 0)
-        return 0;
-    return watch_open(w, path, &out->size, e) >= 0 &&
-                   (out->text = file_read_whole(path, limit, &out->size, e))
-               ? 0
-               : -1;
-}
-
-static void free_source(struct source *s)
-{
-    free((char *)s->path);
-    free((char *)s->text);
-}
-
-/* 1 if MODEL is a file that begins like GGUF. */
-static int is_gguf(const char *model)
-{
-    char magic[4] = "";
-    size_t size;
-    struct stat st;
-    int descriptor = stat(model, &st) == 0 && S_ISREG(st.st_mode)
-                         ? file_open_regular(model, &size, NULL)
-                         : -1;
-    int same = descriptor >= 0 && size >= sizeof magic &&
-               file_read_at(descriptor, model, magic, sizeof magic, 0, NULL) == 0 &&
-               memcmp(magic, GGUF_MAGIC, sizeof magic) == 0;
-    if (descriptor >= 0)
-        close(descriptor);
-    return same;
-}
-
-/* The head of the GGUF file MODEL, in *t; caller closes both, also after a failure. */
-static int map_gguf(struct gguf *g, struct tensors **t, const char *model, struct error *e)
-{
-    *g = (struct gguf){0};
-    *t = store_create(model, e);
-    const struct mapped *file = *t ? store_map(*t, model, e) : NULL;
-    return file ? gguf_parse(g, model, file->bytes, file->size, e) : -1;
-}
-
-static int open_gguf(struct tokenizer **out, const char *model, struct error *e)
-{
-    struct gguf g;
-    struct tensors *t;
-    int result = map_gguf(&g, &t, model, e) || tokenizer_from_gguf(out, &g, e) ? -1 : 0;
-    if (result == 0 && (result = tensors_unchanged(t, e))) {
-        tokenizer_close(*out);
-        *out = NULL;
-    }
-    gguf_free(&g);
-    tensors_close(t);
-    return result;
-}
-
-int tokenizer_text(char **json, char **settings, struct error *refused, const char *model,
-                   struct error *e)
-{
-    json_t *root = NULL, *other = NULL;
-    struct gguf g;
-    struct tensors *t;
-    *json = *settings = NULL;
-    *refused = (struct error){""};
-    if (!is_gguf(model))
-        return 0;
-    int result = map_gguf(&g, &t, model, e);
-    if (result == 0 && gguf_tokenizer(&root, &other, &g, 1, refused) == 0 && root) {
-        *json = json_dumps(root, JSON_INDENT(1));
-        *settings = json_dumps(other, JSON_INDENT(1));
-        result = *json && *settings ? tensors_unchanged(t, e)
-                                    : fail_memory(e, (double)g.size, "the tokenizer");
-    }
-    json_decref(root);
-    json_decref(other);
-    gguf_free(&g);
-    tensors_close(t);
-    return result;
-}
-
-/* The files beside the tokenizer as one text, like tokenizer_config.json; text NULL: none. */
-static int read_beside(struct source *out, struct watch *w, const char *path, struct error *e)
-{
-    struct beside b = {0};
-    json_t *joined = NULL;
-    int result = -1;
-    *out = (struct source){0};
-    if (read_source(&b.settings, w, path, "tokenizer_config.json", SETTINGS_BYTES_MAX, e) ||
-        read_source(&b.added, w, path, "added_tokens.json", SETTINGS_BYTES_MAX, e) ||
-        read_source(&b.special, w, path, "special_tokens_map.json", SETTINGS_BYTES_MAX, e) ||
-        read_source(&b.config, w, path, "config.json", SETTINGS_BYTES_MAX, e) ||
-        !(joined = settings_join(&b, e)))
-        goto end;
-    char *text = json_dumps(joined, 0);
-    struct source *first = b.settings.text || !b.config.text ? &b.settings
-                                                             : &b.config; /* for messages */
-    *out = (struct source){.path = first->path, .text = text, .size = text ? strlen(text) : 0};
-    first->path = NULL;
-    result = text ? 0 : fail_memory(e, (double)b.settings.size, path);
-end:
-    json_decref(joined);
-    free_source(&b.settings);
-    free_source(&b.added);
-    free_source(&b.special);
-    free_source(&b.config);
-    return result;
-}
-
-/* The tokenizer from the first existing file; *out NULL: none exists. */
-static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w,
-                      const char *path, struct error *e)
-{
-    struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2],
-                  *model = &parts[3], settings = {0};
-    if (read_source(json, w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
-        (!json->text && (read_source(vocabulary, w, path, "vocab.json", FILE_BYTES_MAX, e) ||
-                         read_source(merges, w, path, "merges.txt", FILE_BYTES_MAX, e))))
-        return -1;
-    const int two = vocabulary->text && merges->text;
-    if (!json->text && !two && read_source(model, w, path, "tokenizer.model", FILE_BYTES_MAX, e))
-        return -1;
-    if (!json->text && !two && !model->text)
-        return 0;
-    if (read_beside(&settings, w, path, e) == 0)
-        *out = json->text ? tokenizer_parse(*json, &settings, e)
-               : two      ? tokenizer_parse_merges(*vocabulary, *merges, &settings, e)
-                          : tokenizer_parse_pieces(*model, &settings, e);
-    free_source(&settings);
-    return *out ? 0 : -1;
-}
-
-int tokenizer_open(struct tokenizer **out, const char *path, struct error *e)
-{
-    struct source parts[4] = {0};
-    struct watch w = {0};
-    *out = NULL;
-    if (is_gguf(path) && (open_gguf(out, path, e) || *out))
-        return *out ? 0 : -1;
-    int result = open_first(out, parts, &w, path, e);
-    if (result == 0 && watch_check(&w, e)) { /* the files of two tokenizers would be mixed up */
-        tokenizer_close(*out);
-        *out = NULL;
-        result = -1;
-    }
-    watch_close(&w);
-    for (int i = 0; i < 4; i++)
-        free_source(&parts[i]);
-    return result;
-}
-
-void tokenizer_close(struct tokenizer *t)
-{
-    if (!t)
-        return;
-    added_free(&t->verbatim);
-    normalizer_free(&t->normalizer);
-    added_free(&t->normalized);
-    splitter_free(&t->splitter);
-    bpe_free(&t->bpe);
-    unigram_free(&t->unigram);
-    map_free(&t->added);
-    free(t);
 }
