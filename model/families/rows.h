@@ -27,5 +27,7 @@
 int finish_olmo(struct decoder *d, struct error *e) MUST_USE;
 /* Of granite: multipliers of embeddings, scores, branches and logits. */
 int finish_granite(struct decoder *d, struct error *e) MUST_USE;
+/* The reader of a family that no row can describe: baichuan.c. */
+int read_baichuan(struct decoder *d, struct error *e) MUST_USE;
 
 #endif
