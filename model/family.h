@@ -4,6 +4,7 @@
 #define REACH_MODEL_FAMILY_H
 
 #include "model/decoder.h"
+#include "model/views.h"
 
 struct layout;
 
@@ -116,22 +117,6 @@ view family_own_view(const double *vector, size_t count);
 int family_scale_logits(struct decoder *d, double factor, struct error *e) MUST_USE;
 /* Marks a stored tensor that the model does not use, if present, as used. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* Rows first .. first+count of a view with one group. */
-view view_rows(view v, size_t first, size_t count);
-/* The transpose of a view with one group. */
-view view_turned(view v);
-/* Rows first, first + 2, ... of a view with one group and an even number of rows. */
-view view_every_second(view v, size_t first);
-/* The one row of a view as a vector. */
-view view_as_vector(view v);
-/* A vector as the one row of a matrix. */
-view view_as_row(view v);
-/* Rows first .. first+count of each of `groups` groups of group_rows rows. */
-view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t count);
-/* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused
- * projections, head-major). */
-view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
 /* Activation by its Hugging Face name, or the fallback's if key is NULL; an unknown one is an error
  * naming the key and what is supported. */
