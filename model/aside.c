@@ -66,6 +66,7 @@ void aside_close(struct engine *g)
     struct aside *a = &g->aside;
     free(a->values), free(a->piece), free(a->memory);
     spill_close(a->file);
+    *a = (struct aside){0};
 }
 
 /* out = values [count] as stored; to bf16 through float, to nearest, ties to even; NaN stays

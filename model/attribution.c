@@ -165,15 +165,16 @@ static void reduce(struct engine *g, double *norm, double *sum, struct extent *e
     extent_add(extent, peak);
 }
 
-/* The same for a single segment, with seeds that fit its gradients; NaN if none does. */
+/* The same for segment b alone, with seeds that fit its gradients; NaN if none does. */
 static int attribute_again(struct engine *g, double *norm, double *sum, struct extent extent,
-                           const int32_t *ids, size_t first, struct error *e)
+                           const int32_t *ids, size_t first, int b, struct error *e)
 {
     double own = g->seed;
     int exponent = 0, tries = 0, rc;
     while (range_next(&exponent, &tries, g, &extent)) {
         g->seed = ldexp(own, exponent);
-        rc = engine_upload(g, ids, 1, e) || sum_passes(g, &extent, first, 1, e) ? -1 : 0;
+        rc = engine_upload(g, ids, b, 1, e) || sum_passes(g, &extent, first + (size_t)b, 1, e) ? -1
+                                                                                               : 0;
         g->seed = own;
         if (rc)
             return -1;
@@ -205,10 +206,10 @@ static int measure_all(struct engine *g, double *norm, double *logprob,
         if (isfinite(logprob[b]) && !extent_fits(g, &extent[b])) {
             again = 1;
             rc = attribute_again(g, norm + (size_t)b * n, &sum[b], extent[b],
-                                 ids + (size_t)b * (n + 1), first + (size_t)b, e);
+                                 ids + (size_t)b * (n + 1), first, b, e);
         }
     if (rc == 0 && again)
-        rc = engine_upload(g, ids, count, e);
+        rc = engine_upload(g, ids, 0, count, e);
     for (int b = 0; rc == 0 && completeness && b < count; b++)
         completeness[b].sum = sum[b];
     free(extent), free(sum);
@@ -222,7 +223,7 @@ int engine_attribute(struct engine *g, double *norm, double *logprob,
     enum attribution kind = g->request.gradient.attribution;
     double *baseline = NULL;
     int rc = -1;
-    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 0, count, e) ||
         measure_all(g, norm, logprob, kind == ATTRIBUTION_INTEGRATED ? completeness : NULL, ids,
                     first, count, e))
         return -1;

@@ -261,6 +261,7 @@ static int destroy(void *context, const struct row *row, int l)
 {
     struct engine *g = context;
     g->k->destroy(g->k, *place(g, row, l));
+    *place(g, row, l) = NULL; /* engine_reshape may make none */
     return 0;
 }
 

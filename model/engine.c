@@ -31,6 +31,55 @@ static int create_activations(struct engine *g, struct error *e)
     return 0;
 }
 
+/* Everything that depends on the request, by its plan. */
+static int create_planned(struct engine *g, struct error *e)
+{
+    const struct engine_request *request = &g->request;
+    g->seed = request->kind == REQUEST_GRADIENT && request->gradient.seed != 0
+                  ? request->gradient.seed
+                  : 1;
+    if (plan_make(&g->plan, &g->shape, g->k, g->d, request, e))
+        return -1;
+    if (g->shape.contrast) {
+        size_t batch = (size_t)g->plan.batch;
+        if (!(g->contrasts = calloc(batch, sizeof *g->contrasts)))
+            return fail_memory(e, 4.0 * (double)batch, "contrasts");
+        for (size_t b = 0; b < batch; b++)
+            g->contrasts[b] = request->gradient.against;
+        if (engine_check_ids(g, g->contrasts, 1, e))
+            return -1;
+    }
+    return scores_create(g, e) || (!g->embedding && weights_load_shared(g, e)) ||
+                   weights_load_planned(g, e) || create_activations(g, e) || measure_open(g, e)
+               ? -1
+               : 0;
+}
+
+/* Frees it; weights stay. */
+static void close_planned(struct engine *g)
+{
+    struct kernels *k = g->k;
+    size_t layers = (size_t)g->d->layers;
+    measure_close(g);
+    for (size_t l = 0; g->attention && l < layers; l++) {
+        int shared = 0;
+        for (size_t before = 0; before < l; before++)
+            shared |= g->attention[before] == g->attention[l];
+        if (g->attention[l] && !shared)
+            k->attention_free(k, g->attention[l]);
+    }
+    aside_close(g);
+    if (g->shape.keys && g->shape.queries) { /* opened, after the memory below was there */
+        buffers_destroy(g);
+        experts_close(g);
+        memset(g->attention, 0, layers * sizeof *g->attention);
+        memset(g->layers, 0, (layers + 1) * sizeof *g->layers);
+    }
+    shape_close(&g->shape);
+    free(g->host), free(g->contrasts);
+    g->host = NULL, g->contrasts = NULL, g->rounded_of = NULL;
+}
+
 struct engine *engine_create(struct kernels *k, const struct decoder *d,
                              const struct engine_request *request, struct error *e)
 {
@@ -40,12 +89,7 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d,
         fail_memory(e, sizeof *g, "engine");
         return NULL;
     }
-    g->k = k, g->d = d, g->request = *request, g->input_scale = g->seed = 1;
-    if (request->kind == REQUEST_GRADIENT && request->gradient.seed != 0)
-        g->seed = request->gradient.seed;
-    if (plan_make(&g->plan, &g->shape, k, d, request, e) ||
-        (g->shape.contrast && engine_check_ids(g, &g->request.gradient.against, 1, e)))
-        goto failed;
+    g->k = k, g->d = d, g->request = *request, g->input_scale = 1;
     g->blocks = calloc(layers, sizeof *g->blocks);
     g->attention = calloc(layers, sizeof *g->attention);
     g->layers = calloc(layers + 1, sizeof *g->layers);
@@ -53,8 +97,7 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d,
         fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
         goto failed;
     }
-    if (scores_create(g, e) || weights_load_shared(g, e) || create_activations(g, e) ||
-        measure_open(g, e))
+    if (create_planned(g, e))
         goto failed;
     return g;
 failed:
@@ -62,28 +105,26 @@ failed:
     return NULL;
 }
 
+int engine_reshape(struct engine *g, const struct engine_request *request, struct error *e)
+{
+    double budget = g->plan.budget; /* what is free now lacks the loaded weights */
+    if (engine_expects(g, request->kind, e))
+        return -1;
+    close_planned(g);
+    g->request = *request;
+    if (!request->memory && budget < (double)SIZE_MAX)
+        g->request.memory = (size_t)budget;
+    return create_planned(g, e);
+}
+
 void engine_close(struct engine *g)
 {
     if (!g)
         return;
-    struct kernels *k = g->k;
-    measure_close(g);
+    close_planned(g);
     if (g->blocks)
         weights_free_all(g);
-    for (int l = 0; g->attention && l < g->d->layers; l++) {
-        int shared = 0;
-        for (int before = 0; before < l; before++)
-            shared |= g->attention[before] == g->attention[l];
-        if (g->attention[l] && !shared)
-            k->attention_free(k, g->attention[l]);
-    }
-    aside_close(g);
-    if (g->layers) {
-        buffers_destroy(g);
-        experts_close(g);
-    }
-    shape_close(&g->shape);
-    free(g->blocks), free(g->attention), free(g->layers), free(g->host);
+    free(g->blocks), free(g->attention), free(g->layers);
     free(g);
 }
 
@@ -116,18 +157,21 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, s
     return 0;
 }
 
-int engine_contrast(struct engine *g, int32_t against, struct error *e)
+int engine_contrast(struct engine *g, const int32_t *against, int count, struct error *e)
 {
-    g->request.gradient.against = against;
-    return engine_check_ids(g, &against, 1, e);
+    if (!g->contrasts || count > g->plan.batch)
+        return fail(e, "%d contrasts for an engine of %d segments%s", count, g->plan.batch,
+                    g->contrasts ? "" : " without them");
+    memcpy(g->contrasts, against, (size_t)count * sizeof *against);
+    return engine_check_ids(g, against, (size_t)count, e);
 }
 
-int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e)
+int engine_upload(struct engine *g, const int32_t *ids, int first, int count, struct error *e)
 {
     struct kernels *k = g->k;
     size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0];
-    if (count < 1 || count > g->plan.batch)
-        return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
+    if (count < 1 || first + count > g->plan.batch)
+        return fail(e, "%d segments at once, planned for %d", first + count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
         return -1;
     int32_t *inputs = malloc((size_t)count * (rows + 1) * sizeof *inputs), *targets;
@@ -141,10 +185,8 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
     k->write_index(k, g->tokens, 0, inputs,
                    (size_t)count * rows); /* at once: each device write waits */
     k->write_index(k, g->targets, 0, targets, (size_t)count);
-    for (int b = 0; g->against && b < count; b++)
-        targets[b] = g->request.gradient.against;
     if (g->against)
-        k->write_index(k, g->against, 0, targets, (size_t)count);
+        k->write_index(k, g->against, 0, g->contrasts + first, (size_t)count);
     free(inputs);
     return 0;
 }
@@ -168,7 +210,7 @@ int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, str
 {
     int layers = g->d->layers, finite;
     size_t hidden = (size_t)g->d->hidden;
-    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 1, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 0, 1, e))
         return -1;
     forward_embed(g, 1);
     for (*layer = -1; *layer < layers; ++*layer) {

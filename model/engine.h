@@ -138,14 +138,27 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
  * begun. */
 size_t engine_near_ties(const struct engine *g, int segment);
 
-/* Replaces request.gradient.against for later segments (gradient.contrast). */
-int engine_contrast(struct engine *g, int32_t against, struct error *e) MUST_USE;
+/* Replaces request.gradient.against (gradient.contrast) for the first `count` segments of later
+ * batches: a token for each. */
+int engine_contrast(struct engine *g, const int32_t *against, int count, struct error *e) MUST_USE;
 
-/* Inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last must be valid. */
-int engine_forward(struct engine *g, const int32_t *ids, struct error *e) MUST_USE;
-/* logprob [vocabulary]: log p of every token after the inputs of the only segment of the last pass,
- * in double from the head's input. */
-int engine_predict(struct engine *g, double *logprob, struct error *e) MUST_USE;
+/* Inputs of `count` segments, ids [count, n + 1], forward alone (REQUEST_GRADIENT); the last id of
+ * each must be valid. */
+int engine_forward(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
+/* logprob [count, vocabulary]: log p of every token after the inputs of segments first .. first +
+ * count - 1 of the last pass, in double from the head's input. */
+int engine_predict(struct engine *g, double *logprob, int first, int count,
+                   struct error *e) MUST_USE;
+/* The rest of engine_measure after engine_forward of the same inputs, with nothing in between but
+ * engine_predict and engine_contrast: the targets may be others now. */
+int engine_reverse(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count,
+                   struct error *e) MUST_USE;
+
+/* Prepares the engine for segments of another length, or for another gradient request, as
+ * engine_create would, but keeps the loaded weights, and the budget of the first plan unless the
+ * request has one. After a failure only engine_close is allowed. */
+int engine_reshape(struct engine *g, const struct engine_request *request,
+                   struct error *e) MUST_USE;
 
 /* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer with output that is
  * not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all are

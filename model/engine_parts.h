@@ -158,6 +158,7 @@ struct engine {
     const size_t *ties_measured; /* of the batch last ended */
     struct run *runs; /* with experts: [experts B] */
     double *host; /* of attributions: [n, E] of one segment, and one more row */
+    int32_t *contrasts; /* with contrast: [B] the other token of each segment */
     double seed; /* factor on the gradient of log p */
     double input_scale; /* factor on embedding rows: 1 except for integrated gradients */
     int noisy; /* 1: forward_embed adds noise, for this sample and from this segment on */
@@ -250,8 +251,10 @@ void range_end(double *norm, size_t n, int exponent, const struct engine *g,
 /* -- engine.c -- */
 /* An error unless the engine was made for this. */
 int engine_expects(const struct engine *g, enum request_kind kind, struct error *e) MUST_USE;
-/* Puts each segment's inputs that matter and target into g->tokens and g->targets, checked. */
-int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
+/* Puts inputs that matter and targets of `count` segments, numbers `first` on of their batch, into
+ * g->tokens and g->targets, checked. */
+int engine_upload(struct engine *g, const int32_t *ids, int first, int count,
+                  struct error *e) MUST_USE;
 /* Fails, naming the id, unless every id is in the vocabulary and none is padding. */
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count,
                      struct error *e) MUST_USE;
@@ -270,9 +273,10 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n);
 double scores_bytes(double *passing, const struct decoder *d, int n);
 
 /* -- weights.c -- */
-/* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident.
- */
+/* Loads what all layers share: tables, final norm, head. */
 int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
+/* Loads what depends on the plan: rows of positions; and all blocks when weights are resident. */
+int weights_load_planned(struct engine *g, struct error *e) MUST_USE;
 void weights_free_all(struct engine *g);
 /* Loads the rows added to the embeddings, if any: sinusoidal ones of positions first .. first + n -
  * 1, replacing the previous ones. */
@@ -363,5 +367,7 @@ void reverse_norms(struct engine *g, const struct buffer *gradient, int batch);
 /* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows,
  * g->logprob; with by_layer also the layers' norms. */
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
+/* The second half of it, after forward_blocks. */
+int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
 
 #endif

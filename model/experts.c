@@ -81,6 +81,7 @@ void experts_close(struct engine *g)
     for (int l = 0; l < g->d->layers; l++)
         free(g->layers[l].starts);
     free(g->expert_host), free(g->runs), free(g->tie_logits), free(g->tie_counts);
+    g->expert_host = NULL, g->runs = NULL, g->tie_logits = NULL, g->tie_counts = NULL;
 }
 
 /* The slots for a block's choice: s->starts, s->place and s->order. */

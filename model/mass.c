@@ -24,7 +24,7 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
 {
     struct kernels *k = g->k;
     int layers = g->d->layers, counted = g->shape.keys[layers];
-    if (engine_expects(g, REQUEST_ATTENTION, e) || engine_upload(g, ids, count, e))
+    if (engine_expects(g, REQUEST_ATTENTION, e) || engine_upload(g, ids, 0, count, e))
         return -1;
     forward_embed(g, count);
     for (int l = 0; l < layers; l++) {

@@ -59,10 +59,13 @@ static void drop(struct engine *g, struct begun *b)
 
 void measure_close(struct engine *g)
 {
+    g->begun_count = 0;
+    g->ties_measured = NULL;
     for (int i = 0; i < ENGINE_AHEAD; i++) {
         drop(g, &g->begun[i]);
         free(g->begun[i].readings);
         free(g->begun[i].ids);
+        g->begun[i] = (struct begun){0};
     }
 }
 
@@ -71,7 +74,9 @@ int engine_ahead(const struct engine *g)
     return g->k->read_begin ? ENGINE_AHEAD : 1;
 }
 
-int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e)
+/* engine_begin, with all of the pass or what follows forward_blocks. */
+static int begin(struct engine *g, const int32_t *ids, int count,
+                 int pass(struct engine *, struct buffer **, int, struct error *), struct error *e)
 {
     struct kernels *k = g->k;
     struct buffer *gradient;
@@ -84,8 +89,8 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
         g->ties = g->tie_counts + (size_t)slot * (size_t)g->shape.batch;
         memset(g->ties, 0, (size_t)count * sizeof *g->ties);
     }
-    int rc = engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) ||
-             reverse_pass(g, &gradient, count, e);
+    int rc = engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 0, count, e) ||
+             pass(g, &gradient, count, e);
     g->ties = NULL;
     if (rc)
         return -1;
@@ -101,6 +106,11 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     }
     g->begun_count++;
     return 0;
+}
+
+int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e)
+{
+    return begin(g, ids, count, reverse_pass, e);
 }
 
 /* Reading i of the batch, from its buffer if the set is synchronous. */
@@ -162,11 +172,11 @@ static int take_all(struct engine *g, double *norm, double *logprob, struct exte
     return rc;
 }
 
-/* Norms [layers, n] of one segment with gradients of that extent, measured with seeds that fit
- * them; NaN if none does. A batch in progress keeps its numbers, whose readings are already
- * enqueued. */
-static int measure_again(struct engine *g, double *norm, const int32_t *ids, struct extent extent,
-                         struct error *e)
+/* Norms [layers, n] of segment s of a batch, with gradients of that extent, measured with seeds
+ * that fit them; NaN if none does. A batch in progress keeps its numbers, whose readings are
+ * already enqueued. */
+static int measure_again(struct engine *g, double *norm, const int32_t *ids, int s,
+                         struct extent extent, struct error *e)
 {
     struct begun one = {.count = 1};
     struct buffer *gradient;
@@ -174,7 +184,7 @@ static int measure_again(struct engine *g, double *norm, const int32_t *ids, str
     int exponent = 0, tries = 0, rc = 0;
     while (rc == 0 && range_next(&exponent, &tries, g, &extent)) {
         g->seed = ldexp(own, exponent);
-        rc = engine_upload(g, ids, 1, e) || reverse_pass(g, &gradient, 1, e) ? -1 : 0;
+        rc = engine_upload(g, ids, s, 1, e) || reverse_pass(g, &gradient, 1, e) ? -1 : 0;
         g->seed = own;
         if (rc)
             return -1;
@@ -197,7 +207,8 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
     drop(g, b);
     for (size_t s = 0; rc == 0 && s < (size_t)b->count; s++)
         if (isfinite(logprob[s]) && !extent_fits(g, &extent[s]))
-            rc = measure_again(g, norm + s * layers * n, b->ids + s * (n + 1), extent[s], e);
+            rc = measure_again(g, norm + s * layers * n, b->ids + s * (n + 1), (int)s, extent[s],
+                               e);
     free(extent);
     if (g->tie_counts)
         g->ties_measured = g->tie_counts + (size_t)g->begun_first * (size_t)g->shape.batch;
@@ -215,4 +226,10 @@ int engine_measure(struct engine *g, double *norm, double *logprob, const int32_
                    struct error *e)
 {
     return engine_begin(g, ids, count, e) || engine_end(g, norm, logprob, e) ? -1 : 0;
+}
+
+int engine_reverse(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count,
+                   struct error *e)
+{
+    return begin(g, ids, count, reverse_blocks, e) || engine_end(g, norm, logprob, e) ? -1 : 0;
 }

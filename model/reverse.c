@@ -309,11 +309,14 @@ void reverse_norms(struct engine *g, const struct buffer *gradient, int batch)
 
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e)
 {
+    return forward_blocks(g, batch, e) || reverse_blocks(g, gradient, batch, e) ? -1 : 0;
+}
+
+int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct error *e)
+{
     struct kernels *k = g->k;
     int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
     struct buffer *dy = g->g[0], *dx = g->g[1];
-    if (forward_blocks(g, batch, e))
-        return -1;
     reverse_head(g, dy, batch);
     for (int l = layers - 1; l >= 0; l--) {
         if (aside_take(g, l, batch, e) || weights_need(g, l, e) ||

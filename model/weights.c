@@ -344,9 +344,14 @@ int weights_load_shared(struct engine *g, struct error *e)
             return -1;
     if (d->tied)
         g->head = g->embedding;
+    return 0;
+}
+
+int weights_load_planned(struct engine *g, struct error *e)
+{
     if (weights_load_positions(g, 0, e))
         return -1;
-    for (int l = 0; l < d->layers && g->plan.resident; l++)
+    for (int l = 0; l < g->d->layers && g->plan.resident; l++)
         if (weights_need(g, l, e))
             return -1;
     return 0;

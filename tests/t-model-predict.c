@@ -71,10 +71,10 @@ static void check_prediction(struct kernels *k, const struct decoder *d, const s
 
     memcpy(ids, c->ids, c->length * sizeof *ids);
     ids[n] = ids[0];
-    if (engine_forward(g, ids, &e) || engine_predict(g, first, &e))
+    if (engine_forward(g, ids, 1, &e) || engine_predict(g, first, 0, 1, &e))
         fail_msg("%s", e.text);
     measure(norm, &own, g, c->ids);
-    if (engine_predict(g, again, &e))
+    if (engine_predict(g, again, 0, 1, &e))
         fail_msg("%s", e.text);
     assert_memory_equal(first, again, count * sizeof *first);
     for (size_t t = 0; t < count; t++)
@@ -121,6 +121,54 @@ static void check_contrast(struct kernels *k, const struct decoder *d, const str
     free(ids);
 }
 
+static void reshape(struct engine *g, size_t n, int batch, int contrast, int32_t against)
+{
+    const struct engine_request o = {.positions = (int)n,
+                                     .batch = batch,
+                                     .gradient = {.contrast = contrast, .against = against}};
+    struct error e;
+
+    if (engine_reshape(g, &o, &e))
+        fail_msg("%s", e.text);
+}
+
+/* An engine of shorter segments, made to fit the golden's, gives the bytes of one that was made for
+ * them: with targets that are named after the forward pass, and a contrast for each segment. */
+static void check_reshaped(struct kernels *k, const struct decoder *d, const struct golden *c)
+{
+    size_t n = c->length - 1;
+    int count = c->segments < 2 ? 1 : 2;
+    struct engine *used = open_engine(k, d, n > 3 ? n - 3 : n, 1, 1, WEIGHTS_AUTO), *fresh;
+    double *norm = calloc(4 * n, sizeof *norm), logprob[4];
+    int32_t *ids = malloc(2 * c->length * sizeof *ids), against[2];
+    struct error e;
+
+    for (int contrast = 0; contrast < 2; contrast++) {
+        memcpy(ids, c->ids, (size_t)count * c->length * sizeof *ids);
+        for (int i = 0; i < count; i++) {
+            int32_t *target = &ids[(size_t)i * c->length + n];
+
+            against[i] = *target > i ? *target - 1 - i : *target + 1 + i;
+            fresh = open_engine(k, d, n, contrast, against[i], WEIGHTS_AUTO);
+            measure(norm + (size_t)i * n, &logprob[i], fresh, ids + (size_t)i * c->length);
+            engine_close(fresh);
+            *target = 0;
+        }
+        reshape(used, n, count, contrast, 0);
+        if (engine_forward(used, ids, count, &e) ||
+            (contrast && engine_contrast(used, against, count, &e)) ||
+            engine_reverse(used, norm + 2 * n, logprob + 2, c->ids, count, &e))
+            fail_msg("%s, %s: %s", c->name, k->name, e.text);
+        if (memcmp(norm, norm + 2 * n, (size_t)count * n * sizeof *norm) ||
+            memcmp(logprob, logprob + 2, (size_t)count * sizeof *logprob))
+            fail_msg("%s, %s, contrast %d: a reshaped engine finds other numbers", c->name, k->name,
+                     contrast);
+    }
+    engine_close(used);
+    free(norm);
+    free(ids);
+}
+
 static void check_sets(const char *dtype, double tolerance, size_t every)
 {
     struct error e;
@@ -140,6 +188,7 @@ static void check_sets(const char *dtype, double tolerance, size_t every)
             if (d->padding < 0) {
                 check_prediction(k, d, &cases[i], tolerance);
                 check_contrast(k, d, &cases[i], tolerance);
+                check_reshaped(k, d, &cases[i]);
             }
             decoder_close(d);
         }

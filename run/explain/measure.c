@@ -208,7 +208,7 @@ static int choose_against(struct subject *s, struct explanation *x, const double
         if (s->against[i] != x->target.id &&
             (x->against.id == x->target.id || logprob[s->against[i]] > logprob[x->against.id]))
             x->against.id = s->against[i];
-    return engine_contrast(s->engine, x->against.id, e);
+    return engine_contrast(s->engine, &x->against.id, 1, e);
 }
 
 /* Log p of the whole vocabulary takes one row, in `logprob`. */
@@ -219,7 +219,7 @@ static int measure(struct subject *s, struct explanation *x, double *logprob, st
     int vocabulary = s->decoder->vocabulary;
 
     if ((x->predicted || s->readings > 1) &&
-        (engine_forward(g, x->id, e) != 0 || engine_predict(g, logprob, e) != 0))
+        (engine_forward(g, x->id, 1, e) != 0 || engine_predict(g, logprob, 0, 1, e) != 0))
         return -1;
     if (x->predicted) {
         x->id[x->count] = likeliest(logprob, vocabulary, NULL, 0, -1);
@@ -236,7 +236,7 @@ static int measure(struct subject *s, struct explanation *x, double *logprob, st
     if ((s->options->attribution == ATTRIBUTION_GRAD
              ? engine_measure(g, x->norm, &x->target.logprob, x->id, 1, e)
              : engine_attribute(g, x->norm, &x->target.logprob, &unused, x->id, 0, 1, e)) != 0 ||
-        engine_predict(g, logprob, e) != 0)
+        engine_predict(g, logprob, 0, 1, e) != 0)
         return -1;
     x->against.logprob = x->contrast ? logprob[x->against.id] : NAN;
     take_alternatives(x, logprob, vocabulary);
