@@ -232,7 +232,8 @@ $(BUILD)/page/%.inc: page/%
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(BUILD)/page/explain.o: $(patsubst %,$(BUILD)/page/%.inc,page.css explain.css explain.js)
+$(BUILD)/page/explain.o: $(patsubst %,$(BUILD)/page/%.inc,page.css explain.css explain.js explain_many.css \
+    explain_many.js)
 $(BUILD)/page/report.o: $(patsubst %,$(BUILD)/page/%.inc,page.css report.css)
 
 $(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))

@@ -1,7 +1,7 @@
 /* Values of options that are of `reach erf` alone. */
 #include "commands/erf_values.h"
 
-#include "commands/options.h"
+#include "commands/rows.h"
 #include "io/formats/csv.h"
 #include "io/order.h"
 #include "run/erf/options.h"
@@ -64,42 +64,19 @@ int erf_write_threshold(FILE *f, const void *options, int nth)
     return i < o->threshold_count;
 }
 
-/* P[,P...], each once. */
 int erf_read_targets(void *options, const char *value, int nth, struct error *e)
 {
     struct erf_options *o = options;
 
     (void)nth;
-    for (const char *rest = value; rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL) {
-        size_t length = strcspn(rest, ","), known = 0;
-        char one[32];
-        long whole;
-
-        if (length >= sizeof one)
-            return fail(e, "--target-position: \"%.*s\" is not valid (expected a whole number)",
-                        (int)length, rest);
-        snprintf(one, sizeof one, "%.*s", (int)length, rest);
-        if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
-            return -1;
-        while (known < o->target_count && o->targets[known] != (size_t)whole)
-            known++;
-        if (known < o->target_count)
-            continue;
-        if (o->target_count == TARGETS_MAX)
-            return fail(e, "--target-position: too many (expected at most %d in all)", TARGETS_MAX);
-        o->targets[o->target_count++] = (size_t)whole;
-    }
-    qsort(o->targets, o->target_count, sizeof *o->targets, order_sizes);
-    return 0;
+    return read_targets(o->targets, &o->target_count, value, e);
 }
 
 int erf_write_targets(FILE *f, const void *options, int nth)
 {
     const struct erf_options *o = options;
 
-    for (size_t i = 0; i < o->target_count && nth == 0; i++)
-        fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
-    return nth == 0 && o->target_count > 0;
+    return write_targets(f, o->targets, o->target_count, nth);
 }
 
 int erf_read_layer(void *options, const char *value, int nth, struct error *e)

@@ -13,6 +13,7 @@ extern const struct results_file *const explain_shown[];
  * tokens with the largest shares. */
 int explain_print(const struct explain_run *r, struct error *e) MUST_USE;
 /* The last `shown` tokens, shaded, or with a digit below each. */
-int explain_draw(const struct explain_run *r, struct error *e) MUST_USE;
+int explain_draw(const struct explanation *x, const struct explain_options *o,
+                 struct error *e) MUST_USE;
 
 #endif

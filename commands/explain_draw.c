@@ -181,13 +181,12 @@ static void print_legend(struct row *r, const struct explanation *x)
     printf(" %.3g %%\n", most);
 }
 
-int explain_draw(const struct explain_run *r, struct error *e)
+int explain_draw(const struct explanation *x, const struct explain_options *o, struct error *e)
 {
-    const struct explanation *x = &r->found;
-    struct row row = {.colors = screen_colors(r->options->color),
+    struct row row = {.colors = screen_colors(o->color),
                       .is_light = screen_is_light(),
                       .width = screen_width() - GUTTER};
-    size_t shown = (size_t)r->options->shown, first = x->count > shown ? x->count - shown : 0;
+    size_t shown = (size_t)o->shown, first = x->count > shown ? x->count - shown : 0;
     char note[160];
     int open = 0;
 

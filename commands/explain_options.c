@@ -12,6 +12,21 @@ static const char *const of_a_result[] = {
     "model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
     "show",  "color",           "quiet",  "json",    NULL};
 
+static int read_positions(void *options, const char *value, int nth, struct error *e)
+{
+    struct explain_options *o = options;
+
+    (void)nth;
+    return read_targets(o->positions, &o->position_count, value, e);
+}
+
+static int write_positions(FILE *f, const void *options, int nth)
+{
+    const struct explain_options *o = options;
+
+    return write_targets(f, o->positions, o->position_count, nth);
+}
+
 static const struct option_row rows[] = {
     {.name = "prompt",
      .value = "TEXT",
@@ -41,9 +56,27 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "target-position",
      .value = "P",
-     .help = "cut the text to its first P tokens, so that token P is the target; for a result, a "
-             "position that was measured",
-     WHOLE_AT(target, 2, 1 << 30),
+     .help = "cut the text to its first P tokens, so that token P is the target; several with "
+             "commas, or repeated; for a result, positions that were measured",
+     .type = OPTION_OWN,
+     .read = read_positions,
+     .write = write_positions,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON | OPTION_REPEATED},
+    {.name = "target",
+     .value = "TOKEN",
+     .help = "the token whose log p is explained, by its id or its text, with or without a blank "
+             "before it, whichever is likelier (default: after a prompt the likeliest, else the "
+             "last token of the text, whose place TOKEN takes)",
+     .type = OPTION_TEXT,
+     .at = AT(target),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "targets",
+     .value = "N",
+     .standard = "1",
+     .help = "explain each of the N likeliest tokens after a prompt (default %s)",
+     WHOLE_AT(targets, 1, 1000),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "against",
@@ -119,6 +152,14 @@ static int check(void *options, struct error *e)
                     o->text.count ? "text" : "tokens");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
+    if (o->targets > 1 && (o->target || o->position_count || !o->prompt))
+        return fail(e,
+                    "--targets %ld is given %s (expected it with --prompt, for the likeliest "
+                    "tokens after it)",
+                    o->targets,
+                    o->target           ? "with --target"
+                    : o->position_count ? "with --target-position"
+                                        : "without --prompt");
     if (!o->segment && o->model)
         return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)

@@ -10,6 +10,8 @@
 
 /* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
 enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8 };
+/* Columns of the table of several besides `target` and `before it`. */
+enum { INDEX_FIXED = 50 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what,
                      struct prediction p, int width)
@@ -146,17 +148,20 @@ static int print_sentence(const struct explanation *x, int width)
     return rc;
 }
 
-static int print_head(const struct explanation *x, int width)
+/* `number` of several; 0: the only one. */
+static int print_head(const struct explanation *x, size_t number, int width)
 {
-    char *text = NULL, segment[48] = "";
+    char *text = NULL, segment[48] = "", place[32] = "", rank[SHOW_RANK] = "";
     int rc;
 
     if (x->segment)
         snprintf(segment, sizeof segment, ", segment %zu", x->segment);
-    rc = asprintf(&text, "%s%s%s, %zu input%s, target at position %zu%s%s", x->model,
+    if (number)
+        snprintf(place, sizeof place, "%zu: ", number);
+    show_rank(rank, x);
+    rc = asprintf(&text, "%s%s%s%s, %zu input%s, target at position %zu%s%s", place, x->model,
                   *x->position_encoding ? ", " : "", x->position_encoding, x->count,
-                  x->count == 1 ? "" : "s", x->count + 1, segment,
-                  x->predicted ? ", the likeliest next token" : "");
+                  x->count == 1 ? "" : "s", x->count + 1, segment, rank);
     if (rc < 0)
         return -1;
     screen_print(text, width);
@@ -164,15 +169,70 @@ static int print_head(const struct explanation *x, int width)
     return 0;
 }
 
-int explain_print(const struct explain_run *r, struct error *e)
+static int print_one(const struct explanation *x, size_t number, const struct explain_options *o,
+                     int width, struct error *e)
 {
-    const struct explanation *x = &r->found;
-    int width = screen_width();
-
-    if (print_head(x, width) != 0 || print_predictions(x, width) != 0 ||
+    if (print_head(x, number, width) != 0 || print_predictions(x, width) != 0 ||
         print_sentence(x, width) != 0)
         return fail(e, "out of memory for the report");
-    if (explain_draw(r, e) != 0)
+    if (explain_draw(x, o, e) != 0)
         return -1;
-    return r->options->top ? print_top(x, (size_t)r->options->top, width, e) : 0;
+    return o->top ? print_top(x, (size_t)o->top, width, e) : 0;
+}
+
+static int print_index_row(struct table *t, const struct explanation *x, size_t number, int around,
+                           struct error *e)
+{
+    struct around a;
+
+    if (around_make(&a, x, x->count, around > TOKEN_MOST ? around : TOKEN_MOST, e) != 0)
+        return -1;
+    table_cell(t, "%zu", number);
+    table_cell(t, "%zu", x->count + 1);
+    if (around)
+        table_cell(t, "%s", a.before);
+    around_free(&a);
+    if (around_make(&a, x, x->count, TOKEN_MOST, e) != 0)
+        return -1;
+    table_cell(t, "\"%s\"", a.token);
+    around_free(&a);
+    table_cell(t, "%.4f", x->target.logprob);
+    table_cell(t, "%.3g %%", 100 * exp(x->target.logprob));
+    table_cell(t, "%zu", x->half);
+    return 0;
+}
+
+/* A row for each of several: on a narrow screen without the text before the target. */
+static int print_index(const struct explanations *all, int width, struct error *e)
+{
+    int room = width - INDEX_FIXED - TOKEN_MOST, around = room < 8 ? 0 : room > 40 ? 40 : room;
+    struct table *t = table_create(around ? "rrllrrr" : "rrlrrr");
+    int rc = t ? 0 : fail(e, "out of memory for the table");
+
+    if (rc == 0) {
+        table_cell(t, "number");
+        table_cell(t, "position");
+        if (around)
+            table_cell(t, "before it");
+        table_cells(t, (const char *const[]){"target", "log p", "p", "half", NULL});
+    }
+    for (size_t i = 0; i < all->count && rc == 0; i++)
+        rc = print_index_row(t, &all->item[i], i + 1, around, e);
+    if (rc == 0 && table_print(stdout, t) != 0)
+        rc = fail(e, "out of memory for the table");
+    table_free(t);
+    return rc;
+}
+
+int explain_print(const struct explain_run *r, struct error *e)
+{
+    const struct explanations *all = &r->found;
+    int width = screen_width(), rc = all->count > 1 ? print_index(all, width, e) : 0;
+
+    for (size_t i = 0; i < all->count && rc == 0; i++) {
+        if (all->count > 1)
+            putchar('\n');
+        rc = print_one(&all->item[i], all->count > 1 ? i + 1 : 0, r->options, width, e);
+    }
+    return rc;
 }

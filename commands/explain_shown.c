@@ -23,25 +23,29 @@ static const struct csv_column target_columns[] = {
     CSV_COLUMN(target_row, id, "", "its token id"),
     CSV_OPTIONAL(target_row, text, "", "its text, spelt as `piece` in explain.csv"),
     CSV_OPTIONAL(target_row, logprob, "nats", "its log p; empty: unknown"),
-    CSV_COLUMN(target_row, likeliest, "", "1: the likeliest token after a prompt; 0: in the text"),
+    CSV_COLUMN(target_row, likeliest, "",
+               "1: the likeliest token after a prompt, 2: the next likely one, ...; 0: in the text, "
+               "or named"),
     CSV_OPTIONAL(target_row, segment, "", "of a result, from 1; empty: the model was run"),
 };
 
 static const struct csv_layout target_layout = {
-    .file = "target",
+    .file = "targets",
     .origin = "`reach explain --json`",
-    .row = "the target",
+    .row = "a target",
     .columns = target_columns,
     .count = sizeof target_columns / sizeof *target_columns,
 };
 
 struct token_row {
-    long long id;
+    long long target_position, target_id, id;
     const char *text;
     double logprob;
 };
 
 static const struct csv_column token_columns[] = {
+    CSV_COLUMN(token_row, target_position, "tokens", "of the target, from 1"),
+    CSV_COLUMN(token_row, target_id, "", "the target's token id"),
     CSV_COLUMN(token_row, id, "", "its token id"),
     CSV_OPTIONAL(token_row, text, "", "its text, spelt as `piece` in explain.csv"),
     CSV_OPTIONAL(token_row, logprob, "nats", "its log p; empty: unknown"),
@@ -66,20 +70,20 @@ static int token_row(struct csv *csv, const struct explanation *x, struct predic
 {
     char *text = NULL;
     size_t size;
-    const char *spelt = texts_spell(&x->pieces, p.id, &text, &size);
+    const char *spelt = texts_spell(x->pieces, p.id, &text, &size);
 
     if (spelt)
-        csv_row(csv, &(struct token_row){p.id, spelt, p.logprob});
+        csv_row(csv, &(struct token_row){(long long)x->count + 1, x->target.id, p.id, spelt,
+                                         p.logprob});
     free(text);
     return spelt ? 0 : fail(e, "out of memory for a token");
 }
 
-static int target_rows(const void *found, struct csv *csv, struct error *e)
+static int target_row(struct csv *csv, const struct explanation *x, struct error *e)
 {
-    const struct explanation *x = &((const struct explain_run *)found)->found;
     char *text = NULL;
     size_t size;
-    const char *spelt = texts_spell(&x->pieces, x->target.id, &text, &size);
+    const char *spelt = texts_spell(x->pieces, x->target.id, &text, &size);
 
     if (spelt)
         csv_row(csv, &(struct target_row){.model = x->model,
@@ -98,20 +102,16 @@ static int target_rows(const void *found, struct csv *csv, struct error *e)
 
 static int has_contrast(const void *found)
 {
-    return ((const struct explain_run *)found)->found.contrast;
+    return ((const struct explain_run *)found)->found.item[0].contrast;
 }
 
-static int against_rows(const void *found, struct csv *csv, struct error *e)
+static int against_row(struct csv *csv, const struct explanation *x, struct error *e)
 {
-    const struct explanation *x = &((const struct explain_run *)found)->found;
-
     return token_row(csv, x, x->against, e);
 }
 
-static int others_rows(const void *found, struct csv *csv, struct error *e)
+static int others_row(struct csv *csv, const struct explanation *x, struct error *e)
 {
-    const struct explanation *x = &((const struct explain_run *)found)->found;
-
     for (size_t i = 0; i < x->alternative_count; i++)
         if (token_row(csv, x, x->alternative[i], e) != 0)
             return -1;
@@ -119,11 +119,14 @@ static int others_rows(const void *found, struct csv *csv, struct error *e)
 }
 
 struct field_row {
+    long long target_position, target_id;
     double threshold;
     long long tokens;
 };
 
 static const struct csv_column field_columns[] = {
+    CSV_COLUMN(field_row, target_position, "tokens", "of the target, from 1"),
+    CSV_COLUMN(field_row, target_id, "", "the target's token id"),
     CSV_COLUMN(field_row, threshold, "", "the field holds more than this share of the norms"),
     CSV_COLUMN(field_row, tokens, "tokens", "the smallest number of last inputs that do"),
 };
@@ -136,22 +139,44 @@ static const struct csv_layout field_layout = {
     .count = sizeof field_columns / sizeof *field_columns,
 };
 
-static int field_rows(const void *found, struct csv *csv, struct error *e)
+static int field_row(struct csv *csv, const struct explanation *x, struct error *e)
 {
     static const double thresholds[] = {0.5, 0.9, 0.99};
-    const struct explanation *x = &((const struct explain_run *)found)->found;
 
     (void)e;
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++)
         csv_row(csv,
-                &(struct field_row){thresholds[i],
+                &(struct field_row){(long long)x->count + 1, x->target.id, thresholds[i],
                                     (long long)curve_erf(x->cumulative, x->count, thresholds[i])});
     return 0;
 }
 
+/* The rows of each target. */
+static int all_rows(const void *found, struct csv *csv,
+                    int (*row)(struct csv *, const struct explanation *, struct error *),
+                    struct error *e)
+{
+    const struct explanations *all = &((const struct explain_run *)found)->found;
+    int rc = 0;
+
+    for (size_t i = 0; i < all->count && rc == 0; i++)
+        rc = row(csv, &all->item[i], e);
+    return rc;
+}
+
+#define ROWS_OF(name) \
+    static int name##_rows(const void *found, struct csv *csv, struct error *e) \
+    { \
+        return all_rows(found, csv, name##_row, e); \
+    }
+ROWS_OF(target)
+ROWS_OF(against)
+ROWS_OF(others)
+ROWS_OF(field)
+
 const struct results_file *const explain_shown[] = {
-    &(const struct results_file){.layout = &target_layout, .rows = target_rows, .single = 1},
+    &(const struct results_file){.layout = &target_layout, .rows = target_rows},
     &(const struct results_file){
-        .is_wanted = has_contrast, .layout = &against_layout, .rows = against_rows, .single = 1},
+        .is_wanted = has_contrast, .layout = &against_layout, .rows = against_rows},
     &(const struct results_file){.layout = &others_layout, .rows = others_rows},
     &(const struct results_file){.layout = &field_layout, .rows = field_rows}, NULL};

@@ -2,9 +2,11 @@
 #include "commands/rows.h"
 
 #include "analyze/formula.h"
+#include "io/order.h"
 #include "model/rope.h"
 #include "run/shared_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const picture_formats[] = {"png", "svg", "pdf", "tikz", NULL};
@@ -41,6 +43,38 @@ int check_bias(const char *text, struct error *e)
     }
     formula_free(f);
     return rc;
+}
+
+int read_targets(size_t targets[TARGETS_MAX], size_t *count, const char *value, struct error *e)
+{
+    for (const char *rest = value; rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL) {
+        size_t length = strcspn(rest, ","), known = 0;
+        char one[32];
+        long whole;
+
+        if (length >= sizeof one)
+            return fail(e, "--target-position: \"%.*s\" is not valid (expected a whole number)",
+                        (int)length, rest);
+        snprintf(one, sizeof one, "%.*s", (int)length, rest);
+        if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
+            return -1;
+        while (known < *count && targets[known] != (size_t)whole)
+            known++;
+        if (known < *count)
+            continue;
+        if (*count == TARGETS_MAX)
+            return fail(e, "--target-position: too many (expected at most %d in all)", TARGETS_MAX);
+        targets[(*count)++] = (size_t)whole;
+    }
+    qsort(targets, *count, sizeof *targets, order_sizes);
+    return 0;
+}
+
+int write_targets(FILE *f, const size_t *targets, size_t count, int nth)
+{
+    for (size_t i = 0; i < count && nth == 0; i++)
+        fprintf(f, "%s%zu", i ? "," : "", targets[i]);
+    return nth == 0 && count > 0;
 }
 
 int check_rope(const char *text, struct error *e)

@@ -6,6 +6,7 @@
 #include "commands/options.h"
 #include "model/attribution.h"
 #include "plots/figure.h"
+#include "run/erf/options.h"
 #include "run/threads.h"
 
 extern const char *const picture_formats[],
@@ -29,6 +30,11 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
 /* --keep and --dtype. */
 struct machine_options;
 int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
+
+/* --target-position P[,P...]: each once, ascending; and as it is recorded. */
+int read_targets(size_t targets[TARGETS_MAX], size_t *count, const char *value,
+                 struct error *e) MUST_USE;
+int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 /* ---- input ---- */
 

@@ -15,8 +15,15 @@ static const char style[] =
 static const char script[] =
 #include "page/explain.js.inc"
     ;
+/* for a page of several */
+static const char style_of_many[] =
+#include "page/explain_many.css.inc"
+    ;
+static const char script_of_many[] =
+#include "page/explain_many.js.inc"
+    ;
 
-enum { TOP = 10, AROUND = 20 };
+enum { TOP = 10, AROUND = 20, BEFORE = 40 };
 
 static int put_quoted(FILE *f, const struct explanation *x, int32_t id)
 {
@@ -135,16 +142,21 @@ static void put_data(FILE *f, const struct explanation *x)
     fputs("]}</script>\n", f);
 }
 
-static int put_head(FILE *f, const struct explanation *x, const char *version)
+static void begin_page(FILE *f, const char *version, const char *model)
 {
-    int rc = 0;
-
     html_begin(f, version, "script-src 'unsafe-inline'");
     fputs("<title>", f);
-    html_text(f, x->model);
-    fputs(": what a prediction depended on</title>\n<style>\n", f);
-    fputs(style, f);
-    fputs("</style>\n</head>\n<body>\n<header>\n<h1>What the prediction of ", f);
+    html_text(f, model);
+}
+
+static int put_head(FILE *f, const struct explanation *x)
+{
+    char rank[SHOW_RANK];
+    int rc = 0;
+
+    show_rank(rank, x);
+
+    fputs("<header>\n<h1>What the prediction of ", f);
     rc |= put_quoted(f, x, x->target.id);
     if (x->contrast) {
         fputs(", rather than ", f);
@@ -159,7 +171,7 @@ static int put_head(FILE *f, const struct explanation *x, const char *version)
         fputs(")", f);
     }
     fprintf(f, ", %zu input%s, the target at position %zu%s", x->count, x->count == 1 ? "" : "s",
-            x->count + 1, x->predicted ? ", the likeliest next token" : "");
+            x->count + 1, rank);
     if (x->segment)
         fprintf(f, ", segment %zu of a result", x->segment);
     fprintf(f, "; shares of %s with respect to the token embeddings.</p>\n<p class=sentence>",
@@ -183,9 +195,10 @@ static int put_sentence(FILE *f, const struct explanation *x)
     return rc;
 }
 
-int page_explain(FILE *f, const struct explanation *x, const char *command, const char *version)
+/* The parts of a page that show one explanation, except for the scripts. */
+static int put_explanation(FILE *f, const struct explanation *x)
 {
-    if (put_head(f, x, version) != 0 || put_sentence(f, x) != 0)
+    if (put_head(f, x) != 0 || put_sentence(f, x) != 0)
         return -1;
     fputs("</p>\n<div class=tables>\n", f);
     if (put_predictions(f, x) != 0 || put_top(f, x) != 0)
@@ -203,13 +216,99 @@ int page_explain(FILE *f, const struct explanation *x, const char *command, cons
           f);
     page_text(f, x);
     fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status "
-          "hidden></div>\n<footer><code>",
+          "hidden></div>\n",
           f);
+    return 0;
+}
+
+static void put_command(FILE *f, const char *command)
+{
+    fputs("<footer><code>", f);
     html_text(f, command);
     fputs("</code></footer>\n", f);
+}
+
+static int put_one(FILE *f, const struct explanation *x, const char *command, const char *version)
+{
+    begin_page(f, version, x->model);
+    fprintf(f, ": what a prediction depended on</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+            style);
+    if (put_explanation(f, x) != 0)
+        return -1;
+    put_command(f, command);
     put_data(f, x);
-    fputs("<script>\n", f);
-    fputs(script, f);
-    fputs("</script>\n</body>\n</html>\n", f);
+    fprintf(f, "<script>\n%s</script>\n</body>\n</html>\n", script);
     return 0;
+}
+
+/* ---- several, of which one is shown at a time ---- */
+
+static int put_index_row(FILE *f, const struct explanation *x, size_t number)
+{
+    struct error unused;
+    struct around a;
+    int rc;
+
+    if (around_make(&a, x, x->count, BEFORE, &unused) != 0)
+        return -1;
+    fprintf(f, "<tr><td><a href=\"#%zu\">%zu</a></td><td>%zu</td><td class=around>", number, number,
+            x->count + 1);
+    html_text(f, a.before);
+    fputs("</td><td>", f);
+    rc = put_quoted(f, x, x->target.id);
+    fprintf(f, "</td><td>%.4f</td><td>%.3g&nbsp;%%</td><td>%zu</td></tr>\n", x->target.logprob,
+            100 * exp(x->target.logprob), x->half);
+    around_free(&a);
+    return rc;
+}
+
+static int put_index(FILE *f, const struct explanations *all)
+{
+    int rc = 0;
+
+    fputs("<div id=index><table><thead><tr><th scope=col>number</th><th scope=col>position</th><th "
+          "scope=col>before it</th><th scope=col>target</th><th scope=col>log p</th><th "
+          "scope=col>p</th><th scope=col>half within</th></tr></thead><tbody>\n",
+          f);
+    for (size_t i = 0; i < all->count && rc == 0; i++)
+        rc = put_index_row(f, &all->item[i], i + 1);
+    fputs("</tbody></table></div>\n<p id=turn><button id=left type=button title=\"left "
+          "arrow\">previous "
+          "prediction</button><button id=right type=button title=\"right arrow\">next "
+          "prediction</button><span "
+          "id=which aria-live=polite></span></p>\n<div id=view></div>\n",
+          f);
+    return rc;
+}
+
+/* An explanation that is not shown yet is a template. The script of a page of one becomes a
+ * function, which is called with a document and events that end where the next one is shown. */
+static int put_many(FILE *f, const struct explanations *all, const char *command,
+                    const char *version)
+{
+    begin_page(f, version, all->item->model);
+    fprintf(f,
+            ": what %zu predictions depended on</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
+            all->count, style, style_of_many);
+    if (put_index(f, all) != 0)
+        return -1;
+    for (size_t i = 0; i < all->count; i++) {
+        fprintf(f, "<template id=e%zu>\n", i + 1);
+        if (put_explanation(f, &all->item[i]) != 0)
+            return -1;
+        put_data(f, &all->item[i]);
+        fputs("</template>\n", f);
+    }
+    put_command(f, command);
+    fprintf(f,
+            "<script>\nconst explain = (document, addEventListener, matchMedia) => "
+            "{\n%s};\n%s</script>\n</body>\n</html>\n",
+            script, script_of_many);
+    return 0;
+}
+
+int page_explain(FILE *f, const struct explanations *all, const char *command, const char *version)
+{
+    return all->count == 1 ? put_one(f, all->item, command, version)
+                           : put_many(f, all, command, version);
 }

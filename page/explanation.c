@@ -22,7 +22,7 @@ double explanation_shade_share(const struct explanation *x, int shade)
 
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16])
 {
-    const char *text = texts_find(&x->pieces, id, size);
+    const char *text = texts_find(x->pieces, id, size);
 
     if (text)
         return text;
@@ -61,7 +61,6 @@ void explanation_free(struct explanation *x)
     free(x->path);
     free(x->position_encoding);
     free(x->id);
-    texts_free(&x->pieces);
     free(x->norm);
     free(x->share);
     free(x->cumulative);
@@ -69,4 +68,13 @@ void explanation_free(struct explanation *x)
     free(x->rank);
     free(x->line);
     *x = (struct explanation){0};
+}
+
+void explanations_free(struct explanations *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        explanation_free(&all->item[i]);
+    free(all->item);
+    texts_free(&all->pieces);
+    *all = (struct explanations){0};
 }

@@ -1,4 +1,4 @@
-/* Which tokens one prediction depended on: plain values, for the screen and the page. */
+/* Which tokens predictions depended on: plain values, for the screen and the page. */
 #ifndef REACH_PAGE_EXPLANATION_H
 #define REACH_PAGE_EXPLANATION_H
 
@@ -19,14 +19,15 @@ struct explanation {
     char *path, *position_encoding;
     const char *attribution; /* grad, ...: a constant */
     size_t segment; /* in a result, from 1; 0: the model was run */
-    int predicted; /* 1: the target is the likeliest token after a prompt; 0: it is in the text */
+    int predicted; /* 1: the target is the likeliest token after a prompt, 2: the next likely one,
+                    * ...; 0: it is in the text, or named */
     int contrast; /* 1: of log p(target) - log p(against) */
     struct prediction target, against,
         alternative[ALTERNATIVES]; /* alternatives: likeliest others */
     size_t alternative_count;
     size_t count; /* of inputs */
     int32_t *id; /* [count + 1] the target last */
-    struct token_texts pieces;
+    const struct token_texts *pieces; /* borrowed */
     double *norm, *share, *cumulative; /* [count]; cumulative: of this and later positions */
     size_t *order, *rank; /* [count] indices by falling share; rank of each, from 0 */
     size_t *line; /* [count + 1] of the token's start, from 1 */
@@ -46,5 +47,15 @@ char *explanation_quoted(const struct explanation *x, int32_t id);
 
 /* Frees its members. */
 void explanation_free(struct explanation *x);
+
+/* What a run found, in the order in which it is shown. */
+struct explanations {
+    struct explanation *item; /* [count] */
+    size_t count;
+    struct token_texts pieces; /* of all of them */
+};
+
+/* Frees all. */
+void explanations_free(struct explanations *all);
 
 #endif

@@ -107,6 +107,15 @@ void around_free(struct around *a)
 
 /* ---- in words ---- */
 
+void show_rank(char text[SHOW_RANK], const struct explanation *x)
+{
+    *text = 0;
+    if (x->predicted == 1)
+        snprintf(text, SHOW_RANK, ", the likeliest next token");
+    else if (x->predicted > 1)
+        snprintf(text, SHOW_RANK, ", number %d of the likeliest next tokens", x->predicted);
+}
+
 const char *show_share_of(const struct explanation *x)
 {
     return strcmp(x->attribution, "grad") == 0 ? "gradient" : "attribution";

@@ -19,6 +19,10 @@ int around_make(struct around *a, const struct explanation *x, size_t input, int
                 struct error *e) MUST_USE;
 void around_free(struct around *a);
 
+/* ", the likeliest next token", or which of them the target is; empty for a token that is in the
+ * text or was named. */
+enum { SHOW_RANK = 64 };
+void show_rank(char text[SHOW_RANK], const struct explanation *x);
 /* "gradient", or the other quantity of the shares. */
 const char *show_share_of(const struct explanation *x);
 /* `the last 14 of 102 tokens`, `the last of 102 tokens`. */

@@ -22,7 +22,7 @@ static size_t block_end(const struct explanation *x, size_t first)
 
     for (; i < x->count; i++) {
         size_t length = i - first + 1, size;
-        const char *text = texts_find(&x->pieces, x->id[i], &size);
+        const char *text = texts_find(x->pieces, x->id[i], &size);
 
         if (length >= BLOCK_MOST || (length >= BLOCK_LEAST && text && last_line(text, size)) ||
             (length >= BLOCK_BLANK && size && text[size - 1] == ' '))

@@ -44,10 +44,39 @@ static int open_tokenizer(struct model_text *m, const struct decoder *d, const c
                       path, d->vocabulary);
 }
 
+enum { PARTS_TEXT = 160 };
+
+/* `, which divides it into "zz", "q"`, as many as there is room for; empty if it cannot. */
+static void describe_parts(char out[PARTS_TEXT], struct tokenizer *t, const char *text)
+{
+    struct ids ids = {0};
+    struct token_texts texts = {0};
+    struct error unused;
+    char *spelt = NULL;
+    size_t size = 0, used = 0;
+
+    if (tokenizer_encode(t, &ids, text, strlen(text), &unused) == 0 && ids.count > 1 &&
+        tokenizer_texts(&texts, t, ids.id, ids.count, &unused) == 0)
+        for (size_t i = 0; i < ids.count; i++) {
+            const char *one = texts_spell(&texts, ids.id[i], &spelt, &size),
+                       *before = i ? ", " : ", which divides it into ";
+
+            if (!one || used + strlen(before) + strlen(one) + 8 > PARTS_TEXT) {
+                snprintf(out + used, PARTS_TEXT - used, ", ...");
+                break;
+            }
+            used += (size_t)snprintf(out + used, PARTS_TEXT - used, "%s\"%s\"", before, one);
+        }
+    free(spelt);
+    free(ids.id);
+    texts_free(&texts);
+}
+
 int model_text_token(int *id, struct model_text *m, const char *path, const char *option,
                      const char *token, int is_text, struct error *e)
 {
     size_t length = strlen(token);
+    char parts[PARTS_TEXT] = "";
 
     if (token[strspn(token, "0123456789")] == 0) {
         errno = 0;
@@ -64,11 +93,13 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
                                    : -1;
     if (*id >= 0)
         return 0;
+    if (m->tokenizer)
+        describe_parts(parts, m->tokenizer, token);
     return m->tokenizer
                ? fail(e,
-                      "%s: %s %s is not a token of its tokenizer (expected the text of a token, or "
-                      "its id)",
-                      path, option, token)
+                      "%s: %s %s is not a token of its tokenizer%s (expected the text of a token, "
+                      "or its id)",
+                      path, option, token, parts)
                : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)",
                       path, option, token, is_text ? ", or one byte" : "");
 }

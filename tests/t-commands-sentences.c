@@ -263,7 +263,9 @@ static void test_explanation(void **state)
         size_t n = cases[i].count, order[4] = {0};
         double share[4], cumulative[4];
         int32_t id[] = {'a', 'b', 'c', 'd'};
+        struct token_texts pieces;
         struct explanation x = {.attribution = cases[i].attribution,
+                                .pieces = &pieces,
                                 .count = n,
                                 .id = id,
                                 .share = share,
@@ -279,12 +281,12 @@ static void test_explanation(void **state)
         x.half = curve_erf(cumulative, n, 0.5);
         for (size_t k = 0; k < n; k++)
             order[0] = share[k] > share[order[0]] ? k : order[0];
-        assert_int_equal(texts_of_bytes(&x.pieces, &e), 0);
+        assert_int_equal(texts_of_bytes(&pieces, &e), 0);
         assert_non_null(f);
         assert_int_equal(show_sentence(f, &x), 0);
         assert_int_equal(fclose(f), 0);
         assert_string_equal(text, cases[i].said);
-        texts_free(&x.pieces);
+        texts_free(&pieces);
         free(text);
     }
 }

@@ -39,7 +39,8 @@ COLUMNS = {  # by make outputs
         train_length:w? slowest:r quarter_turn:w? whole_turn:w? layers:w coherence incoherent:w?""",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
-    "explain": "model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w",
+    "explain": """model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w
+        target_position:w target_id:w target_logprob:r""",
 }
 
 

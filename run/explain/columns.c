@@ -15,6 +15,10 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(explain_row, rank, "",
                "rank by decreasing share, from 1; of equal shares the nearest comes first"),
     CSV_COLUMN(explain_row, line, "", "of the text that the token begins in, from 1"),
+    CSV_COLUMN(explain_row, target_position, "tokens",
+               "of the target in the text, from 1: what the row's norm is of"),
+    CSV_COLUMN(explain_row, target_id, "", "token id of the target"),
+    CSV_COLUMN(explain_row, target_logprob, "nats", "natural log p of the target"),
 };
 
 const struct csv_layout explain_csv = {

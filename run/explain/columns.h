@@ -9,7 +9,8 @@ struct explain_row {
     long long position, distance, id;
     const char *piece;
     double norm, share, cumulative;
-    long long rank, line;
+    long long rank, line, target_position, target_id;
+    double target_logprob;
 };
 extern const struct csv_layout explain_csv;
 

@@ -14,16 +14,14 @@ struct explain_run {
     const char *command; /* as recorded; borrowed, here and above */
     const struct model_argument *argument; /* NULL: a saved result is shown */
     struct progress *progress;
-    struct explanation found;
+    struct explanations found;
 };
 
 /* Measures or reads, reduces, and writes explain.csv and explain.html if a folder is given. Caller
  * frees `found`, also on failure. */
 int explain_run(struct explain_run *r, struct error *e) MUST_USE;
 
-/* The steps: the model's predictions for the text; the segment from the result; shares, ranks and
- * lines about them; the files. */
-int explain_measure(struct explain_run *r, struct error *e) MUST_USE;
+/* The steps: the segment from the result; shares, ranks and lines about it; the files. */
 int explain_read(struct explain_run *r, struct error *e) MUST_USE;
 int explain_reduce(struct explanation *x, struct error *e) MUST_USE;
 int explain_write(const struct explain_run *r, struct error *e) MUST_USE;

@@ -4,6 +4,7 @@
 
 #include "io/text_list.h"
 #include "model/attribution.h"
+#include "run/erf/options.h"
 #include "run/shared_options.h"
 
 #include <stddef.h>
@@ -17,8 +18,10 @@ struct explain_options {
     struct text_list text, tokens;
     size_t segment; /* in the result, from 1; 0: a model is run */
     const char *model; /* in the result, if it has several; NULL: not given */
-    size_t target; /* tokens that the text is cut to, the last of them the target; 0: all */
-    const char *against; /* NULL: no contrast */
+    size_t positions[TARGETS_MAX]; /* of targets in the text, ascending */
+    size_t position_count; /* 0: its end */
+    const char *target, *against; /* target NULL: see `targets`; against NULL: no contrast */
+    long targets; /* after a prompt: the likeliest tokens, so many */
     const char *adapter, *folder; /* NULL: nothing is written */
     struct reading_options reading;
     struct machine_options machine;

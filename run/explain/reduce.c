@@ -21,7 +21,7 @@ static void count_lines(struct explanation *x)
 
     for (size_t i = 0; i <= x->count; i++) {
         size_t size;
-        const char *text = texts_find(&x->pieces, x->id[i], &size);
+        const char *text = texts_find(x->pieces, x->id[i], &size);
 
         x->line[i] = line;
         for (size_t k = 0; text && k < size; k++)

@@ -1,6 +1,36 @@
-#include "run/explain/explain.h"
+#include "run/explain/parts.h"
 
 #include "run/results.h"
+
+/* What named tokens were taken to mean: of a question, from its first explanation. */
+static int tell_named(const struct question *q, const struct explanation *x, struct progress *p,
+                      struct error *e)
+{
+    if (q->target.written && !q->predicted)
+        progress_message(p, "--target %s takes the place of token %zu of the text",
+                         q->target.written, x->count + 1);
+    return named_tell(&q->target, x, x->target.id, p, e) != 0 ||
+                   named_tell(&q->against, x, x->against.id, p, e) != 0
+               ? -1
+               : 0;
+}
+
+/* With a model. */
+static int measure(struct explain_run *r, struct error *e)
+{
+    struct explainer x;
+    struct questions q = {0};
+    int rc = explainer_open(&x, r, e) != 0 || questions_read(&q, &x, e) != 0 ||
+                     explain_answer(&x, &q, &r->found, e) != 0
+                 ? -1
+                 : 0;
+
+    for (size_t i = 0, k = 0; i < q.count && rc == 0; k += q.item[i++].targets)
+        rc = tell_named(&q.item[i], &r->found.item[k], r->progress, e);
+    questions_free(&q);
+    explainer_close(&x);
+    return rc;
+}
 
 int explain_run(struct explain_run *r, struct error *e)
 {
@@ -10,10 +40,11 @@ int explain_run(struct explain_run *r, struct error *e)
 
     if (o->folder && results_open(&place, o->folder, &explain_layout, o->force, e) != 0)
         return -1;
-    rc = (r->argument ? explain_measure(r, e) : explain_read(r, e)) != 0 ||
-                 explain_reduce(&r->found, e) != 0 || (o->folder && explain_write(r, e) != 0)
-             ? -1
-             : 0;
+    rc = r->argument ? measure(r, e) : explain_read(r, e);
+    for (size_t i = 0; i < r->found.count && rc == 0; i++)
+        rc = explain_reduce(&r->found.item[i], e);
+    if (rc == 0 && o->folder)
+        rc = explain_write(r, e);
     if (rc == 0 && o->folder)
         progress_message(r->progress, "results are in %s", o->folder);
     results_close(&place);

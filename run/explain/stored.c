@@ -58,7 +58,6 @@ static const char *attribution_of(const char *text)
     return "grad";
 }
 
-/* The texts are taken over. */
 static int copy_segment(struct explanation *x, struct result *r, struct result_model *m,
                         const struct result_field *f, size_t segment, struct error *e)
 {
@@ -77,16 +76,30 @@ static int copy_segment(struct explanation *x, struct result *r, struct result_m
     memcpy(x->id, m->tokens + (segment - 1) * m->fields[0].target, (n + 1) * sizeof *x->id);
     memcpy(x->norm, f->norm + (segment - 1) * n, n * sizeof *x->norm);
     x->target = (struct prediction){x->id[n], f->logprob[segment - 1]};
-    if (!m->pieces.count && m->vocabulary == 256)
-        return texts_of_bytes(&x->pieces, e);
-    return texts_add(&x->pieces, &m->pieces, e); /* the result's memory is separate */
+    return 0;
 }
 
-static int take_segment(struct explanation *x, struct result *r, const struct explain_options *o,
+/* At one target; 0: the first. */
+static int take_target(struct explanation *x, struct result *r, struct result_model *m,
+                       size_t target, size_t segment, const char *path, struct error *e)
+{
+    const struct result_field *f = find_field(m, target, path, e);
+
+    if (!f)
+        return -1;
+    if (f->status[segment - 1] != SEGMENT_DONE)
+        return fail(e,
+                    "%s: segment %zu of %s is excluded: its norms are not finite, or sum to zero "
+                    "(expected another one)",
+                    path, segment, m->name);
+    return copy_segment(x, r, m, f, segment, e);
+}
+
+static int take_segment(struct explanations *out, struct result *r, const struct explain_options *o,
                         const char *path, struct error *e)
 {
     struct result_model *m = find_model(r, o->model, path, e);
-    const struct result_field *f;
+    size_t count = o->position_count ? o->position_count : 1;
 
     if (!m)
         return -1;
@@ -98,14 +111,20 @@ static int take_segment(struct explanation *x, struct result *r, const struct ex
     if (o->segment > m->segments)
         return fail(e, "%s: --segment %zu: %s has %zu segments (expected 1 to %zu)", path,
                     o->segment, m->name, m->segments, m->segments);
-    if (!(f = find_field(m, o->target, path, e)))
-        return -1;
-    if (f->status[o->segment - 1] != SEGMENT_DONE)
-        return fail(e,
-                    "%s: segment %zu of %s is excluded: its norms are not finite, or sum to zero "
-                    "(expected another one)",
-                    path, o->segment, m->name);
-    return copy_segment(x, r, m, f, o->segment, e);
+    if (!(out->item = calloc(count, sizeof *out->item)))
+        return fail_memory(e, (double)count * sizeof *out->item, "the explanations");
+    while (out->count < count) {
+        struct explanation *x = &out->item[out->count];
+        size_t target = o->position_count ? o->positions[out->count] : 0;
+
+        x->pieces = &out->pieces;
+        out->count++; /* freed also after a failure */
+        if (take_target(x, r, m, target, o->segment, path, e) != 0)
+            return -1;
+    }
+    if (!m->pieces.count && m->vocabulary == 256)
+        return texts_of_bytes(&out->pieces, e);
+    return texts_add(&out->pieces, &m->pieces, e); /* the result's memory is separate */
 }
 
 int explain_read(struct explain_run *r, struct error *e)

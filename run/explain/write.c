@@ -26,7 +26,8 @@ static int describe(FILE *f, const struct explanation *x, struct prediction p)
 /* A description of the numbers. */
 static char *note_of(const void *found)
 {
-    const struct explanation *x = &((const struct explain_run *)found)->found;
+    const struct explanations *all = &((const struct explain_run *)found)->found;
+    const struct explanation *x = all->item;
     char *note = NULL;
     size_t size;
     FILE *f = open_memstream(&note, &size);
@@ -34,6 +35,11 @@ static char *note_of(const void *found)
 
     if (!f)
         return NULL;
+    if (all->count > 1) {
+        fprintf(f, "%zu targets, by target_position and target_id; attribution %s", all->count,
+                x->attribution);
+        return fclose(f) == 0 ? note : NULL;
+    }
     fprintf(f, "target: token %zu, ", x->count + 1);
     rc |= describe(f, x, x->target);
     if (x->contrast) {
@@ -54,15 +60,14 @@ static char *note_of(const void *found)
     return NULL;
 }
 
-static int rows(const void *found, struct csv *csv, struct error *e)
+static int write_rows(struct csv *csv, const struct explanation *x, struct error *e)
 {
-    const struct explanation *x = &((const struct explain_run *)found)->found;
     char *text = NULL;
     size_t size;
     int rc = 0;
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
-        const char *piece = texts_spell(&x->pieces, x->id[i], &text, &size);
+        const char *piece = texts_spell(x->pieces, x->id[i], &text, &size);
 
         if (piece)
             csv_row(csv, &(struct explain_row){.model = x->model,
@@ -74,11 +79,24 @@ static int rows(const void *found, struct csv *csv, struct error *e)
                                                .share = x->share[i],
                                                .cumulative = x->cumulative[i],
                                                .rank = (long long)x->rank[i] + 1,
-                                               .line = (long long)x->line[i]});
+                                               .line = (long long)x->line[i],
+                                               .target_position = (long long)x->count + 1,
+                                               .target_id = x->target.id,
+                                               .target_logprob = x->target.logprob});
         else
             rc = fail(e, "explain.csv: out of memory");
     }
     free(text);
+    return rc;
+}
+
+static int rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct explain_run *r = found;
+    int rc = 0;
+
+    for (size_t i = 0; i < r->found.count && rc == 0; i++)
+        rc = write_rows(csv, &r->found.item[i], e);
     return rc;
 }
 

@@ -107,6 +107,6 @@ int fuzz_explain_result(const uint8_t *data, size_t size)
                                       .force = 1};
     struct explain_run r = {.options = &o, .command = "reach explain", .progress = &quiet};
     int rc = size ? explain_run(&r, &e) : fail(&e, "empty");
-    explanation_free(&r.found);
+    explanations_free(&r.found);
     return conclude(rc, &e);
 }

@@ -1,0 +1,56 @@
+/* Tokens that a user named, by an id or by a text that may mean several. */
+#include "run/explain/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int named_find(struct named_token *n, struct explainer *x, const char *where, const char *option,
+               const char *written, struct error *e)
+{
+    const int is_text = !x->options->tokens.count;
+
+    *n = (struct named_token){.option = option, .written = written};
+    if (!written)
+        return 0;
+    n->readings = model_text_readings(n->id, &x->reading, where, option, written, is_text, e);
+    if (n->readings < 0)
+        return -1;
+    for (int i = 0; i < n->readings; i++)
+        if (n->id[i] >= x->decoder->vocabulary)
+            return fail(e, "%s: %s %s is not in its vocabulary (expected an id from 0 to %d)",
+                        where, option, written, x->decoder->vocabulary - 1);
+    return 0;
+}
+
+int32_t named_choose(const struct named_token *n, const double *logprob, int32_t taken)
+{
+    int32_t best = n->id[0];
+
+    for (int i = 1; i < n->readings; i++)
+        if (n->id[i] != taken && (best == taken || logprob[n->id[i]] > logprob[best]))
+            best = n->id[i];
+    return best;
+}
+
+int named_tell(const struct named_token *n, const struct explanation *x, int32_t id,
+               struct progress *p, struct error *e)
+{
+    char room[16], others[96] = "", *quoted;
+    size_t size;
+    const char *text = n->written ? explanation_piece(x, id, &size, room) : NULL;
+
+    if (n->readings < 2 && (!text || !n->written[strspn(n->written, "0123456789")] ||
+                            (size == strlen(n->written) && memcmp(text, n->written, size) == 0)))
+        return 0;
+    if (!(quoted = explanation_quoted(x, id)))
+        return fail(e, "out of memory for a token");
+    for (int i = 0; i < n->readings; i++)
+        if (n->id[i] != id)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%d",
+                     *others ? ", " : ", the likelier of those that it may mean; by an id: ",
+                     n->id[i]);
+    progress_message(p, "%s %s: %s (id %d) is taken%s", n->option, n->written, quoted, (int)id,
+                     others);
+    free(quoted);
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* The parts of `reach explain`. Private to run/explain. */
+#ifndef REACH_RUN_EXPLAIN_PARTS_H
+#define REACH_RUN_EXPLAIN_PARTS_H
+
+#include "kernels/ops.h"
+#include "model/engine.h"
+#include "run/explain/explain.h"
+#include "run/text.h"
+
+/* ---- what is opened once ---- */
+
+/* A model, ready for any number of questions. */
+struct explainer {
+    const struct explain_options *options;
+    const struct model_argument *argument;
+    struct progress *progress; /* borrowed, here and above */
+    struct decoder *decoder;
+    struct model_text reading;
+    struct kernels *kernels;
+    struct engine *engine; /* NULL until the first question is answered */
+    double noise; /* of --attribution smoothgrad */
+};
+
+/* Opens the model and what reads its texts; kernels come with the first answer. */
+int explainer_open(struct explainer *x, const struct explain_run *r, struct error *e) MUST_USE;
+void explainer_close(struct explainer *x);
+/* Makes its engine one for texts of this many inputs, with a contrast or without, of which there
+ * are `segments`. */
+int explainer_fit(struct explainer *x, size_t inputs, int contrast, size_t segments,
+                  struct error *e) MUST_USE;
+
+/* ---- a question ---- */
+
+/* A token that a user named. */
+struct named_token {
+    const char *option, *written; /* borrowed; written NULL: none was named */
+    int id[TOKENIZER_READINGS], readings; /* what it may mean */
+};
+
+/* Finds its readings. `where` names the source in messages: the model's path, or a line. */
+int named_find(struct named_token *n, struct explainer *x, const char *where, const char *option,
+               const char *written, struct error *e) MUST_USE;
+/* Of its readings the likeliest other than `taken` (-1: any); `taken` if it has no other. */
+int32_t named_choose(const struct named_token *n, const double *logprob, int32_t taken);
+/* Reports the chosen token, if it differs from the text, or is one of several. */
+int named_tell(const struct named_token *n, const struct explanation *x, int32_t id,
+               struct progress *p, struct error *e) MUST_USE;
+
+/* A text, and what about the place after it is explained. */
+struct question {
+    int32_t *id; /* [count + 1] inputs, and the target if it is in the text */
+    size_t count;
+    int predicted; /* 1: the text ends before the target */
+    struct named_token target, against;
+    size_t targets; /* the likeliest, if none is named or in the text; else 1 */
+};
+
+/* The questions of a run, in the order of its results. */
+struct questions {
+    struct question *item;
+    size_t count;
+};
+
+int questions_read(struct questions *q, struct explainer *x, struct error *e) MUST_USE;
+void questions_free(struct questions *q);
+
+/* ---- answers ---- */
+
+/* Fills the explanations up to their norms and predictions, and the texts of all tokens. */
+int explain_answer(struct explainer *x, const struct questions *q, struct explanations *out,
+                   struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,328 @@
+/* What `reach explain` is asked about a text: named tokens, several targets and several places,
+ * against transformers in float64 with PyTorch's autograd (tests/goldens/explain/questions.py). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/formats/csv.h"
+#include "tests/program.h"
+#include "tests/results.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUESTIONS_MOST = 32 };
+
+static struct csv_table want;
+static char saved[PATH_MAX]; /* tests/goldens/saved */
+static json_t *question[QUESTIONS_MOST];
+static size_t question_count;
+
+/* transformers computes the angles of llama in float32 */
+static const struct {
+    const char *name;
+    double tolerance;
+} models[] = {{"gpt2", 1e-9}, {"llama", 2e-6}};
+
+static int setup(void **state)
+{
+    char *lines;
+
+    (void)state;
+    if (program_open() != 0 || !realpath("tests/goldens/saved", saved))
+        return -1;
+    want = read_table("tests/goldens/explain/questions.csv");
+    lines = slurp("tests/goldens/explain/questions.jsonl", NULL);
+    for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"))
+        if (!(question[question_count++] = json_loads(line, 0, NULL)))
+            return -1;
+    free(lines);
+    return tiny_text(at("text"), 90, 4);
+}
+
+static int teardown(void **state)
+{
+    while (question_count > 0)
+        json_decref(question[--question_count]);
+    csv_table_free(&want);
+    return program_close(state);
+}
+
+/* The next row of `quantity` of a question from row *i on; 0: none. *i is then behind it. */
+static int next_row(size_t *i, const char *model, int number_of, const char *quantity)
+{
+    for (; *i < want.rows; ++*i)
+        if (strcmp(cell(&want, *i, "model"), model) == 0 &&
+            number(&want, *i, "question") == number_of &&
+            strcmp(cell(&want, *i, "quantity"), quantity) == 0)
+            return ++*i, 1;
+    return 0;
+}
+
+static void near(double got, double expected, double tolerance, const char *what)
+{
+    if (!(fabs(got - expected) <= tolerance))
+        fail_msg("%s: %.17g (expected %.17g)", what, got, expected);
+}
+
+/* The rows of BASE/FOLDER/explain.csv that follow row *at, of one target, and the rows of the
+ * golden from *from on. */
+static void compare_target(const struct csv_table *got, size_t *at_row, size_t *from, size_t model,
+                           int asked)
+{
+    const char *name = models[model].name;
+    double tolerance = models[model].tolerance, sum = 0;
+    size_t first = *from, target = first, n = 0;
+    char what[96];
+
+    snprintf(what, sizeof what, "%s, question %d", name, asked);
+    assert_true(next_row(&target, name, asked, "target"));
+    for (size_t i = first; next_row(&i, name, asked, "norm") && i < target; n++)
+        sum += number(&want, i - 1, "value");
+    assert_int_equal(n, (int)number(&want, target - 1, "place") - 1);
+    for (size_t k = 0, i = first; k < n; k++, ++*at_row) {
+        double norm;
+
+        assert_true(next_row(&i, name, asked, "norm"));
+        norm = number(&want, i - 1, "value");
+        assert_string_equal(cell(got, *at_row, "id"), cell(&want, i - 1, "id"));
+        near(number(got, *at_row, "norm"), norm, 10 * tolerance * norm, what);
+        near(number(got, *at_row, "share"), norm / sum, tolerance, what);
+        assert_string_equal(cell(got, *at_row, "target_id"), cell(&want, target - 1, "id"));
+        assert_string_equal(cell(got, *at_row, "target_position"),
+                            cell(&want, target - 1, "place"));
+        near(number(got, *at_row, "target_logprob"), number(&want, target - 1, "value"), tolerance,
+             what);
+    }
+    *from = target;
+}
+
+/* All targets of a question, in BASE/FOLDER. */
+static void compare(const char *folder, size_t model, int asked, size_t targets)
+{
+    struct csv_table got = read_table(at("%s/explain.csv", folder));
+    size_t row = 0, from = 0;
+
+    for (size_t i = 0; i < targets; i++)
+        compare_target(&got, &row, &from, model, asked);
+    assert_int_equal(row, got.rows);
+    csv_table_free(&got);
+}
+
+/* The note names the other tokens, with their log p. */
+static void compare_others(const char *folder, size_t model, int asked)
+{
+    static const char *const quantities[] = {"against", "other"};
+    char *text = slurp(at("%s/explain.csv", folder), NULL),
+         *note = strstr(text, "# target: token "), *end;
+
+    assert_non_null(note);
+    *strchr(note, '\n') = 0;
+    for (size_t q = 0; q < 2; q++)
+        for (size_t i = 0; next_row(&i, models[model].name, asked, quantities[q]);) {
+            char id[40];
+
+            snprintf(id, sizeof id, "(id %s), log p ", cell(&want, i - 1, "id"));
+            end = strstr(note, id);
+            if (!end)
+                fail_msg("%s is not in %s", id, note);
+            near(strtod(end + strlen(id), NULL), number(&want, i - 1, "value"),
+                 models[model].tolerance, id);
+        }
+    free(text);
+}
+
+/* A word of a command line. */
+static char *word(const char *option, const json_t *value)
+{
+    static char out[4][256];
+    static int turn;
+    char *to = out[turn++ % 4];
+
+    if (!value)
+        *to = 0;
+    else if (json_is_integer(value))
+        snprintf(to, 256, " --%s %d", option, (int)json_integer_value(value));
+    else
+        snprintf(to, 256, " --%s %s", option, json_string_value(value));
+    for (char *blank = to + strlen(option) + 4; value && *blank; blank++)
+        *blank = *blank == ' ' ? '~' : *blank;
+    return to;
+}
+
+static void test_questions(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (size_t i = 0; i < question_count; i++) {
+            const json_t *text = json_object_get(question[i], "text");
+
+            if (text)
+                scratch_write(base, "question", json_string_value(text), json_string_length(text));
+            succeed("explain %s/%s%s%s%s%s --dtype f64 -o one --force --quiet", saved,
+                    models[m].name, text ? " --text question" : "",
+                    word("prompt", json_object_get(question[i], "prompt")),
+                    word("target", json_object_get(question[i], "target")),
+                    word("against", json_object_get(question[i], "against")));
+            compare("one", m, (int)i + 1, 1);
+            compare_others("one", m, (int)i + 1);
+        }
+}
+
+static void test_likeliest(void **state)
+{
+    const char *prompt = word("prompt", json_object_get(question[0], "prompt"));
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        succeed("explain %s/%s%s --targets 4 --dtype f64 -o four --force --quiet", saved,
+                models[m].name, prompt);
+        compare("four", m, -1, 4);
+        /* --memory leaves room for one at a time: the same numbers */
+        succeed("explain %s/%s%s --targets 4 --dtype f64 --memory 700K -o less --force --quiet",
+                saved, models[m].name, prompt);
+        assert_same_file(at("four/explain.csv"), at("less/explain.csv"));
+    }
+}
+
+/* Of several targets none is the token that they are compared with. */
+static void test_likeliest_but_one(void **state)
+{
+    const char *prompt = word("prompt", json_object_get(question[0], "prompt"));
+    struct csv_table four, three;
+
+    (void)state;
+    succeed("explain %s/gpt2%s --targets 4 --dtype f64 -o four --force --quiet", saved, prompt);
+    four = read_table(at("four/explain.csv"));
+    succeed("explain %s/gpt2%s --targets 3 --against %s --dtype f64 -o three --force --quiet",
+            saved, prompt, cell(&four, 11, "target_id"));
+    three = read_table(at("three/explain.csv"));
+    assert_int_equal(three.rows, 33);
+    for (size_t k = 0; k < 3; k++) {
+        assert_string_equal(cell(&three, 11 * k, "target_id"),
+                            cell(&four, 11 * (k + (k > 0)), "target_id"));
+        succeed("explain %s/gpt2%s --target %s --against %s --dtype f64 -o one --force --quiet",
+                saved, prompt, cell(&three, 11 * k, "target_id"), cell(&four, 11, "target_id"));
+        struct csv_table one = read_table(at("one/explain.csv"));
+        for (size_t i = 0; i < 11; i++)
+            assert_string_equal(cell(&one, i, "norm"), cell(&three, 11 * k + i, "norm"));
+        csv_table_free(&one);
+    }
+    csv_table_free(&four);
+    csv_table_free(&three);
+}
+
+static void test_positions(void **state)
+{
+    const json_t *text = json_object_get(question[8], "text");
+
+    (void)state;
+    scratch_write(base, "question", json_string_value(text), json_string_length(text));
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        succeed("explain %s/%s --text question --target-position 7,3 --target-position 10 --dtype "
+                "f64 -o places --force --quiet",
+                saved, models[m].name);
+        compare("places", m, 0, 3);
+    }
+}
+
+/* Places of a result are those of the model. */
+static void test_positions_of_a_result(void **state)
+{
+    char *stored, *measured;
+
+    (void)state;
+    succeed("erf %s/gpt2 --text text --length 20 --segments 1 --target-position 5,9 --dtype f64 -o "
+            "erf --force --quiet",
+            saved);
+    succeed("explain erf --segment 1 --target-position 5,9,20 -o stored --force --quiet");
+    succeed("explain %s/gpt2 --text text --target-position 5,9,20 --dtype f64 -o measured --force "
+            "--quiet",
+            saved);
+    stored = slurp(at("stored/explain.csv"), NULL);
+    measured = slurp(at("measured/explain.csv"), NULL);
+    assert_string_equal(strstr(stored, "\nmodel,"), strstr(measured, "\nmodel,"));
+    free(stored);
+    free(measured);
+}
+
+static void test_said(void **state)
+{
+    char line[PATH_MAX + 160];
+
+    (void)state;
+    snprintf(line, sizeof line, "explain %s/gpt2 --prompt I~had --target his", saved);
+    struct outcome o = reach(line);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "--target his: \""));
+    assert_non_null(strstr(o.err, "is taken, the likelier of those that it may mean; by an id: "));
+    assert_null(strstr(o.out, "likeliest next"));
+    outcome_free(&o);
+    snprintf(line, sizeof line, "explain %s/gpt2 --text text --target-position 5 --target 300",
+             saved);
+    o = reach(line);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "--target 300 takes the place of token 5 of the text"));
+    outcome_free(&o);
+    snprintf(line, sizeof line, "explain %s/gpt2 --prompt I~had --targets 3 --show 0 --top 0",
+             saved);
+    setenv("COLUMNS", "160", 1);
+    o = reach(line);
+    unsetenv("COLUMNS");
+    assert_int_equal(o.status, 0);
+    assert_int_equal(strncmp(o.out, "number  position  before it  target ", 36), 0);
+    assert_non_null(strstr(o.out, "\n1: gpt2, "));
+    assert_non_null(strstr(o.out, ", number 3 of the likeliest next tokens"));
+    outcome_free(&o);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *options, *said;
+        int status;
+    } cases[] = {
+        {"--prompt x --target 512", "--target 512 is not in its vocabulary", 1},
+        {"--prompt x --target zzqzz",
+         "--target zzqzz is not a token of its tokenizer, which divides it into \"z\", \"z\", ", 1},
+        {"--prompt x --target 300 --against 300", "--against 300 is the target itself", 1},
+        {"--prompt x --target 3 --targets 2", "--targets 2 is given with --target (expected", 2},
+        {"--text text --targets 2", "--targets 2 is given without --prompt", 2},
+        {"--prompt x --targets 2 --target-position 2",
+         "--targets 2 is given with --target-position", 2},
+        {"--prompt x --targets 512", "--targets 512: has a vocabulary of 512", 1},
+        {"--text text --target-position 5,91", "--target-position 91: text has ", 1},
+        {"--text text --target-position 5,1", "--target-position", 2},
+    };
+    char line[PATH_MAX + 160];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(line, sizeof line, "explain %s/gpt2 %s --quiet", saved, cases[i].options);
+        expect(line, cases[i].status, cases[i].said);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_questions),
+                                       cmocka_unit_test(test_likeliest),
+                                       cmocka_unit_test(test_likeliest_but_one),
+                                       cmocka_unit_test(test_positions),
+                                       cmocka_unit_test(test_positions_of_a_result),
+                                       cmocka_unit_test(test_said),
+                                       cmocka_unit_test(test_refused)};
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
