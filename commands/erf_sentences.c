@@ -106,7 +106,7 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     fprintf(f, "%s: ", screen_text(m->name));
     if (half && half != lead && !half->saturated) {
         fprintf(f, "half of the summed %s norm comes from ", what);
-        show_last(f, half->erf, inputs);
+        show_last(f, half->erf, inputs, "token");
         fputs(". ", f);
     }
     fprintf(f, "ERF(%s) ", threshold_text(q, r->main_threshold));

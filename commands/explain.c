@@ -34,7 +34,7 @@ int explain_call(struct call *c, struct error *e)
         r.argument = model;
         rc = model_arguments_find(model, 1, r.progress, e) != 0 ? -1 : call(c, &r, e);
     }
-    explanations_free(&r.found);
+    explain_run_free(&r);
     model_arguments_free(model, 1);
     return rc;
 }

@@ -7,7 +7,7 @@
 
 int explain_call(struct call *c, struct error *e);
 /* What only --json has of a struct explain_run. */
-extern const struct results_file *const explain_shown[];
+extern const struct results_file *const explain_json[];
 
 /* The report on standard output: the prediction, where the gradient is, the shaded text, and the
  * tokens with the largest shares. */

@@ -196,10 +196,10 @@ int explain_draw(const struct explanation *x, const struct explain_options *o, s
         return fail_memory(e, row.width, "a row of the screen");
     print_legend(&row, x);
     if (first) {
-        snprintf(
-            note, sizeof note,
-            "(%zu tokens before, with %.3g\u00a0%%, are not shown; --show N sets how many are)",
-            first, 100 * (1 - x->cumulative[first]));
+        snprintf(note, sizeof note,
+                 "(%zu %s%s before, with %.3g\u00a0%%, are not shown; --show N sets how many are)",
+                 first, explanation_unit(x), x->by && first == 1 ? "" : "s",
+                 100 * (1 - x->cumulative[first]));
         screen_print(note, row.width + GUTTER);
     }
     for (size_t i = first; i <= x->count; i++)

@@ -9,7 +9,7 @@ static const char *const color_choices[] = {"auto", "always", "never", NULL};
 /* For saved results: options that choose what is shown, and how, or do not affect a measurement
  * either. */
 static const char *const of_a_result[] = {
-    "model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
+    "model", "target-position", "memory", "scratch", "threads", "o",    "force", "by", "top",
     "show",  "color",           "quiet",  "json",    NULL};
 
 static int read_positions(void *options, const char *value, int nth, struct error *e)
@@ -106,6 +106,18 @@ static const struct option_row rows[] = {
     STRICT_ROW(strict),
     FOLDER_ROW("write explain.csv and explain.html to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
+    {.name = "by",
+     .value = "UNIT",
+     .standard = "token",
+     .help =
+         "token, word, sentence or line: sum the shares of tokens over words (with the white "
+         "space before them), sentences (ended by . ! ? before white space, or by a line end) or "
+         "lines (default %s)",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(by),
+     .choices = explain_units,
+     .group = GROUP_OUTPUT,
+     .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "top",
      .value = "N",
      .standard = "10",
@@ -209,7 +221,7 @@ const struct verb explain_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
-    .shown = explain_shown,
+    .shown = explain_json,
     .files = explain_files,
     .run = explain_call,
 };

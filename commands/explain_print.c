@@ -7,11 +7,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
-enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8 };
-/* Columns of the table of several besides `target` and `before it`. */
-enum { INDEX_FIXED = 50 };
+enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8, LONG_MOST = 80 };
+/* The table of several: columns that its numbers and target need; those with all other columns. */
+enum { INDEX_WIDE = 62, INDEX_FIXED = 66 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what,
                      struct prediction p, int width)
@@ -57,20 +58,25 @@ static int print_predictions(const struct explanation *x, int width)
     return rc;
 }
 
-/* Widths of the cells of a row; around 0: none. */
+/* Widths of the cells of a row; around 0: none. wide 0: the least columns. */
 struct widths {
-    int token, around;
+    int wide, token, around;
 };
 
 static struct widths widths_of(const struct explanation *x, int width)
 {
-    struct widths w = {TOKEN_LEAST, 0};
+    struct widths w = {.token = x->by ? TOKEN_LEAST - 2 : TOKEN_LEAST};
     char line[24];
     int digits = snprintf(line, sizeof line, "%zu", x->line[x->count]),
         left = width - FIXED - (digits > 4 ? digits - 4 : 0);
 
     if (width < WIDE)
         return w;
+    w.wide = 1;
+    if (x->by && strcmp(x->by, "word") != 0) { /* long: shown instead of what is around it */
+        w.token = left > LONG_MOST ? LONG_MOST : left;
+        return w;
+    }
     w.token = left > 3 * TOKEN_MOST ? TOKEN_MOST : TOKEN_LEAST;
     w.around = (left - w.token - 4) / 3; /* before, token, after; brackets and ellipses */
     w.around = w.around > AROUND_MOST ? AROUND_MOST : w.around;
@@ -86,17 +92,18 @@ static int print_row(struct table *t, const struct explanation *x, size_t rank, 
     if (around_make(&a, x, i, w.token, e) != 0)
         return -1;
     table_cell(t, "%zu", i + 1);
-    if (w.around)
+    if (w.wide)
         table_cell(t, "%zu", x->count - 1 - i);
     table_cell(t, "\"%s\"", a.token);
     table_cell(t, "%.2f %%", 100 * x->share[i]);
     table_cell(t, "%.2f %%", 100 * sum);
     around_free(&a);
+    if (w.wide)
+        table_cell(t, "%zu", x->line[i]);
     if (!w.around)
         return 0;
     if (around_make(&a, x, i, w.around, e) != 0)
         return -1;
-    table_cell(t, "%zu", x->line[i]);
     table_cell(t, "%s[%s]%s", a.before, a.token, a.after);
     around_free(&a);
     return 0;
@@ -105,22 +112,22 @@ static int print_row(struct table *t, const struct explanation *x, size_t rank, 
 static int print_top(const struct explanation *x, size_t rows, int width, struct error *e)
 {
     struct widths w = widths_of(x, width);
-    struct table *t = table_create(w.around ? "rrlrrrl" : "rlrr");
+    struct table *t = table_create(w.around ? "rrlrrrl" : w.wide ? "rrlrrr" : "rlrr");
     double sum = 0;
     int rc = 0;
 
     if (!t)
         return fail(e, "out of memory for the table");
     table_cell(t, "position");
-    if (w.around)
+    if (w.wide)
         table_cell(t, "distance");
-    table_cell(t, "token");
+    table_cell(t, "%s", explanation_unit(x));
     table_cell(t, "share");
     table_cell(t, "sum");
-    if (w.around) {
+    if (w.wide)
         table_cell(t, "line");
+    if (w.around)
         table_cell(t, "around it");
-    }
     for (size_t rank = 0; rank < x->count && rank < rows && rc == 0; rank++) {
         sum += x->share[x->order[rank]];
         rc = print_row(t, x, rank, sum, w, e);
@@ -152,6 +159,7 @@ static int print_sentence(const struct explanation *x, int width)
 static int print_head(const struct explanation *x, size_t number, int width)
 {
     char *text = NULL, segment[48] = "", place[32] = "", rank[SHOW_RANK] = "";
+    size_t inputs = explanation_inputs(x);
     int rc;
 
     if (x->segment)
@@ -160,8 +168,8 @@ static int print_head(const struct explanation *x, size_t number, int width)
         snprintf(place, sizeof place, "%zu: ", number);
     show_rank(rank, x);
     rc = asprintf(&text, "%s%s%s%s, %zu input%s, target at position %zu%s%s", place, x->model,
-                  *x->position_encoding ? ", " : "", x->position_encoding, x->count,
-                  x->count == 1 ? "" : "s", x->count + 1, segment, rank);
+                  *x->position_encoding ? ", " : "", x->position_encoding, inputs,
+                  inputs == 1 ? "" : "s", inputs + 1, segment, rank);
     if (rc < 0)
         return -1;
     screen_print(text, width);
@@ -180,45 +188,61 @@ static int print_one(const struct explanation *x, size_t number, const struct ex
     return o->top ? print_top(x, (size_t)o->top, width, e) : 0;
 }
 
-static int print_index_row(struct table *t, const struct explanation *x, size_t number, int around,
+/* Columns of the text before the target in the table of several; 0: it is left out. */
+static int index_around(int width)
+{
+    int room = width - INDEX_FIXED;
+
+    return room < TOKEN_LEAST ? 0 : room > AROUND_MOST ? AROUND_MOST : room;
+}
+
+/* A row of the table of several: on a narrow screen with the fewest columns (INDEX_WIDE). */
+static int print_index_row(struct table *t, const struct explanation *x, size_t number, int width,
                            struct error *e)
 {
+    int wide = width >= INDEX_WIDE, around = index_around(width);
     struct around a;
 
-    if (around_make(&a, x, x->count, around > TOKEN_MOST ? around : TOKEN_MOST, e) != 0)
-        return -1;
     table_cell(t, "%zu", number);
-    table_cell(t, "%zu", x->count + 1);
-    if (around)
+    table_cell(t, "%zu", explanation_inputs(x) + 1);
+    if (around) {
+        if (around_make(&a, x, x->count, around, e) != 0)
+            return -1;
         table_cell(t, "%s", a.before);
-    around_free(&a);
-    if (around_make(&a, x, x->count, TOKEN_MOST, e) != 0)
+        around_free(&a);
+    }
+    if (around_make(&a, x, x->count, wide ? TOKEN_MOST : TOKEN_LEAST - 2, e) != 0)
         return -1;
     table_cell(t, "\"%s\"", a.token);
     around_free(&a);
-    table_cell(t, "%.4f", x->target.logprob);
+    if (wide)
+        table_cell(t, "%.4f", x->target.logprob);
     table_cell(t, "%.3g %%", 100 * exp(x->target.logprob));
-    table_cell(t, "%zu", x->half);
+    if (wide)
+        table_cell(t, "%zu", x->half);
     return 0;
 }
 
-/* A row for each of several: on a narrow screen without the text before the target. */
 static int print_index(const struct explanations *all, int width, struct error *e)
 {
-    int room = width - INDEX_FIXED - TOKEN_MOST, around = room < 8 ? 0 : room > 40 ? 40 : room;
-    struct table *t = table_create(around ? "rrllrrr" : "rrlrrr");
-    int rc = t ? 0 : fail(e, "out of memory for the table");
+    int wide = width >= INDEX_WIDE, around = index_around(width), rc = 0;
+    struct table *t = table_create(around ? "rrllrrr" : wide ? "rrlrrr" : "rrlr");
 
-    if (rc == 0) {
-        table_cell(t, "number");
-        table_cell(t, "position");
-        if (around)
-            table_cell(t, "before it");
-        table_cells(t, (const char *const[]){"target", "log p", "p", "half", NULL});
-    }
+    if (!t)
+        return fail(e, "out of memory for the table");
+    table_cell(t, "number");
+    table_cell(t, "position");
+    if (around)
+        table_cell(t, "before it");
+    table_cell(t, "target");
+    if (wide)
+        table_cell(t, "log p");
+    table_cell(t, "p");
+    if (wide)
+        table_cell(t, "half");
     for (size_t i = 0; i < all->count && rc == 0; i++)
-        rc = print_index_row(t, &all->item[i], i + 1, around, e);
-    if (rc == 0 && table_print(stdout, t) != 0)
+        rc = print_index_row(t, &all->item[i], i + 1, width, e);
+    if (rc == 0 && table_print_within(stdout, t, 0) != 0)
         rc = fail(e, "out of memory for the table");
     table_free(t);
     return rc;
@@ -226,7 +250,7 @@ static int print_index(const struct explanations *all, int width, struct error *
 
 int explain_print(const struct explain_run *r, struct error *e)
 {
-    const struct explanations *all = &r->found;
+    const struct explanations *all = explain_shown(r);
     int width = screen_width(), rc = all->count > 1 ? print_index(all, width, e) : 0;
 
     for (size_t i = 0; i < all->count && rc == 0; i++) {

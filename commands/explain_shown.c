@@ -174,7 +174,7 @@ ROWS_OF(against)
 ROWS_OF(others)
 ROWS_OF(field)
 
-const struct results_file *const explain_shown[] = {
+const struct results_file *const explain_json[] = {
     &(const struct results_file){.layout = &target_layout, .rows = target_rows},
     &(const struct results_file){
         .is_wanted = has_contrast, .layout = &against_layout, .rows = against_rows},

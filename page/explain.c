@@ -70,6 +70,23 @@ static int put_predictions(FILE *f, const struct explanation *x)
     return rc;
 }
 
+/* The input of a row, quoted; a unit of several tokens is cut. */
+static int put_input(FILE *f, const struct explanation *x, size_t i)
+{
+    struct error unused;
+    struct around a;
+
+    if (!x->by)
+        return put_quoted(f, x, x->id[i]);
+    if (around_make(&a, x, i, BEFORE, &unused) != 0)
+        return -1;
+    fputs("<code>&quot;", f);
+    html_text(f, a.token);
+    fputs("&quot;</code>", f);
+    around_free(&a);
+    return 0;
+}
+
 static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double sum,
                        struct error *e)
 {
@@ -80,7 +97,7 @@ static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double
         return -1;
     fprintf(f, "<tr data-i=%zu><td>%zu</td><td><a href=\"#\">%zu</a></td><td>%zu</td><td>", i,
             rank + 1, i + 1, x->count - 1 - i);
-    put_quoted(f, x, x->id[i]);
+    put_input(f, x, i);
     fprintf(f, "</td><td>%.2f&nbsp;%%</td><td>%.2f&nbsp;%%</td><td>%zu</td><td class=around>",
             100 * x->share[i], 100 * sum, x->line[i]);
     html_text(f, a.before);
@@ -99,13 +116,14 @@ static int put_top(FILE *f, const struct explanation *x)
     double sum = 0;
     int rc = 0;
 
-    fputs("<table class=top id=top><caption>The tokens with the largest "
-          "shares</caption>\n<thead><tr><th scope=col>rank</th><th "
-          "scope=col>position</th><th scope=col>distance</th><th scope=col>token</th><th "
-          "scope=col>share</th><th "
-          "scope=col>sum</th><th "
-          "scope=col>line</th><th scope=col>around it</th></tr></thead><tbody>\n",
-          f);
+    fprintf(f,
+            "<table class=top id=top><caption>The %ss with the largest "
+            "shares</caption>\n<thead><tr><th scope=col>rank</th><th "
+            "scope=col>position</th><th scope=col>distance</th><th scope=col>%s</th><th "
+            "scope=col>share</th><th "
+            "scope=col>sum</th><th "
+            "scope=col>line</th><th scope=col>around it</th></tr></thead><tbody>\n",
+            explanation_unit(x), explanation_unit(x));
     for (size_t rank = 0; rank < x->count && rank < TOP && rc == 0; rank++) {
         sum += x->share[x->order[rank]];
         rc = put_top_row(f, x, rank, sum, &unused);
@@ -135,7 +153,7 @@ static void put_data(FILE *f, const struct explanation *x)
         fprintf(f, "%s%s", i ? "," : "", csv_format_real(number, x->norm[i]));
     fputs("],\"id\":[", f);
     for (size_t i = 0; i < x->count; i++)
-        fprintf(f, "%s%d", i ? "," : "", (int)x->id[i]);
+        fprintf(f, "%s%d", i ? "," : "", (int)(x->by ? x->tokens->id[x->start[i]] : x->id[i]));
     fputs("],\"line\":[", f);
     for (size_t i = 0; i < x->count; i++)
         fprintf(f, "%s%zu", i ? "," : "", x->line[i]);
@@ -151,6 +169,7 @@ static void begin_page(FILE *f, const char *version, const char *model)
 
 static int put_head(FILE *f, const struct explanation *x)
 {
+    size_t inputs = explanation_inputs(x);
     char rank[SHOW_RANK];
     int rc = 0;
 
@@ -170,12 +189,13 @@ static int put_head(FILE *f, const struct explanation *x)
         html_text(f, x->position_encoding);
         fputs(")", f);
     }
-    fprintf(f, ", %zu input%s, the target at position %zu%s", x->count, x->count == 1 ? "" : "s",
-            x->count + 1, rank);
+    fprintf(f, ", %zu input%s, the target at position %zu%s", inputs, inputs == 1 ? "" : "s",
+            inputs + 1, rank);
     if (x->segment)
         fprintf(f, ", segment %zu of a result", x->segment);
-    fprintf(f, "; shares of %s with respect to the token embeddings.</p>\n<p class=sentence>",
-            x->attribution[0] == 'g' ? "the norms of the gradient" : x->attribution);
+    fprintf(f, "; shares of %s with respect to the token embeddings%s%s.</p>\n<p class=sentence>",
+            x->attribution[0] == 'g' ? "the norms of the gradient" : x->attribution,
+            x->by ? ", summed by " : "", x->by ? x->by : "");
     return rc;
 }
 
@@ -252,7 +272,7 @@ static int put_index_row(FILE *f, const struct explanation *x, size_t number)
     if (around_make(&a, x, x->count, BEFORE, &unused) != 0)
         return -1;
     fprintf(f, "<tr><td><a href=\"#%zu\">%zu</a></td><td>%zu</td><td class=around>", number, number,
-            x->count + 1);
+            explanation_inputs(x) + 1);
     html_text(f, a.before);
     fputs("</td><td>", f);
     rc = put_quoted(f, x, x->target.id);

@@ -20,6 +20,16 @@ double explanation_shade_share(const struct explanation *x, int shade)
     return x->share[x->order[0]] * part * part;
 }
 
+size_t explanation_inputs(const struct explanation *x)
+{
+    return x->by ? x->tokens->count : x->count;
+}
+
+const char *explanation_unit(const struct explanation *x)
+{
+    return x->by ? x->by : "token";
+}
+
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16])
 {
     const char *text = texts_find(x->pieces, id, size);
@@ -67,6 +77,7 @@ void explanation_free(struct explanation *x)
     free(x->order);
     free(x->rank);
     free(x->line);
+    free(x->start);
     *x = (struct explanation){0};
 }
 

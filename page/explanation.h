@@ -31,6 +31,10 @@ struct explanation {
     double *norm, *share, *cumulative; /* [count]; cumulative: of this and later positions */
     size_t *order, *rank; /* [count] indices by falling share; rank of each, from 0 */
     size_t *line; /* [count + 1] of the token's start, from 1 */
+    const char
+        *by; /* what stands in the place of an input: "word", ...: a constant; NULL: a token */
+    const struct explanation *tokens; /* with `by`: of the tokens, borrowed */
+    size_t *start; /* with `by`: [count + 1] the index of its first token; last, of the target */
     size_t half; /* the smallest number of last inputs with more than half of the gradient */
 };
 
@@ -39,6 +43,11 @@ enum { SHADES = 12 };
 int explanation_shade(const struct explanation *x, size_t input);
 /* The share for a shade. */
 double explanation_shade_share(const struct explanation *x, int shade);
+
+/* Tokens before the target. */
+size_t explanation_inputs(const struct explanation *x);
+/* What an input is called: "token", or as `by` says. */
+const char *explanation_unit(const struct explanation *x);
 
 /* The bytes of an id. An id without a text is <id>, in `room`. */
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16]);

@@ -16,6 +16,8 @@ size_t show_next(struct glyph *g, const char *bytes, size_t size)
     return taken;
 }
 
+enum { UNIT_MOST = 60 }; /* columns of a unit in a sentence */
+
 /* ---- a token in its text ---- */
 
 /* As many of the bytes as fit from the start, in *left columns; 1: all of them. */
@@ -121,27 +123,45 @@ const char *show_share_of(const struct explanation *x)
     return strcmp(x->attribution, "grad") == 0 ? "gradient" : "attribution";
 }
 
-void show_last(FILE *f, size_t last, size_t count)
+void show_last(FILE *f, size_t last, size_t count, const char *unit)
 {
     if (last == 1)
         fputs("the last", f);
     else
         fprintf(f, "the last %zu", last);
-    fprintf(f, " of %zu tokens", count);
+    fprintf(f, " of %zu %ss", count, unit);
+}
+
+/* Quoted; a unit of several tokens may be long, and is cut. Caller frees; NULL: out of memory. */
+static char *quote_input(const struct explanation *x, size_t input)
+{
+    struct error unused;
+    struct around a;
+    char *quoted;
+
+    if (!x->by)
+        return explanation_quoted(x, x->id[input]);
+    if (around_make(&a, x, input, UNIT_MOST, &unused) != 0)
+        return NULL;
+    if (asprintf(&quoted, "\"%s\"", a.token) < 0)
+        quoted = NULL;
+    around_free(&a);
+    return quoted;
 }
 
 int show_sentence(FILE *f, const struct explanation *x)
 {
     size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
-    char *token = explanation_quoted(x, x->id[top]);
+    char *token = quote_input(x, top);
 
     if (!token)
         return -1;
     if (x->count == 1) {
-        fprintf(f, "All of the %s norm comes from the only input, %s.", show_share_of(x), token);
+        fprintf(f, "All of the %s norm comes from the only %s, %s.", show_share_of(x),
+                x->by ? x->by : "input", token);
     } else {
         fprintf(f, "Half of the summed %s norm comes from ", show_share_of(x));
-        show_last(f, x->half, x->count);
+        show_last(f, x->half, x->count, explanation_unit(x));
         if (most != x->half)
             fprintf(f, ", nine tenths from the last %zu", most);
         else

@@ -25,8 +25,8 @@ enum { SHOW_RANK = 64 };
 void show_rank(char text[SHOW_RANK], const struct explanation *x);
 /* "gradient", or the other quantity of the shares. */
 const char *show_share_of(const struct explanation *x);
-/* `the last 14 of 102 tokens`, `the last of 102 tokens`. */
-void show_last(FILE *f, size_t last, size_t count);
+/* `the last 14 of 102 tokens`, `the last of 102 words`; `unit`: token, word. */
+void show_last(FILE *f, size_t last, size_t count, const char *unit);
 /* `Half of the summed gradient norm comes from the last 14 of 102 tokens, ...`, without a newline.
  * -1: out of memory. */
 int show_sentence(FILE *f, const struct explanation *x) MUST_USE;

@@ -75,8 +75,8 @@ void page_text(FILE *f, const struct explanation *x)
         end = block_end(x, first);
         for (size_t i = first; i < end; i++)
             share += x->share[i];
-        fprintf(f, "<section id=p%zu><p class=n title=\"tokens %zu to %zu: %.2f %%\">%zu</p><pre>",
-                first + 1, first + 1, end, 100 * share, first + 1);
+        fprintf(f, "<section id=p%zu><p class=n title=\"%ss %zu to %zu: %.2f %%\">%zu</p><pre>",
+                first + 1, explanation_unit(x), first + 1, end, 100 * share, first + 1);
         put_block(f, x, first, end);
         fputs("</pre></section>\n", f);
     }

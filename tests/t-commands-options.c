@@ -483,7 +483,8 @@ static void stored_results_refuse_what_measures(void **state)
         assert_non_null(option_find(&explain_verb, *name));
     for (size_t i = 0; i < explain_verb.option_count; i++) {
         const struct option_row *o = &explain_verb.options[i];
-        int chooses = strcmp(o->name, "model") == 0 || strcmp(o->name, "target-position") == 0;
+        int chooses = strcmp(o->name, "model") == 0 || strcmp(o->name, "target-position") == 0 ||
+                      strcmp(o->name, "by") == 0;
         int measures = (o->flags & OPTION_RESULT && !chooses) || strcmp(o->name, "device") == 0 ||
                        strcmp(o->name, "strict") == 0;
 

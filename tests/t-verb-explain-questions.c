@@ -37,7 +37,9 @@ static const struct {
 
 static int setup(void **state)
 {
-    char *lines;
+    const struct tiny bytes = {.seed = 1}, no_texts = {.seed = 2, .vocabulary = 24};
+    const int32_t ids[] = {1, 2, 3, 4};
+    char *lines, *text;
 
     (void)state;
     if (program_open() != 0 || !realpath("tests/goldens/saved", saved))
@@ -48,7 +50,14 @@ static int setup(void **state)
         if (!(question[question_count++] = json_loads(line, 0, NULL)))
             return -1;
     free(lines);
-    return tiny_text(at("text"), 90, 4);
+    text = slurp("tests/goldens/saved/text.txt", NULL);
+    scratch_write(base, "long", text, 1200);
+    free(text);
+    return tiny_text(at("text"), 90, 4) != 0 || tiny_checkpoint(at("bytes"), &bytes) != 0 ||
+                   tiny_checkpoint(at("no-texts"), &no_texts) != 0 ||
+                   tiny_npy(at("ids.npy"), ids, 0, 4) != 0
+               ? -1
+               : 0;
 }
 
 static int teardown(void **state)
@@ -257,6 +266,112 @@ static void test_positions_of_a_result(void **state)
     free(measured);
 }
 
+/* ---- by word, sentence, line ---- */
+
+/* Each byte is a token, so that only the rules decide; a bar stands between units. */
+static void test_units(void **state)
+{
+    static const struct {
+        const char *by, *units;
+    } cases[] = {
+        {"word", "a|  bc|\n\nd| e"},
+        {"word", " a| b| "},
+        {"word", "   "},
+        {"word", "don't|\tstop.\"|\r\nNow"},
+        {"sentence", "He has 3.14.| \"Yes!\"| she\n|said (so?)|  And on"},
+        {"sentence", "\n\nOne\n|\nTwo.| three...| four"},
+        {"sentence", "no end.here"},
+        {"sentence", "Is it\xe2\x80\x9d?|\n(it.| is.\xe2\x80\x9d)| Done"},
+        {"line", "a\n|\n|b. c\n"},
+        {"line", "one"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char joined[1024] = "", line[512], *to = line;
+        struct csv_table t;
+
+        for (const char *from = cases[i].units; *from; from++)
+            if (*from != '|')
+                *to++ = *from == ' ' ? '~' : *from;
+        *to = 0;
+        succeed("explain bytes --prompt %s --by %s -o by --force --quiet", line, cases[i].by);
+        t = read_table(at("by/units.csv"));
+        for (size_t k = 0; k < t.rows; k++)
+            snprintf(joined + strlen(joined), sizeof joined - strlen(joined), "%s%s", k ? "|" : "",
+                     cell(&t, k, "text"));
+        csv_table_free(&t);
+        to = line; /* as tables spell it */
+        for (const char *from = cases[i].units; *from; from++)
+            to += *from == '\n'   ? sprintf(to, "\\n")
+                  : *from == '\r' ? sprintf(to, "\\r")
+                  : *from == '\t' ? sprintf(to, "\\t")
+                                  : sprintf(to, "%c", *from);
+        assert_string_equal(joined, line);
+    }
+}
+
+/* Sums over units are sums over their tokens, of the model and of a result, at every target. */
+static void check_sums(const char *folder)
+{
+    struct csv_table tokens = read_table(at("%s/explain.csv", folder)),
+                     units = read_table(at("%s/units.csv", folder));
+    size_t i = 0;
+
+    for (size_t u = 0; u < units.rows; u++) {
+        double norm = 0, share = 0, position = number(&units, u, "position"),
+               last = number(&units, u, "last");
+        char text[1024] = "";
+
+        assert_true(position == number(&tokens, i, "position"));
+        near(number(&units, u, "distance"), number(&units, u, "target_position") - 1 - last, 0,
+             "distance");
+        near(number(&units, u, "cumulative"), number(&tokens, i, "cumulative"), 1e-12,
+             "cumulative");
+        for (; i < tokens.rows && number(&tokens, i, "unit") == number(&units, u, "unit") &&
+               strcmp(cell(&tokens, i, "target_id"), cell(&units, u, "target_id")) == 0 &&
+               number(&tokens, i, "target_position") == number(&units, u, "target_position");
+             i++) {
+            norm += number(&tokens, i, "norm");
+            share += number(&tokens, i, "share");
+            assert_true(number(&tokens, i, "position") <= last);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
+                     cell(&tokens, i, "piece"));
+        }
+        near(number(&units, u, "norm"), norm, 1e-12 * norm, "norm");
+        near(number(&units, u, "share"), share, 1e-12, "share");
+        assert_string_equal(cell(&units, u, "text"), text);
+    }
+    assert_int_equal(i, tokens.rows);
+    csv_table_free(&tokens);
+    csv_table_free(&units);
+}
+
+static void test_sums(void **state)
+{
+    static const char *const by[] = {"word", "sentence", "line"};
+
+    (void)state;
+    succeed("erf bytes --text text --length 40 --segments 1 --target-position 20 -o erf-bytes "
+            "--force --quiet");
+    for (size_t i = 0; i < 3; i++) {
+        succeed("explain %s/llama --text long --by %s --target-position 40,120 -o sums "
+                "--force --quiet",
+                saved, by[i]);
+        check_sums("sums");
+        succeed("explain %s/gpt2%s --targets 3 --by %s -o sums --force --quiet", saved,
+                word("prompt", json_object_get(question[4], "prompt")), by[i]);
+        check_sums("sums");
+        succeed("explain erf-bytes --segment 1 --by %s --target-position 20,40 -o sums --force "
+                "--quiet",
+                by[i]);
+        check_sums("sums");
+    }
+    /* without --by there is no such table, and a new run removes an old one */
+    succeed("explain bytes --prompt a~b -o sums --force --quiet");
+    assert_false(exists(at("sums/units.csv")));
+}
+
 static void test_said(void **state)
 {
     char line[PATH_MAX + 160];
@@ -312,6 +427,9 @@ static void test_refused(void **state)
         snprintf(line, sizeof line, "explain %s/gpt2 %s --quiet", saved, cases[i].options);
         expect(line, cases[i].status, cases[i].said);
     }
+    expect("explain no-texts --tokens ids.npy --by word --quiet", 1,
+           "no-texts: --by word: its tokens have no texts, because it has no tokenizer");
+    expect("explain bytes --prompt x --by letter", 2, "--by");
 }
 
 int main(void)
@@ -321,6 +439,8 @@ int main(void)
                                        cmocka_unit_test(test_likeliest_but_one),
                                        cmocka_unit_test(test_positions),
                                        cmocka_unit_test(test_positions_of_a_result),
+                                       cmocka_unit_test(test_units),
+                                       cmocka_unit_test(test_sums),
                                        cmocka_unit_test(test_said),
                                        cmocka_unit_test(test_refused)};
 

@@ -94,7 +94,8 @@ static int columns_of(const char *line, size_t size)
 
 static void test_widths(void **state)
 {
-    static const char *const widths[] = {"40", "80", "160"};
+    static const char *const widths[] = {"40", "80", "160"}, *const by[] = {"token", "word",
+                                                                            "line"};
     char line[PATH_MAX + 128];
 
     (void)state;
@@ -103,8 +104,10 @@ static void test_widths(void **state)
             struct outcome o;
 
             setenv("COLUMNS", widths[i], 1);
-            snprintf(line, sizeof line, "explain %s --text text --quiet --color %s",
-                     i == 1 ? "hostile" : code, colors ? "always" : "never");
+            snprintf(line, sizeof line,
+                     "explain %s --text text --quiet --color %s --by %s --target-position 9,%d",
+                     i == 1 ? "hostile" : code, colors ? "always" : "never",
+                     colors ? "sentence" : by[i], 7 + (int)i);
             o = run(line);
             for (const char *at = o.out; *at;) {
                 size_t size = strcspn(at, "\n");

@@ -19,6 +19,37 @@ static const struct csv_column columns[] = {
                "of the target in the text, from 1: what the row's norm is of"),
     CSV_COLUMN(explain_row, target_id, "", "token id of the target"),
     CSV_COLUMN(explain_row, target_logprob, "nats", "natural log p of the target"),
+    CSV_OPTIONAL(explain_row, unit, "",
+                 "number of its word, sentence or line in units.csv; empty without --by"),
+};
+
+static const struct csv_column of_units[] = {
+    CSV_COLUMN(unit_row, model, "", "name of the model"),
+    CSV_COLUMN(unit_row, unit, "", "number of the word, sentence or line, from 1"),
+    CSV_COLUMN(unit_row, position, "tokens", "of its first token, from 1"),
+    CSV_COLUMN(unit_row, last, "tokens", "position of its last token"),
+    CSV_COLUMN(unit_row, distance, "tokens", "from its last token to the last input"),
+    CSV_OPTIONAL(unit_row, text, "", "its text, spelt as in explain.csv"),
+    CSV_COLUMN(unit_row, norm, "", "sum of the norms of its tokens"),
+    CSV_COLUMN(unit_row, share, "", "sum of the shares of its tokens"),
+    CSV_COLUMN(unit_row, cumulative, "", "sum of the shares from this unit on"),
+    CSV_COLUMN(unit_row, rank, "",
+               "rank by decreasing share, from 1; of equal shares the nearest comes first"),
+    CSV_COLUMN(unit_row, line, "", "of the text that it begins in, from 1"),
+    CSV_COLUMN(unit_row, target_position, "tokens", "as in explain.csv"),
+    CSV_COLUMN(unit_row, target_id, "", "as in explain.csv"),
+    CSV_COLUMN(unit_row, target_logprob, "nats", "as in explain.csv"),
+};
+
+const struct csv_layout units_csv = {
+    .file = "units.csv",
+    .origin = "`reach explain -o DIR --by word`, sentence or line",
+    .row = "a word, sentence or line of the inputs",
+    .units = "position, last, distance, target_position in tokens; target_logprob in nats; norm, "
+             "share: sums over the tokens of the unit; cumulative: sum of the shares from this "
+             "unit on",
+    .columns = of_units,
+    .count = sizeof of_units / sizeof *of_units,
 };
 
 const struct csv_layout explain_csv = {

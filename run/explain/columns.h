@@ -11,7 +11,19 @@ struct explain_row {
     double norm, share, cumulative;
     long long rank, line, target_position, target_id;
     double target_logprob;
+    long long unit;
 };
-extern const struct csv_layout explain_csv;
+
+/* A word, sentence or line. */
+struct unit_row {
+    const char *model;
+    long long unit, position, last, distance;
+    const char *text;
+    double norm, share, cumulative;
+    long long rank, line, target_position, target_id;
+    double target_logprob;
+};
+
+extern const struct csv_layout explain_csv, units_csv;
 
 #endif

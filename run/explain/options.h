@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What shares are of. */
+enum explain_by { BY_TOKEN, BY_WORD, BY_SENTENCE, BY_LINE };
+extern const char *const explain_units[]; /* their names, ended by NULL */
+
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct explain_options {
@@ -30,6 +34,7 @@ struct explain_options {
     uint64_t seed;
     long train_length; /* 0: as in the checkpoint */
     long top, shown; /* rows of the table; tokens drawn, counted from the end. 0: none */
+    enum explain_by by;
     enum color_choice color;
     int strict, force, quiet, json; /* json: for printing only */
 };

@@ -43,10 +43,23 @@ int explain_run(struct explain_run *r, struct error *e)
     rc = r->argument ? measure(r, e) : explain_read(r, e);
     for (size_t i = 0; i < r->found.count && rc == 0; i++)
         rc = explain_reduce(&r->found.item[i], e);
+    if (rc == 0 && o->by != BY_TOKEN)
+        rc = explain_join(&r->joined, &r->found, o->by, e);
     if (rc == 0 && o->folder)
         rc = explain_write(r, e);
     if (rc == 0 && o->folder)
         progress_message(r->progress, "results are in %s", o->folder);
     results_close(&place);
     return rc;
+}
+
+const struct explanations *explain_shown(const struct explain_run *r)
+{
+    return r->options->by == BY_TOKEN ? &r->found : &r->joined;
+}
+
+void explain_run_free(struct explain_run *r)
+{
+    explanations_free(&r->joined);
+    explanations_free(&r->found);
 }

@@ -1,4 +1,4 @@
-/* explain.csv and explain.html. */
+/* explain.csv, units.csv and explain.html. */
 #include "run/explain/explain.h"
 
 #include "page/explain.h"
@@ -60,15 +60,18 @@ static char *note_of(const void *found)
     return NULL;
 }
 
-static int write_rows(struct csv *csv, const struct explanation *x, struct error *e)
+/* `joined`: of its units, or NULL. */
+static int write_rows(struct csv *csv, const struct explanation *x,
+                      const struct explanation *joined, struct error *e)
 {
     char *text = NULL;
-    size_t size;
+    size_t size, unit = 0;
     int rc = 0;
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
         const char *piece = texts_spell(x->pieces, x->id[i], &text, &size);
 
+        unit += joined && i == joined->start[unit];
         if (piece)
             csv_row(csv, &(struct explain_row){.model = x->model,
                                                .position = (long long)i + 1,
@@ -82,7 +85,8 @@ static int write_rows(struct csv *csv, const struct explanation *x, struct error
                                                .line = (long long)x->line[i],
                                                .target_position = (long long)x->count + 1,
                                                .target_id = x->target.id,
-                                               .target_logprob = x->target.logprob});
+                                               .target_logprob = x->target.logprob,
+                                               .unit = (long long)unit});
         else
             rc = fail(e, "explain.csv: out of memory");
     }
@@ -90,14 +94,61 @@ static int write_rows(struct csv *csv, const struct explanation *x, struct error
     return rc;
 }
 
-static int rows(const void *found, struct csv *csv, struct error *e)
+static int write_units(struct csv *csv, const struct explanation *x, struct error *e)
+{
+    char *text = NULL;
+    size_t size;
+    int rc = 0;
+
+    for (size_t i = 0; i < x->count && rc == 0; i++) {
+        const char *spelt = texts_spell(x->pieces, x->id[i], &text, &size);
+
+        if (spelt)
+            csv_row(csv,
+                    &(struct unit_row){.model = x->model,
+                                       .unit = (long long)i + 1,
+                                       .position = (long long)x->start[i] + 1,
+                                       .last = (long long)x->start[i + 1],
+                                       .distance = (long long)(x->tokens->count - x->start[i + 1]),
+                                       .text = spelt,
+                                       .norm = x->norm[i],
+                                       .share = x->share[i],
+                                       .cumulative = x->cumulative[i],
+                                       .rank = (long long)x->rank[i] + 1,
+                                       .line = (long long)x->line[i],
+                                       .target_position = (long long)x->tokens->count + 1,
+                                       .target_id = x->target.id,
+                                       .target_logprob = x->target.logprob});
+        else
+            rc = fail(e, "units.csv: out of memory");
+    }
+    free(text);
+    return rc;
+}
+
+static int token_rows(const void *found, struct csv *csv, struct error *e)
 {
     const struct explain_run *r = found;
     int rc = 0;
 
     for (size_t i = 0; i < r->found.count && rc == 0; i++)
-        rc = write_rows(csv, &r->found.item[i], e);
+        rc = write_rows(csv, &r->found.item[i], r->joined.count ? &r->joined.item[i] : NULL, e);
     return rc;
+}
+
+static int unit_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct explain_run *r = found;
+    int rc = 0;
+
+    for (size_t i = 0; i < r->joined.count && rc == 0; i++)
+        rc = write_units(csv, &r->joined.item[i], e);
+    return rc;
+}
+
+static int is_joined(const void *found)
+{
+    return ((const struct explain_run *)found)->joined.count > 0;
 }
 
 static int write_page(const void *found, const char *path, struct atomic_file *out, struct error *e)
@@ -106,15 +157,18 @@ static int write_page(const void *found, const char *path, struct atomic_file *o
 
     if (atomic_open(out, path, e) != 0)
         return -1;
-    if (page_explain(out->stream, &r->found, r->command, REACH_VERSION) == 0)
+    if (page_explain(out->stream, explain_shown(r), r->command, REACH_VERSION) == 0)
         return atomic_stage(out, e);
     atomic_abandon(out);
     return fail(e, "%s: out of memory", path);
 }
 
 const struct results_file *const explain_files[] = {
-    &(const struct results_file){.layout = &explain_csv, .rows = rows, .note = note_of},
-    &(const struct results_file){.name = "explain.html", .write = write_page}, NULL};
+    &(const struct results_file){.layout = &explain_csv, .rows = token_rows, .note = note_of},
+    &(const struct results_file){.name = "explain.html", .write = write_page},
+    &(const struct results_file){
+        .is_wanted = is_joined, .layout = &units_csv, .rows = unit_rows, .note = note_of},
+    NULL};
 const struct results_layout explain_layout = {explain_files, (const char *const[]){NULL}};
 
 int explain_write(const struct explain_run *r, struct error *e)

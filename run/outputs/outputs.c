@@ -12,5 +12,6 @@
 const struct csv_layout *const outputs[] = {&curve_csv,       &summary_csv, &attention_csv,
                                             &validation_csv,  &ppl_csv,     &gain_csv,
                                             &ppl_targets_csv, &trf_csv,     &rotary_csv,
-                                            &fit_csv,         &bias_csv,    &explain_csv};
+                                            &fit_csv,         &bias_csv,    &explain_csv,
+                                            &units_csv};
 const size_t output_count = sizeof outputs / sizeof *outputs;

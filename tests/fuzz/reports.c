@@ -107,6 +107,6 @@ int fuzz_explain_result(const uint8_t *data, size_t size)
                                       .force = 1};
     struct explain_run r = {.options = &o, .command = "reach explain", .progress = &quiet};
     int rc = size ? explain_run(&r, &e) : fail(&e, "empty");
-    explanations_free(&r.found);
+    explain_run_free(&r);
     return conclude(rc, &e);
 }
