@@ -97,7 +97,7 @@ static char *names_of(const struct csv_layout *l, const char *between,
     return text;
 }
 
-/* python/reach_results/tables.py: names and kinds. */
+/* python/reach_erf/tables.py: names and kinds. */
 static const char *python_kind(const struct csv_column *c)
 {
     return c->kind == CSV_TEXT    ? ""
@@ -169,7 +169,7 @@ static size_t all_parts(struct written out[PARTS_MAX])
                                     "<!-- end of columns -->\n", write_tables, NULL};
     out[count++] = (struct written){"doc/outputs.md", "<!-- document -->\n",
                                     "<!-- end of document -->\n", write_documents, NULL};
-    out[count++] = (struct written){"python/reach_results/tables.py",
+    out[count++] = (struct written){"python/reach_erf/tables.py",
                                     "COLUMNS = {  # by make outputs\n", "}\n", write_python, NULL};
     for (size_t i = 0; i < output_count; i++) {
         size_t k = 0;

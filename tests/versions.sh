@@ -13,5 +13,5 @@ same() {
 same CHANGELOG.md 's/^## \([0-9][0-9.]*\).*/\1/p'
 same CITATION.cff 's/^version: //p'
 same debian/changelog 's/^reach (\([^)]*\)).*/\1/p'
-same python/pyproject.toml 's/^version = "\(.*\)"/\1/p'
+same pyproject.toml 's/^version = "\(.*\)"/\1/p'
 exit $wrong

@@ -132,7 +132,7 @@ def slope(options, form, coefficient, points):
 
 def decay(options, name):
     import numpy as np
-    from reach_results import open_result
+    from reach_erf import open_result
 
     field = next(iter(open_result(validated(options, name)).values()))
     shares = (field.norm / field.norm.sum(axis=1, keepdims=True))[field.status == 1][:, ::-1]   # by distance

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import numpy as np
-import reach_results as reach
+import reach_erf as reach
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,14 +1,9 @@
-"""Python beside reach: write checkpoints from any PyTorch decoder, compare log p with its forward pass, read results."""
+"""The former name of reach_erf. Its modules keep their names here, so that code written for reach_results runs unchanged."""
 
-from .checkpoint import write_checkpoint
-from .comparison import Check, Mismatch, check
-from .errors import ReachError
-from .layout import parameters
-from .results import Erf, Field, Model, Result, open_result
-from .sources import Source, apply, concat, ones, rows, split, split_heads, transpose, zeros
-from .tables import Table, read_table
+import importlib
+import sys
 
-__all__ = [
-    "Check", "Erf", "Field", "Mismatch", "Model", "ReachError", "Result", "Source", "Table", "apply", "check", "concat", "ones",
-    "open_result", "parameters", "read_table", "rows", "split", "split_heads", "transpose", "write_checkpoint", "zeros",
-]
+from reach_erf import *  # noqa: F401,F403
+
+for _name in ("checkpoint", "comparison", "errors", "layout", "results", "sources", "tables"):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = importlib.import_module(f"reach_erf.{_name}")

@@ -28,7 +28,7 @@ class Case(unittest.TestCase):
 
     def refused(self, *parts, error=None):
         """Context that expects a ReachError whose message has all parts."""
-        import reach_results
+        import reach_erf
 
         test = self
 
@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
 
             def __exit__(self, kind, value, trace):
                 test.assertIsNotNone(kind, f"not refused (expected {parts})")
-                if not issubclass(kind, error or reach_results.ReachError):
+                if not issubclass(kind, error or reach_erf.ReachError):
                     return False
                 for part in parts:
                     test.assertIn(part, str(value))

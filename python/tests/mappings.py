@@ -1,6 +1,6 @@
 """Models of others with the table of names and the configuration that say the same to reach."""
 
-from reach_results import apply, concat, rows, split, split_heads, transpose
+from reach_erf import apply, concat, rows, split, split_heads, transpose
 
 from theirs import Theirs
 

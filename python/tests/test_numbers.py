@@ -3,12 +3,12 @@
 import unittest
 
 import numpy as np
-import reach_results as reach
+import reach_erf as reach
 import torch
 
 import mappings
 from common import REACH, Case
-from reach_results.comparison import run_reach
+from reach_erf.comparison import run_reach
 
 LENGTH = 33
 

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import unittest
 
-import reach_results as reach
+import reach_erf as reach
 
 from common import REACH, ROOT, Case
 
@@ -32,23 +32,24 @@ class Package(Case):
         if subprocess.run([sys.executable, "-c", needed], capture_output=True, check=False).returncode:
             self.skipTest("pip, or setuptools 64 or newer, is not there")
         source, target = self.scratch / "source", self.scratch / "target"
-        shutil.copytree(ROOT / "python", source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+        shutil.copytree(ROOT / "python", source / "python", ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", source)
         self.run_python("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", target,
                         source, path="")
-        there = sorted(path.name for path in (target / "reach_results").iterdir() if path.name != "__pycache__")
-        mine = sorted(path.name for path in (ROOT / "python/reach_results").iterdir() if path.name != "__pycache__")
+        there = sorted(path.name for path in (target / "reach_erf").iterdir() if path.name != "__pycache__")
+        mine = sorted(path.name for path in (ROOT / "python/reach_erf").iterdir() if path.name != "__pycache__")
         self.assertEqual(there, mine)
-        self.assertEqual(sorted(path.name.partition("-")[0] for path in target.iterdir()), ["reach_results", "reach_results"])
-        said = self.run_python("-c", "import reach_results; print(reach_results.__file__)", path=target, cwd=self.scratch)
-        self.assertEqual(said.strip(), str(target / "reach_results/__init__.py"))
+        self.assertEqual(sorted(path.name.partition("-")[0] for path in target.iterdir()), ["reach_erf", "reach_erf", "reach_results"])
+        said = self.run_python("-c", "import reach_erf; print(reach_erf.__file__)", path=target, cwd=self.scratch)
+        self.assertEqual(said.strip(), str(target / "reach_erf/__init__.py"))
 
     def test_version_is_that_of_the_program(self):
-        version = re.search(r'^version = "(.+)"$', (ROOT / "python/pyproject.toml").read_text(), re.M)[1]
+        version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M)[1]
         said = subprocess.run([REACH, "version"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said.split()[1], version)
 
     def test_needs_neither_torch_nor_pandas(self):
-        blocked = "import sys; sys.modules.update(torch=None, pandas=None, safetensors=None); import reach_results"
+        blocked = "import sys; sys.modules.update(torch=None, pandas=None, safetensors=None); import reach_erf"
         self.run_python("-c", blocked, path=ROOT / "python")
 
     def test_example(self):

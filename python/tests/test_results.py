@@ -8,11 +8,11 @@ import unittest
 
 import h5py
 import numpy as np
-import reach_results as reach
+import reach_erf as reach
 
 from common import MODELS, REACH, ROOT, TEXT, Case
-from reach_results.comparison import run_reach
-from reach_results.tables import COLUMNS
+from reach_erf.comparison import run_reach
+from reach_erf.tables import COLUMNS
 
 VERSION = re.search("^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
 

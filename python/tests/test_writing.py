@@ -6,13 +6,13 @@ import unittest
 from unittest import mock
 
 import numpy as np
-import reach_results as reach
+import reach_erf as reach
 import torch
 
 import mappings
 from common import REACH, Case
-from reach_results import checkpoint
-from reach_results.comparison import run_reach
+from reach_erf import checkpoint
+from reach_erf.comparison import run_reach
 
 
 def read_back(folder):
@@ -227,7 +227,7 @@ class Writing(Case):
     def test_rules_are_those_of_the_document(self):
         """Every key of doc/checkpoint.md is known here, and no other."""
         from common import ROOT
-        from reach_results.layout import RULES
+        from reach_erf.layout import RULES
 
         text = (ROOT / "doc/checkpoint.md").read_text().partition("## config.json")[2].partition("`position` is one of")[0]
         keys = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
