@@ -1,8 +1,6 @@
 """A GPT written by hand, given to reach and measured: python3 tiny_gpt.py FOLDER"""
-import subprocess
 import sys
 
-import numpy as np
 import reach_erf as reach
 import torch
 from torch import nn
@@ -53,8 +51,6 @@ folder = reach.write_checkpoint(sys.argv[1], model.state_dict(), names={
 })
 segments = torch.randint(VOCABULARY, (8, LENGTH))      # yours: segments of your text
 print(reach.check(folder, model, segments))
-np.save(folder / "tokens.npy", segments)
-subprocess.run(["reach", "erf", folder, "--tokens", folder / "tokens.npy", "-o", folder / "erf", "--force"], check=True)
-result = reach.open_result(folder / "erf")
+result = reach.erf(folder, tokens=segments, out=folder / "erf", force=True)
 for measured in result.values():
     print(measured.name, measured.erf(0.99), measured.c[:4])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from .errors import ReachError
+from .program import run
 from .sources import Array, torch_of
 from .tables import read_table
 
@@ -54,15 +53,9 @@ class Mismatch(ReachError):
         self.check = check
 
 
-def run_reach(arguments: Sequence[str], program: str | os.PathLike[str] = "reach") -> str:
+def run_reach(arguments: Sequence[str], program: str | os.PathLike[str] | None = None) -> str:
     """Run the program and return what it prints. Raises ReachError with its message."""
-    found = shutil.which(os.fspath(program))
-    if not found:
-        raise ReachError(f"{os.fspath(program)}: there is no such program (expected reach in PATH, or program=PATH)")
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ReachError(done.stderr.strip() or f"{found} ended with status {done.returncode}")
-    return done.stdout
+    return run(arguments, program=program).text
 
 
 def _targets_of_forward(forward: Callable[[Any], Array], segment: Array, ids: np.ndarray) -> tuple[np.ndarray, str]:
@@ -83,7 +76,7 @@ def _targets_of_forward(forward: Callable[[Any], Array], segment: Array, ids: np
 
 
 def check(folder: str | os.PathLike[str], forward: Callable[[Any], Array], tokens: Array, *, tolerance: float | None = None,
-          program: str | os.PathLike[str] = "reach", dtype: str = "f64", options: Sequence[str] = ()) -> Check:
+          program: str | os.PathLike[str] | None = None, dtype: str = "f64", options: Sequence[str] = ()) -> Check:
     """Compare log p of every token of a few segments, and return how far they are apart. Raises Mismatch above the tolerance.
 
     `forward` takes token ids [1, L-1], an array of the same kind as `tokens`, and returns logits [1, L-1, vocabulary]. `tokens`

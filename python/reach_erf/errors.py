@@ -11,6 +11,10 @@ class ReachError(Exception):
     """What was asked for cannot be done. The message says why, and what was expected."""
 
 
+class ReachWarning(UserWarning):
+    """A warning of the program: the run went on, and this line says with what."""
+
+
 def refuse(what: str, problems: Sequence[str]) -> None:
     """Raise a ReachError with a line for each problem, if there are any."""
     if problems:

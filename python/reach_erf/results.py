@@ -15,9 +15,12 @@ import numpy as np
 
 from .comparison import run_reach
 from .errors import ReachError
+from .html import table
+from .outcomes import Outcome, label, new_axes, number
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 FORMAT = "reach-erf/1"
 USED = 1  # in `status`; 2: excluded
@@ -150,12 +153,44 @@ class Model(Field):
                          f"(expected one of {', '.join(f'{one.target}, {one.layer}' for one in self.fields)})")
 
 
-class Result(dict):
-    """The models of a result by their names. `attributes` has its format, version and command."""
+class Result(Outcome, dict):  # type: ignore[type-arg]
+    """The models of a result by their names, of `erf`. `attributes` has its format, version and command."""
 
-    def __init__(self, attributes: dict[str, Any], models: dict[str, Model]) -> None:
+    main_figure = "erf"
+
+    def __init__(self, attributes: dict[str, Any], models: dict[str, Model], folder: Path | None = None) -> None:
         super().__init__(models)
-        self.attributes = attributes
+        self.attributes, self.folder, self.command = attributes, folder, str(attributes.get("command", ""))
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join(f'{model.name}: {_shown(model.erf())}' for model in self.values())})"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the cumulative curve of each model with its 95 % interval over the position, in tokens, as the program does."""
+        ax = new_axes(ax, "Cumulative gradient", "position m (tokens)", "share from position m on")
+        for model in self.values():
+            position, found = np.arange(1, len(model.c) + 1), model.erf()
+            line, = ax.plot(position, model.c, label=label(f"{model.name}: ERF({found.threshold:g}) {_shown(found)}"))
+            ax.fill_between(position, model.c_lo, model.c_hi, alpha=0.2, color=line.get_color(), linewidth=0)
+        for q in {model.erf().threshold for model in self.values()}:
+            ax.axhline(q, color="grey", linewidth=0.8, linestyle=":")
+        ax.legend()
+        return ax
+
+    def _table(self) -> str:
+        first = next(iter(self.values()))
+        main = first.erf().threshold
+        others = [q for q in first.thresholds if q != main]
+        rows = []
+        for model in self.values():
+            found = model.erf(main)
+            trained = model.attributes.get("train_length", "")
+            rows.append([model.name, model.attributes["position_encoding"], int((model.status == USED).sum()), _shown(found),
+                         f"[{found.lo}, {found.hi}]", *(_shown(model.erf(q)) for q in others), number(np.exp(-model.mean_logprob)),
+                         trained])
+        names = ["model", "position encoding", "segments", f"ERF({main:g})", "95 % interval", *(f"({q:g})" for q in others), "PPL", "L_tr"]
+        return table(names, rows, "ERF in tokens; \u2265: all tokens of the segment are needed, and the field may be longer"
+                     if any(model.erf(q).saturated for model in self.values() for q in first.thresholds) else "ERF in tokens")
 
     def to_frame(self) -> pandas.DataFrame:
         """Return all curves as one pandas table with the columns of curve.csv."""
@@ -170,6 +205,10 @@ class Result(dict):
         return pandas.DataFrame([
             {"model": one.name, "target": one.target, "layer": one.layer, **dataclasses.asdict(one.erf(threshold))}
             for model in self.values() for one in model.fields for threshold in one.thresholds])
+
+
+def _shown(found: Erf) -> str:
+    return f"\u2265 {found.erf}" if found.saturated else str(found.erf)
 
 
 def _cumulative(s: np.ndarray) -> np.ndarray:
@@ -292,15 +331,17 @@ def _read(path: Path) -> Result:
             if root.get("format") != FORMAT or len(groups) != 1:
                 raise ReachError(f"{path}: is no result of reach erf (expected the format {FORMAT})")
             models = map(_read_model, _groups(groups[0]))
-            return Result(root, {model.name: model for model in models})
+            return Result(root, {model.name: model for model in models}, path.parent)
     except (OSError, RuntimeError, KeyError) as error:
         raise ReachError(f"{path}: cannot be read as HDF5: {error}") from None
 
 
-def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] = "reach") -> Result:
+def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] | None = None) -> Result:
     """Read a result: its folder or its erf.h5. All shards of one run, as several folders, are joined by `reach merge` first."""
     if len(paths) == 1:
         return _read(Path(paths[0]))
     with tempfile.TemporaryDirectory() as scratch:
         run_reach(["merge", *map(os.path.abspath, paths), "-o", scratch, "--quiet", "--force"], program)
-        return _read(Path(scratch))
+        joined = _read(Path(scratch))
+        joined.folder = None
+        return joined

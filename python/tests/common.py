@@ -13,6 +13,8 @@ torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
 REACH = shutil.which(os.environ.get("REACH", "reach"))
 REACH = REACH and os.path.abspath(REACH)
+if REACH:
+    os.environ["REACH"] = REACH  # for processes in other folders
 TEXT = ROOT / "examples/text/moby-dick.txt.gz"
 MODELS = ROOT / "examples/models"
 

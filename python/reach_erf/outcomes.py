@@ -1,0 +1,398 @@
+"""What every result is: its folder, what the program said, its figure, how a notebook shows it."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ReachError
+from .html import Svg, escape, image, paragraph, shaded, table
+from .program import Done
+from .tables import Table, read_table
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+ROWS_MOST = 60  # of a table in a notebook
+GNUPLOT_SECONDS = 120
+NO_FIGURE = ("No figure: there is neither gnuplot nor matplotlib (expected one of them: apt install gnuplot-nox, "
+             "or pip install matplotlib).")
+
+
+def new_axes(ax: Axes | None, title: str, across: str, up: str) -> Axes:
+    """Return `ax`, or the axes of a new figure, with its labels."""
+    if ax is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ReachError("plot needs matplotlib (pip install matplotlib)") from None
+        ax = plt.figure(figsize=(8, 4.5)).add_subplot()
+    ax.set(title=label(title), xlabel=across, ylabel=up)
+    return ax
+
+
+def label(text: Any) -> str:
+    """Return a text as matplotlib draws it: a $ begins no formula."""
+    return str(text).replace("$", r"\$")
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number as a table shows it."""
+    return "" if value is None or math.isnan(value) else f"{value:.{digits}g}"
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # not in a copy of the process
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Outcome:
+    """A result of the program. A folder that was not asked for by out= is removed with the result, at the latest at exit."""
+
+    folder: Path | None = None
+    """The files that the program wrote."""
+    command: str = ""
+    """The command, as results record it."""
+    text: str = ""
+    """What the program printed."""
+    messages: list[str] = []
+    """What it said on standard error, except warnings."""
+    main_figure: str = ""
+
+    def own(self, folder: Path) -> None:
+        """Remove this folder with the result."""
+        weakref.finalize(self, _remove, str(folder), os.getpid())
+
+    def said(self, done: Done) -> None:
+        """Keep what the program said."""
+        self.text, self.messages = done.text, done.messages
+        self.command = self.command or done.command
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Copy the files of the result into a folder that is new or empty, and return it."""
+        target = Path(folder)
+        if self.folder is None or not self.folder.is_dir():
+            raise ReachError("this result has no folder (expected one of a verb that writes files)")
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ReachError(f"{target}: exists (expected a folder that is new or empty)")
+        shutil.copytree(self.folder, target, dirs_exist_ok=True)
+        return target
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the main table as a pandas table."""
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the figure with matplotlib into `ax`, by default into a new figure, and return its axes."""
+        raise NotImplementedError
+
+    @property
+    def figure(self) -> Svg | None:
+        """The figure as SVG: by the program's own script where gnuplot is there, else by matplotlib; None without both."""
+        script = self.folder / f"{self.main_figure}.gp" if self.folder else None
+        return (self._by_gnuplot(script) if script and script.is_file() else None) or self._by_matplotlib()
+
+    @property
+    def figures(self) -> dict[str, Svg]:
+        """All figures that gnuplot draws from the program's scripts, by their names, as SVG; empty without gnuplot."""
+        if self.folder is None:
+            return {}
+        drawn = {script.stem: self._by_gnuplot(script) for script in sorted(self.folder.glob("*.gp"))}
+        return {name: svg for name, svg in drawn.items() if svg}
+
+    def _by_gnuplot(self, script: Path) -> Svg | None:
+        picture = script.with_suffix(".svg")
+        if picture.is_file():
+            return Svg(picture.read_text(encoding="utf-8"))
+        if not shutil.which("gnuplot"):
+            return None
+        with tempfile.TemporaryDirectory(prefix="reach-") as scratch:
+            command = ["gnuplot", "-e", "format='svg'; output='drawn.svg'", str(script.resolve())]
+            try:
+                subprocess.run(command, cwd=scratch, capture_output=True, check=True, timeout=GNUPLOT_SECONDS)
+                return Svg(Path(scratch, "drawn.svg").read_text(encoding="utf-8"))
+            except (OSError, subprocess.SubprocessError):
+                return None
+
+    def _by_matplotlib(self) -> Svg | None:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            return None
+        drawn, text = Figure(figsize=(8, 4.5), layout="constrained"), io.StringIO()
+        try:
+            self.plot(drawn.add_subplot())
+        except ReachError:  # there is nothing to draw
+            return None
+        drawn.savefig(text, format="svg", metadata={"Date": None})
+        return Svg(text.getvalue())
+
+    def _table(self) -> str:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        figure = self.figure
+        return self._table() + (image(figure, self.command) if figure else paragraph(NO_FIGURE))
+
+
+class TableOutcome(Outcome, Mapping):  # type: ignore[type-arg]
+    """A result whose main part is a table: its columns by name, as arrays. `tables` has all tables that the run wrote."""
+
+    kinds: tuple[str, ...] = ()
+    """The tables that the verb may write, the main one first."""
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, there = folder, [kind for kind in self.kinds if (folder / f"{kind}.csv").is_file()]
+        if not there:
+            raise ReachError(f"{folder}: has no {self.kinds[0]}.csv (expected a result of reach {self.kinds[0]})")
+        self.tables: dict[str, Table] = {kind: read_table(folder / f"{kind}.csv") for kind in there}
+        self.main_figure, self.command = there[0], self.table.notes.get("command", "")
+
+    @property
+    def table(self) -> Table:
+        """The main table."""
+        return next(iter(self.tables.values()))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.rows} rows of {', '.join(self)})"
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the main table."""
+        return len(next(iter(self.table.columns.values())))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the main table as a pandas table; doc/outputs.md says what its columns mean."""
+        return self.table.to_frame()
+
+    def labels(self, *names: str) -> list[str]:
+        """Return for each row its value of the first column, and of the others where they differ in this table."""
+        first, *rest = names
+        differing = [name for name in rest if len({str(value) for value in self[name]}) > 1]
+        return [", ".join([str(self[first][i]), *(f"{name} {_whole(self[name][i])}" for name in differing)]) for i in range(self.rows)]
+
+    def _table(self) -> str:
+        shown = [name for name, values in self.items() if any(cell(value) for value in values)]
+        rows = [[cell(self[name][i]) for name in shown] for i in range(min(self.rows, ROWS_MOST))]
+        return table(shown, rows, f"{self.rows - ROWS_MOST} more rows" if self.rows > ROWS_MOST else "")
+
+
+def _whole(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def cell(value: Any) -> str:
+    """Return a value of a column as a table shows it."""
+    if isinstance(value, (float, np.floating)):
+        return number(float(value), 6)
+    text = str(value)
+    return text if len(text) <= 40 or not text.isdigit() else f"{text[0]}.{text[1:3]}e{len(text) - 1}"
+
+
+class Perplexity(TableOutcome):
+    """Perplexity at each context, of `ppl`. `tables` may also have gain and per-token."""
+
+    kinds = ("ppl", "gain", "per-token")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the perplexity over the context, in tokens, a line for each model."""
+        ax = new_axes(ax, "Perplexity", "context (tokens)", "perplexity")
+        for model in dict.fromkeys(self["model"]):
+            mine = self["model"] == model
+            ax.plot(self["context"][mine], self["ppl"][mine], marker="o", label=label(model))
+        ax.set_xscale("log", base=2)
+        ax.legend()
+        return ax
+
+
+class Theory(TableOutcome):
+    """Theoretical receptive fields, of `trf`. `trf_lo` and `trf_hi` are texts with all digits."""
+
+    kinds = ("trf", "rotary")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the fields, in tokens, of each row that has one, on a logarithmic axis."""
+        if "trf" not in self.tables:
+            raise ReachError("rotary positions alone have no such figure (expected a bias, a formula or a preset too)")
+        ax = new_axes(ax, "Theoretical receptive field", "tokens (power of ten)", "")
+        labels = self.labels("formula", "layer", "head", "length", "layers", "epsilon")
+        there = [i for i in range(self.rows) if np.isfinite(self["log10_trf_hi"][i])]
+        low, high = (np.array([self[name][i] for i in there], dtype=float) for name in ("log10_trf_lo", "log10_trf_hi"))
+        ax.errorbar(high, range(len(there)), xerr=[np.maximum(high - low, 0), np.zeros(len(there))], fmt="o")
+        ax.set_yticks(range(len(there)), [label(labels[i]) for i in there])
+        return ax
+
+
+class Fit(TableOutcome):
+    """Coefficients of a form fitted to a bias or a curve, of `fit`."""
+
+    kinds = ("fit",)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw each coefficient with twice its standard error."""
+        ax = new_axes(ax, f"Fit of {self['form'][0]}" if self.rows else "Fit", "value", "")
+        names = [f"{row}: {one}" for row, one in zip(self.labels("formula", "layer", "head"), self["coefficient"])]
+        ax.errorbar(self["value"], range(self.rows), xerr=2 * np.nan_to_num(self["std_error"]), fmt="o")
+        ax.set_yticks(range(self.rows), [label(name) for name in names])
+        return ax
+
+
+class Bias(TableOutcome):
+    """The bias of each head at each distance, of `bias`."""
+
+    kinds = ("bias",)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bias, in nats, over the distance, in tokens, a line for each head."""
+        ax = new_axes(ax, "Position bias", "distance (tokens)", "bias (nats)")
+        labels = np.array(self.labels("formula", "layer", "head"), dtype=object)
+        for one in dict.fromkeys(labels):
+            mine = labels == one
+            ax.plot(self["distance"][mine], self["bias"][mine], label=label(one))
+        if len(set(labels)) <= 16:
+            ax.legend()
+        return ax
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token that could follow: its text, its id, and log p in nats (NaN where it was not computed)."""
+
+    text: str
+    id: int
+    logprob: float
+
+
+SPELT = re.compile(r"\\(?:x(?P<byte>[0-9A-F]{2})|u(?P<code>[0-9A-F]{4})|U(?P<long>[0-9A-F]{8})|(?P<plain>.))", re.S)
+
+
+def spelt_bytes(piece: str) -> bytes:
+    r"""Return the bytes of a piece as explain.csv spells it: with \\, \n, \t, \r, \x1B, \u202E and \U000E0001."""
+    out, at = b"", 0
+    for found in SPELT.finditer(piece):
+        code = found["code"] or found["long"]
+        out += piece[at:found.start()].encode()
+        out += (bytes([int(found["byte"], 16)]) if found["byte"] else chr(int(code, 16)).encode("utf-8", "replace") if code
+                else {"n": b"\n", "t": b"\t", "r": b"\r"}.get(found["plain"], found["plain"].encode()))
+        at = found.end()
+    return out + piece[at:].encode()
+
+
+class Explanation(TableOutcome):
+    """What one prediction depended on, of `explain`: a row for each input token, in order, the first token first."""
+
+    kinds = ("explain",)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text of each input token, which together are the whole text: a character of several tokens is that of the last one."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        bytes_ = [spelt_bytes(str(piece)) for piece in self["piece"]]
+        return [decoder.decode(piece, i == len(bytes_)) for i, piece in enumerate(bytes_, 1)]
+
+    @property
+    def share(self) -> np.ndarray:
+        """The share of each input in the sum of the gradient's norms."""
+        return self["share"]
+
+    @property
+    def target(self) -> Token | None:
+        """The token that was predicted; None if the file does not say it in a way that this version knows."""
+        return next(iter(self._tokens()), None)
+
+    @property
+    def others(self) -> list[Token]:
+        """The likeliest other tokens, and with against= that token first."""
+        return self._tokens()[1:]
+
+    def _tokens(self) -> list[Token]:
+        found = re.findall(r'("(?:[^"\\]|\\.)*") \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
+        return [Token(spelt_bytes(text[1:-1]).decode("utf-8", "replace"), int(one), float(logprob) if logprob else math.nan) for text, one, logprob in found]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of each input over its position, in tokens, from 1."""
+        ax = new_axes(ax, f"What {repr(self.target.text) if self.target else 'the prediction'} depended on", "position (tokens)", "share")
+        ax.bar(self["position"], self.share)
+        return ax
+
+    @property
+    def page(self) -> Path | None:
+        """The page of all tokens with a search, explain.html."""
+        page = self.folder / "explain.html" if self.folder else None
+        return page if page and page.is_file() else None
+
+    def _repr_html_(self) -> str:
+        tokens = self._tokens()
+        best = np.argsort(self["rank"])[:10]
+        pieces = self.pieces
+        return (shaded(pieces, self.share.tolist(), tokens[0].text if tokens else "")
+                + table(["", "token", "id", "log p", "p"], [
+                    ["target" if i == 0 else "", repr(one.text), one.id, number(one.logprob, 5), number(math.exp(one.logprob), 3)]
+                    for i, one in enumerate(tokens)])
+                + table(["position", "distance", "token", "share"], [
+                    [self["position"][i], self["distance"][i], repr(pieces[i]), f"{100 * self.share[i]:.2f} %"] for i in best]))
+
+
+class Info(Outcome, Mapping):  # type: ignore[type-arg]
+    """What a checkpoint holds, of `info`: the texts of its lines by their names, such as info["parameters"]."""
+
+    def __init__(self, done: Done) -> None:
+        self.said(done)
+        self.lines: dict[str, str] = {}
+        for line in done.text.splitlines():
+            name, _, value = line.strip().partition("  ")
+            if value.strip():
+                self.lines.setdefault(name, value.strip())
+
+    def __getitem__(self, name: str) -> str:
+        return self.lines[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.lines)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas table with a row for each line."""
+        import pandas
+
+        return pandas.DataFrame({"name": list(self.lines), "value": list(self.lines.values())})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Refuse: there is nothing to draw."""
+        raise ReachError("info has no figure (expected erf, ppl, trf, fit, bias or explain)")
+
+    @property
+    def figure(self) -> None:
+        """None: there is nothing to draw."""
+
+    def _repr_html_(self) -> str:
+        return table(["", ""], self.lines.items())

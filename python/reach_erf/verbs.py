@@ -1,0 +1,167 @@
+"""The verbs of the program as functions. Options are named as there, with underscores: --check-precision 2 is check_precision=2.
+
+Of every option: None and False leave it out, True gives one that has no value, a list repeats it, a dict is NAME=VALUE for each.
+All options of the program are taken, since they are passed on: `reach VERB --help` lists them, and one that it does not know is
+refused by it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Mapping, Sequence, TypeVar
+
+from .arguments import Call, option_arguments
+from .outcomes import Bias, Explanation, Fit, Info, Outcome, Perplexity, Theory
+from .program import Done, run
+from .progress import Progress, shown
+from .results import Result, open_result
+from .sources import Source
+
+Found = TypeVar("Found", bound=Outcome)
+
+
+def _run(verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any, given: bytes = b"") -> Done:
+    with shown(progress) as show:
+        return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given)
+
+
+def _result(verb: str, read: Callable[[Path], Found], arguments: Sequence[str], options: dict[str, Any], out: Any, progress: Progress,
+            program: Any, given: bytes = b"") -> Found:
+    """Run a verb that writes a folder: `out`, or a temporary one that goes with the result."""
+    owned = tempfile.mkdtemp(prefix="reach-") if out is None else None
+    folder = Path(owned, verb) if owned else Path(os.path.abspath(out))
+    try:
+        done = _run(verb, ["-o", str(folder), *arguments], options, progress, program, given)
+        found = read(folder)
+    except BaseException:
+        if owned:
+            shutil.rmtree(owned, ignore_errors=True)
+        raise
+    found.said(done)
+    if owned:
+        found.own(Path(owned))
+    return found
+
+
+def _drawn(options: dict[str, Any]) -> dict[str, Any]:
+    return {"format": "svg", **options}
+
+
+def erf(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = None, names: Mapping[str, Source] | None = None,
+        config: Mapping[str, Any] | None = None, ignore: Sequence[str] = (), out: str | os.PathLike[str] | None = None,
+        progress: Progress = None, program: str | os.PathLike[str] | None = None, **options: Any) -> Result:
+    """Measure how far back models look: their empirical receptive fields, in tokens, with 95 % intervals.
+
+    `models`: folders, GGUF files, names in the local cache (ORG/NAME), transformers models, or torch modules; also lists, and
+    {name: model}. A model in memory is written to a temporary folder first: a transformers model by its save_pretrained, with
+    `tokenizer` if that is given; a module by write_checkpoint with `names`, `config` and `ignore` (doc/own-models.md).
+
+    `text`: the path of a text, or several. `tokens` instead: the path of a token file, or ids [tokens], a stream, or [segments, L],
+    one segment a row: a list, an array or a tensor.
+
+    `options` are those of `reach erf --help`, such as length=2048 (tokens of a segment, with the target), segments=1000 (at most),
+    threshold=[0.5, 0.99], layer="all", device="cuda", dtype="f64", resume=True.
+
+    `out`: the folder for the results, in which an interrupted run keeps what it has for resume=True; by default a temporary one,
+    removed with the result. `progress`: True, False, None (in notebooks and on terminals), or a function of the segments done and
+    their total. `program`: the program, instead of $REACH, the one in this package, or that in PATH.
+
+    Returns the models by their names: result["gpt2"].erf(0.99), result["gpt2"].c, result.to_frame(), result.plot().
+    Raises ReachError with the program's line.
+    """
+    with Call(tokenizer, names, config, ignore) as call:
+        return _result("erf", open_result, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
+
+
+def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = None, names: Mapping[str, Source] | None = None,
+        config: Mapping[str, Any] | None = None, ignore: Sequence[str] = (), out: str | os.PathLike[str] | None = None,
+        progress: Progress = None, program: str | os.PathLike[str] | None = None, **options: Any) -> Perplexity:
+    """Measure perplexity at several contexts: context=[128, 512, 2048], in tokens.
+
+    Models, `text`, `tokens`, `out`, `progress` and `program` are as in `erf`; `options` are those of `reach ppl --help`, such as
+    protocol="sliding", gain=True. per_token=True puts the NLL of every target, in nats, into result.tables["per-token"].
+    """
+    with Call(tokenizer, names, config, ignore) as call:
+        assert call.scratch
+        per_token = options.get("per_token") is True
+        if per_token:
+            options["per_token"] = call.scratch / "per-token.csv"
+
+        def read(folder: Path) -> Perplexity:
+            if per_token:
+                shutil.copy(options["per_token"], folder)
+            return Perplexity(folder)
+
+        return _result("ppl", read, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
+
+
+def explain(model: Any, /, *, prompt: str | None = None, text: Any = None, tokens: Any = None, tokenizer: Any = None,
+            names: Mapping[str, Source] | None = None, config: Mapping[str, Any] | None = None, ignore: Sequence[str] = (),
+            out: str | os.PathLike[str] | None = None, progress: Progress = None, program: str | os.PathLike[str] | None = None,
+            **options: Any) -> Explanation:
+    """Find which tokens one prediction depended on: the likeliest token after `prompt`, or the last one of `text` or `tokens`.
+
+    The model, `text`, `tokens`, `out`, `progress` and `program` are as in `erf`. The model may also be a result of `erf`, or its
+    folder, with segment=N, from 1. `options` are those of `reach explain --help`, such as against=" no", bos="always".
+    """
+    with Call(tokenizer, names, config, ignore) as call:
+        given, arguments = b"", call.texts(text, tokens)
+        if prompt is not None:
+            inline = prompt != "-" and len(prompt) < 10_000
+            given = b"" if inline else (prompt + "\n").encode("utf-8", "surrogateescape")  # the program leaves this newline out
+            arguments.append(f"--prompt={prompt}" if inline else "--prompt=-")
+        if isinstance(model, Result):
+            model = model.folder
+        return _result("explain", Explanation, [*arguments, *call.models([model])], options, out, progress, program, given)
+
+
+def trf(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Progress = None,
+        program: str | os.PathLike[str] | None = None, **options: Any) -> Theory:
+    """Compute theoretical receptive fields, in tokens, with proofs: of formulas, presets and models.
+
+    `formulas`: texts as the program takes them ("alibi", "-ln(1+t)", a path), models as in `erf`, lists of these, or {name: one}.
+    `options` are those of `reach trf --help`, such as set={"p": 1.05, "a": [0.5, 0.7]}, heads=8, epsilon=[0.01, 0.1], length=2048,
+    explain=True (the proofs are in result.text).
+    """
+    with Call() as call:
+        return _result("trf", Theory, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
+
+
+def fit(formula: Any, /, *, out: str | os.PathLike[str] | None = None, progress: Progress = None,
+        program: str | os.PathLike[str] | None = None, **options: Any) -> Fit:
+    """Fit a form to a position bias, or to the curve of a result of `erf`, by least squares.
+
+    `options` are those of `reach fit --help`, such as form="a + b*ln(1+t)", range=(0, 8191) in tokens, of="ln-s".
+    """
+    if isinstance(formula, Result) and formula.folder:
+        formula = formula.folder / "curve.csv"
+    with Call() as call:
+        return _result("fit", Fit, _after(call.formulas([formula])), _drawn(options), out, progress, program)
+
+
+def bias(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Progress = None,
+         program: str | os.PathLike[str] | None = None, **options: Any) -> Bias:
+    """Evaluate position biases, in nats, at each distance, in tokens. Formulas are as in `trf`.
+
+    `options` are those of `reach bias --help`, such as length=2048, heads=8.
+    """
+    with Call() as call:
+        return _result("bias", Bias, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
+
+
+def info(model: Any, /, *, tokenizer: Any = None, names: Mapping[str, Source] | None = None, config: Mapping[str, Any] | None = None,
+         ignore: Sequence[str] = (), program: str | os.PathLike[str] | None = None, **options: Any) -> Info:
+    """Return what a checkpoint holds, and what a segment of `erf` would take. The model is as in `erf`.
+
+    `options` are those of `reach info --help`, such as length=8192, dtype="f64".
+    """
+    with Call(tokenizer, names, config, ignore) as call:
+        return Info(_run("info", call.models([model]), options, False, program))
+
+
+def _after(operands: list[str]) -> list[str]:
+    """Operands that may begin with two dashes."""
+    return ["--", *operands]
