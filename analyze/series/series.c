@@ -2,8 +2,6 @@
  * here they are joined. */
 #include "analyze/series/series.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/certificate.h"
-#include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/rounding.h"
 
 #include <math.h>
@@ -13,7 +11,7 @@
 
 enum {
     PARTIAL_LENGTH = 4096, /* distances summed for the lower end of a sum that is undecided, */
-    PARTIAL_LEAST = 64, /* or these, where so many are too dear */
+    PARTIAL_LEAST = 64, /* or these, if that costs too much */
     INTERVALS = 3000, /* looked at to compare two biases; fewer of those with many nodes */
     NODES = 300000 /* nodes times intervals */
 };
@@ -42,18 +40,18 @@ static struct series *series_new(int count, struct formula_error *e)
 static int find_sum(struct series *s, struct formula_error *e)
 {
     int converges = s->verdict == SERIES_CONVERGES;
+    struct question q = {s->summand, 1, NULL, s->kept, e};
     LOCAL(fmpz, limit);
     LOCAL(arb, total);
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
-    /* of all terms; where nothing is known of these, or they need not have a sum, of the first, or
-     * the very first */
+    /* of all terms; if that says nothing, or there may be no such sum, of the first 4096 or 64 */
     for (int first = !converges; first < 3 && !(s->sum_lo > 0 && isfinite(s->sum_lo)); first++) {
         double hi = s->sum_hi;
         fmpz_set_ui(limit, first < 2 ? PARTIAL_LENGTH : PARTIAL_LEAST);
-        const struct sums_kept *sums = kept_shares(s->kept, s->summand, 1, first ? limit : NULL,
-                                                   SERIES_PREC, search_has_waves(s->summand, 1), e);
+        q.limit = first ? limit : NULL;
+        const struct sums_kept *sums = kept_shares(&q, SERIES_PREC, search_has_waves(&q));
         if (!sums && first > !converges) /* there may be no mass there */
             break;
         if (!sums)
@@ -195,12 +193,12 @@ void series_sum(const struct series *s, double *lo, double *hi)
     *hi = s->sum_hi;
 }
 
-/* The field of the first `length` distances (0: of all, if the series converges) across so many
+/* The field of the first `length` distances (0: of all, if the series converges) across `layers`
  * layers; *lo, *hi: their sum. */
 static int ask(struct series_count *out, double *lo, double *hi, const struct series *s,
                const char *epsilon, int layers, uint64_t length, struct formula_error *e)
 {
-    LOCAL(fmpq, q);
+    LOCAL(fmpq, eps);
     LOCAL(fmpz, limit);
     LOCAL(arb, total);
     struct field f;
@@ -209,19 +207,18 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     *hi = INFINITY;
     fmpz_set_ui(limit, length);
     arb_indeterminate(total);
-    if (field_epsilon(q, epsilon, e))
+    if (field_epsilon(eps, epsilon, e))
         return -1;
     if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
-    const fmpz *most = length ? limit : NULL;
+    const struct question q = {s->summand, s->count, length ? limit : NULL, s->kept, e};
     int failed;
     search_begin(s->summand, s->count);
     if (layers > 1) {
-        failed = search_depth(out, s->summand, s->count, s->kept, q, layers, most, e);
+        failed = search_depth(out, &q, eps, layers);
     } else {
-        field_init(&f, most);
-        failed = search_field(&f, total, s->summand, s->count, s->kept, q, most,
-                              e); /* 1: there may be no mass, and no field */
+        field_init(&f, q.limit);
+        failed = search_field(&f, total, &q, eps); /* 1: there may be no mass, and no field */
         if (!failed) {
             ball_doubles(lo, hi, total, s->summand[0]->problem.shift);
             if (s->mean) /* of kernels whose sum is 1 */

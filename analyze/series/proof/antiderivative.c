@@ -1,7 +1,6 @@
-/* Antiderivatives that are known functions, recognised on the expression. With y0 = shift + slope
- * t, y1 = shift + slope ln y0, y2 = shift + slope ln y1, ..., slopes > 0, the bias is taken apart
- * into c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of these, and the sum is integrated from
- * t to infinity (up to a constant where that diverges). */
+/* Antiderivatives that are known functions: with y0 = shift + slope t, y1 = shift + slope ln y0, y2
+ * = shift + slope ln y1, ..., slopes > 0, those of c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y
+ * one of these. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/proof.h"
 
@@ -12,7 +11,7 @@ enum {
     EXPONENT_BITS = 40 /* constants from 2^this on are left to other means */
 };
 
-/* One of the gamma function's family takes as long as so many elementary functions. */
+/* An incomplete gamma function or erfc takes as long as this many elementary functions. */
 static const double GAMMA_WORK = 60, GAMMA_TERMS = 20 /* of its order s */;
 
 struct taken {
@@ -57,7 +56,7 @@ static int logarithm_in(const struct expression_pool *p, int n)
     return p->node[n].kind == X_LN ? n : -1;
 }
 
-/* Which of y0, y1, ... the node is, or is taken for where nothing was; -1 where it is none. */
+/* Which of y0, y1, ... the node is, or becomes if that was free; -1: none of them. */
 static int level_of(struct taken *k, int n)
 {
     int level = 0;

@@ -1,6 +1,6 @@
 /* What a rule claims, in numbers, for a checker that shares no code with this one. The lines are
  * those of doc/certificate.md; every bound is rounded outwards. */
-#include "analyze/series/proof/certificate.h"
+#include "analyze/series/proof/proof.h"
 #include "analyze/series/proof/rounding.h"
 
 #include <stdarg.h>

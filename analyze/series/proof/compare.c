@@ -1,7 +1,5 @@
-/* Comparing two series: whether f/g is proved never to increase. Then the normalised kernel of f is
- * smaller in the likelihood-ratio order, its share below every j is at least that of g, and
- * TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem 0.5 in this form). */
-#include "analyze/series/proof/compare.h"
+/* Comparing two series: whether f/g is proved never to increase. */
+#include "analyze/series/proof/proof.h"
 #include "analyze/series/proof/evaluate.h"
 
 /* [8.1] 1 if node n is not larger at `to` than at `from`, exactly. */

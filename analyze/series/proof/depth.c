@@ -1,6 +1,5 @@
-/* Across depth: the distance reached after R layers is a sum of R independent distances, each
- * distributed as the kernel. Only the kernel below j matters for P(distance < j), so nothing is cut
- * off, however heavy the tail. */
+/* Across depth. Only the kernel below j matters for P(distance < j), so nothing is cut off, however
+ * heavy the tail. */
 #include "analyze/series/proof/field.h"
 
 #include <math.h>
@@ -18,15 +17,6 @@ static const double EXACT_WORK = 0.14, EXACT_MOST = 1.4e7;
 static const double PRODUCT_WORK = 0.06;
 /* Of a cell beside its share. */
 static const double CELL_WORK = 12;
-
-/* A share lies between 0 and 1. */
-static void clip(arb_t x)
-{
-    LOCAL(arb, one);
-    arb_one(one);
-    arb_nonnegative_part(x, x);
-    arb_min(x, x, one, 256);
-}
 
 double depth_work(int length, slong bits)
 {
@@ -111,7 +101,8 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
     if (!d)
         return NULL;
     LOCAL(fmpz, j);
-    LOCAL(arb, before, next);
+    LOCAL(arb, before, next, one);
+    arb_one(one);
     arb_ptr share = _arb_vec_init(cells);
     *d = (struct depth){.layers = layers, .cells = cells, .cumulative = _arb_vec_init(cells + 1)};
     fmpz_init_set(d->width, width);
@@ -129,7 +120,8 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
             arb_sub(share + k, next, before, prec + 32);
             arb_swap(before, next);
         }
-        clip(share + k);
+        arb_nonnegative_part(share + k, share + k);
+        arb_min(share + k, share + k, one, 256);
     }
     convolve(d->cumulative, share, cells, layers, prec, budget);
     _arb_vec_clear(share, cells);

@@ -164,19 +164,16 @@ void euler_order(struct euler *e, slong order)
     arb_zero(e->remainder);
 }
 
-const fmpz *euler_begin(const struct euler *e)
-{
-    return &e->panel[0];
-}
-
 const fmpz *euler_end(const struct euler *e)
 {
     return &e->panel[e->panels];
 }
 
-int euler_is_of(const struct euler *e, const struct expression_pool *p, int root)
+int euler_covers(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N,
+                 const fmpz_t j)
 {
-    return e->p == p && e->root == root;
+    return e->p == p && e->root == root && fmpz_equal(&e->panel[0], N) &&
+           fmpz_cmp(euler_end(e), j) >= 0;
 }
 
 double euler_offer(struct euler *e, const fmpz_t next, double r)

@@ -1,13 +1,6 @@
 /* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved
- * remainder.
- *
- * sum of f(t), N <= t < j  =  integral from N to j  +  C(j) - C(N)  +  R,
- * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) *
- * integral of |f^(2m)|, |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r (Cauchy).
- *
- * The maximum is taken of complex balls over a rectangle around each of a series of panels. Which
- * order, panels and radii do is searched for (search/panels.c); each panel is taken with the bound
- * that was found here. */
+ * remainder (5.1, 5.2 of doc/series.md). Which order, panels and radii do is searched for
+ * (search/panels.c); each panel is taken with the bound that was found here. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_EULER_H
 #define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
@@ -31,8 +24,7 @@ double euler_remainder(double n, double r, double magnitude_log2, double length_
 double euler_length(const fmpz_t a, const fmpz_t b);
 /* Sets 2m; there are no panels any more. */
 void euler_order(struct euler *e, slong order);
-/* N; where the panels end, N at first. */
-const fmpz *euler_begin(const struct euler *e);
+/* Where the panels end, N at first. */
 const fmpz *euler_end(const struct euler *e);
 /* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles
  * of radius r. */
@@ -42,8 +34,9 @@ int euler_accept(struct euler *e);
 
 /* ---- sums ---- */
 
-/* 1 if it is of that node. */
-int euler_is_of(const struct euler *e, const struct expression_pool *p, int root);
+/* 1 if it is of that node from N on, and reaches j. */
+int euler_covers(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N,
+                 const fmpz_t j);
 /* Integrals of panels take about so much work at most: sums beyond are indeterminate. */
 void euler_limit(struct euler *e, double work);
 /* Sum over N <= t < j; indeterminate beyond the panels. */

@@ -24,7 +24,7 @@ struct part {
     arb_t weight;
     int whole; /* a base with a small whole power */
     slong power;
-    int wave; /* index of the wave + 1, 0 if it is none */
+    int wave; /* index of the wave + 1; 0: not a wave */
 };
 
 /* weight * cos(shift + frequency t), or sin. */

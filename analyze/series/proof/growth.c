@@ -34,7 +34,7 @@ static int leading_level(const struct scaled *u)
     return 0;
 }
 
-/* A rational number of so many bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is
+/* A rational number of `bits` bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is
  * none. */
 static int near(fmpq_t q, const mpfr_t x, int side, int bits)
 {

@@ -17,7 +17,7 @@ struct growth {
                                           * the same but where b has a coefficient that is not
                                           * rational, or varies: */
     int apart; /* they are not the same */
-    int stretched; /* y is so many logarithms of t; 0: there is no such factor */
+    int stretched; /* y is this many logarithms of t; 0: no such factor */
     arb_t weight; /* < 0 */
     fmpq_t power; /* > 0 */
     mpfi_t remainder; /* the lower end may be -infinity, the upper one infinity */

@@ -17,7 +17,7 @@ struct terms {
     int infinity; /* sign of an infinite term, 2: not a number */
 };
 
-/* Of adding to a number with so many bits, squared. */
+/* The work of adding to a number, for its bits squared. */
 static const double LONG_WORK = 5e-8;
 
 static void terms_add(struct expression_pool *p, struct terms *s, int n, const fmpq *weight)

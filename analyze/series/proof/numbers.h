@@ -10,7 +10,6 @@
 #if __has_include(<flint/arb.h>)
 #include <flint/acb.h>
 #include <flint/acb_calc.h>
-#include <flint/acb_dft.h>
 #include <flint/acb_poly.h>
 #include <flint/arb.h>
 #include <flint/arb_hypgeom.h>
@@ -19,16 +18,13 @@
 #else
 #include <acb.h>
 #include <acb_calc.h>
-#include <acb_dft.h>
 #include <acb_poly.h>
 #include <arb.h>
 #include <arb_hypgeom.h>
 #include <arb_poly.h>
 #include <bernoulli.h>
 #endif
-#include <flint/arith.h>
 #include <flint/fmpq.h>
-#include <flint/fmpq_poly.h>
 #include <flint/fmpz.h>
 #include <flint/fmpz_poly.h>
 #include <flint/fmpz_vec.h>
@@ -65,7 +61,6 @@ LOCAL_LEAVE(arb)
 LOCAL_LEAVE(arb_poly)
 LOCAL_LEAVE(arf)
 LOCAL_LEAVE(fmpq)
-LOCAL_LEAVE(fmpq_poly)
 LOCAL_LEAVE(fmpz)
 LOCAL_LEAVE(fmpz_poly)
 LOCAL_LEAVE(mag)

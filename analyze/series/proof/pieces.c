@@ -144,7 +144,7 @@ void stretch_resolve(struct stretch *out, const struct problem *f, const struct 
             out->settled = expression_is_known(p, out->root);
             break;
         }
-        /* an X that is no power of 2 must be told from its neighbours */
+        /* an X that is not a power of 2 must differ from its neighbours */
         if (ranges_compute(&r, p, out->root, first, last,
                            96 + (last ? (mpfr_prec_t)fmpz_bits(last) : 0))) {
             p->failed = 1;

@@ -50,7 +50,7 @@ struct proof {
     fmpz_t decreasing_from;
     struct residue *residue; /* [residues] TAIL_GROWTH; their growths hold from tail_from on */
     int residues;
-    char *words, *certificate; /* for people, and in numbers (certificate.h) */
+    char *words, *certificate; /* for people, and in numbers (certificate.c) */
 };
 
 /* Nothing is proved yet. */
@@ -110,9 +110,8 @@ void tail_sum(arb_t out, const struct proof *f, const arb_t from, slong prec);
 
 /* Node `root` at the distances of strand r, as an expression in n. */
 int strand_node(struct expression_pool *p, int root, int r, int strands);
-/* The least n whose distance is not below t; about that of `from`, less than 1 below it. */
+/* The least n whose distance is not below t. */
 void strand_place(fmpz_t n, const fmpz_t t, int r, int strands);
-void strand_near(arb_t n, const arb_t from, int r, int strands, slong prec);
 /* b at the distances t >= X of each strand. 0 or -1: one of them has no growth (or memory is
  * short). */
 int residues_new(struct proof *f, const fmpz_t X, int strands);
@@ -134,5 +133,30 @@ int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t po
                     slong prec, struct budget *budget);
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
 int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec);
+
+/* ---- certificates (certificate.c) ---- */
+
+/* What a rule claims, in numbers: lines of doc/certificate.md. They are kept beside the words;
+ * where memory is short they are missing, and the verdict holds all the same. */
+
+/* Adds a line to a text that may be NULL. */
+void text_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of the whole last piece: f = 0 (4.2) or constant (4.3). */
+void certify_last(struct proof *f, const char *rule);
+/* b(t) = shift + slope t on it. */
+void certify_affine(struct proof *f, const arb_t shift, const arb_t slope);
+void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x);
+/* f->residue, on [X, inf). */
+void certify_residues(char **to, const struct proof *f, const fmpz_t X);
+/* The verdict, the rule, and the sum from some distance on. NULL: no memory. Caller frees. */
+char *proof_certificate(struct proof *f);
+
+/* ---- two proofs whose problems have one pool (compare.c) ---- */
+
+/* 1 if f/g is proved never to increase, looking at `budget` intervals at most. */
+int ratio_falls(const struct proof *f, const struct proof *g, long budget);
+/* 1 if f/g is proved to be one number. */
+int are_proportional(const struct proof *f, const struct proof *g);
 
 #endif

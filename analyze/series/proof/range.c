@@ -29,7 +29,7 @@ static void range_of_any(struct range *out, long lo, long hi)
 static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(
-        out->value); /* beyond, an interval that is no single number is longer than a period */
+        out->value); /* beyond, every interval but a single number is longer than a period */
     if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) ||
         !interval_is_bounded(a->rate) || interval_is_huge(a->value, bits) ||
         interval_is_huge(a->start, bits)) {

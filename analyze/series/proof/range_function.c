@@ -1,5 +1,5 @@
 /* What all ranges share, and those of products, powers, logarithms and exponentials. */
-#include "analyze/series/proof/range_rules.h"
+#include "analyze/series/proof/range.h"
 
 #include <stdlib.h>
 
@@ -102,14 +102,14 @@ void range_of_power(struct range *out, const struct range *a, const struct range
         if (!out->defined)
             return;
         LOCAL_INTERVAL(prec, log, x);
-        interval_log(log, a->value);
+        mpfi_log(log, a->value);
         mpfi_mul(x, log, b->value);
         interval_mend(x);
-        interval_exp(out->value, x);
-        interval_log(x, a->start);
+        mpfi_exp(out->value, x);
+        mpfi_log(x, a->start);
         mpfi_mul(x, x, b->start);
         interval_mend(x);
-        interval_exp(out->start, x);
+        mpfi_exp(out->start, x);
         mpfi_mul(x, log, b->rate);
         mpfi_mul(out->elasticity, b->value, a->elasticity);
         mpfi_add(out->elasticity, out->elasticity, x);
@@ -155,8 +155,8 @@ void range_of_ln(struct range *out, const struct range *a)
     out->defined = a->positive && a->relative;
     if (!out->defined)
         return;
-    interval_log(out->value, a->value);
-    interval_log(out->start, a->start);
+    mpfi_log(out->value, a->value);
+    mpfi_log(out->start, a->start);
     mpfi_set(out->rate, a->elasticity);
     range_settle(out);
 }
@@ -164,8 +164,8 @@ void range_of_ln(struct range *out, const struct range *a)
 /* [3.1] */
 void range_of_exp(struct range *out, const struct range *a)
 {
-    interval_exp(out->value, a->value);
-    interval_exp(out->start, a->start);
+    mpfi_exp(out->value, a->value);
+    mpfi_exp(out->start, a->start);
     mpfi_set(out->elasticity, a->rate);
     out->relative = 1;
     mpfi_mul(out->rate, out->value, a->rate);

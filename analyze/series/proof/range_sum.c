@@ -1,6 +1,6 @@
 /* Ranges of sums. */
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/range_rules.h"
+#include "analyze/series/proof/range.h"
 
 /* [3.1] Value, rate and start of q + sum of weight * child. */
 static void sum_by_terms(struct range *out, const struct expression_pool *p,

@@ -20,12 +20,6 @@ void strand_place(fmpz_t n, const fmpz_t t, int r, int strands)
     fmpz_cdiv_q_si(n, n, strands);
 }
 
-void strand_near(arb_t n, const arb_t from, int r, int strands, slong prec)
-{
-    arb_sub_si(n, from, r, prec);
-    arb_div_si(n, n, strands, prec);
-}
-
 void residues_free(struct proof *f)
 {
     for (int r = 0; f->residue && r < f->residues; r++) {
@@ -112,7 +106,8 @@ void residues_tail(arb_t out, const struct proof *f, const arb_t from, slong pre
             growth_tail(tail, closer_growth(x, f->problem->pool, N), n, prec);
         } else { /* it is between n and n + 1: at most the one with its first term, at least the
                     integral from the other on */
-            strand_near(n, from, r, f->residues, prec);
+            arb_sub_si(n, from, r, prec);
+            arb_div_si(n, n, f->residues, prec);
             growth_tail(tail, x->growth, n, prec);
             if (!arb_equal(n, from)) {
                 arb_add_ui(next, n, 1, prec);

@@ -123,7 +123,7 @@ int expression_multiply(struct expression_pool *p, int a, int b)
     return expression_intern(p, &(struct shape){.kind = X_MULTIPLY, .count = 2, .child = child});
 }
 
-/* q^e exactly; 0 if that is no rational, or too large. */
+/* q^e exactly; 0 if that is not rational, or too large. */
 static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
 {
     if (!fmpz_fits_si(fmpq_numref(e)) || fmpz_cmp_ui(fmpq_denref(e), 64) > 0 || fmpq_sgn(q) == 0)
@@ -197,7 +197,7 @@ int expression_is_whole(struct expression_pool *p, int n)
 }
 
 /* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base
- * has whole powers only. -1 if this is none. */
+ * has whole powers only. -1 for any other power. */
 static int special_power(struct expression_pool *p, int base, int exponent)
 {
     const struct expression *b = &p->node[base], *e = &p->node[exponent];
@@ -422,7 +422,7 @@ static int without_turns(struct expression_pool *p, int a, int turns)
     }
     const struct expression *x = &p->node[result];
     for (int i = 0; turns && x->kind == X_LINEAR && i < x->count; i++)
-        if (kind_of(p, x->child[i]) == X_PI) { /* whole turns are none */
+        if (kind_of(p, x->child[i]) == X_PI) { /* whole turns are dropped */
             fmpq_div_2exp(q, &x->weight[i], 1);
             fmpz_fdiv_q(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
             fmpz_one(fmpq_denref(q));

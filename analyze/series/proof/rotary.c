@@ -76,7 +76,7 @@ int series_rotary(struct series_rotary *out, const double *frequency, int count,
     return 0;
 }
 
-/* [11.2] arccos(epsilon^(1/layers)), or so many turns where epsilon is NULL. */
+/* [11.2] arccos(epsilon^(1/layers)), or `turns` turns if epsilon is NULL. */
 static void angle_of(arb_t out, double turns, const fmpq *epsilon, int layers, slong prec)
 {
     LOCAL(arb, x);

@@ -8,9 +8,7 @@
 
 enum {
     LONG_BITS = 40000, /* of a whole number of more, */
-    FIRST_BITS = 256, /* these are looked at */
-    LOG_EXPONENT = 1 << 20, /* up to 2^this, and from 2^-this on, balls take a logarithm, */
-    EXP_EXPONENT = 40 /* or an exponential */
+    FIRST_BITS = 256 /* these are looked at */
 };
 
 void interval_mend(mpfi_t x)
@@ -81,52 +79,12 @@ void interval_get_upper(arb_t out, const mpfi_t x, slong prec)
     arb_set_interval_mpfr(out, &x->right, &x->right, prec);
 }
 
-typedef void in_balls(arb_t, const arb_t, slong);
-typedef int in_reals(mpfr_t, const mpfr_t, mpfr_rnd_t);
-
-/* Both bounds of a function at one number. What is huge or tiny, by its exponent, or no number is
- * left to MPFR. */
-static void at_number(mpfi_t out, const mpfr_t x, in_balls *ball, in_reals *real, long most)
-{
-    if (mpfr_regular_p(x) && labs(mpfr_get_exp(x)) < most) {
-        LOCAL(arb, v);
-        arf_set_mpfr(arb_midref(v), x);
-        ball(v, v, mpfi_get_prec(out) + 8);
-        interval_set_arb(out, v);
-    } else {
-        real(&out->left, x, MPFR_RNDD);
-        real(&out->right, x, MPFR_RNDU);
-    }
-}
-
-/* A function that grows. */
-static void at_ends(mpfi_t out, const mpfi_t x, in_balls *ball, in_reals *real, long most)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out), least, greatest);
-    at_number(least, &x->left, ball, real, most);
-    if (!mpfr_equal_p(&x->left, &x->right)) {
-        at_number(greatest, &x->right, ball, real, most);
-        mpfr_swap(&least->right, &greatest->right);
-    }
-    mpfi_swap(out, least);
-}
-
-void interval_log(mpfi_t out, const mpfi_t x)
-{
-    at_ends(out, x, arb_log, mpfr_log, LOG_EXPONENT);
-}
-
-void interval_exp(mpfi_t out, const mpfi_t x)
-{
-    at_ends(out, x, arb_exp, mpfr_exp, EXP_EXPONENT);
-}
-
 void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out), log);
-    interval_log(log, x);
+    mpfi_log(log, x);
     mpfi_mul(out, log, e);
-    interval_exp(out, out);
+    mpfi_exp(out, out);
     interval_mend(out);
     if (mpfr_sgn(&out->left) < 0)
         mpfr_set_zero(&out->left, 1);

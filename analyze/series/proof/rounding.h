@@ -10,8 +10,8 @@ void interval_mend(mpfi_t x);
 void interval_set_arb(mpfi_t out, const arb_t x);
 void interval_set_fmpq(mpfi_t out, const fmpq *q);
 void interval_set_fmpz(mpfi_t out, const fmpz_t n);
-/* So many bits a whole number takes without its last zeros, or 4096: what is near to it, less it,
- * is told in so many more. */
+/* The bits of a whole number without its last zeros, at most 4096: differences from it need this
+ * many more. */
 slong significant_bits(const fmpz_t n);
 /* n, or a ball with it inside by its first bits: without looking at millions of others. */
 void ball_set_fmpz(arb_t out, const fmpz_t n);
@@ -22,10 +22,6 @@ int ball_reaches(const arb_t x, const fmpz_t n);
 /* Least and greatest value as a ball or an end of one. */
 void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
 void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
-/* ln x and exp x, at each end by balls, which take a quarter of the time that MPFR does. `out` may
- * be x. */
-void interval_log(mpfi_t out, const mpfi_t x);
-void interval_exp(mpfi_t out, const mpfi_t x);
 /* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
 void interval_power(mpfi_t out, const mpfi_t x, const mpfi_t e);
 int interval_is_positive(const mpfi_t x);
@@ -39,7 +35,7 @@ void ball_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift);
 /* log10 of a positive number. */
 double log10_bound(const arb_t n, int up);
 
-/* x to so many digits, rounded down (up 0) or up (1). Returns `out`. */
+/* x with `digits` digits, rounded down (up 0) or up (1). Returns `out`. */
 const char *bound_text(char out[64], const mpfr_t x, int digits, int up);
 /* A distance from which on something holds: it holds from the one that is printed. */
 const char *distance_text(char out[64], const fmpz_t t);

@@ -100,7 +100,7 @@ int monomial_fades(mpfi_t out, const struct scale *g, const struct monomial *m)
     }
     for (int k = g->levels + 1; k < SCALE_LEVELS; k++)
         known &= fmpq_is_zero(&m->a[k]);
-    interval_exp(out, out);
+    mpfi_exp(out, out);
     mpfi_put_si(out, 0);
     return known && mpfr_sgn(&sum->right) <= 0 && !mpfi_nan_p(out) && interval_is_bounded(out);
 }
@@ -382,7 +382,7 @@ int scale_init(struct scale *g, struct expression_pool *p, int root, const fmpz_
         if (k == 1)
             interval_set_fmpz(g->level[1], X);
         else if (k > 1)
-            interval_log(g->level[k], g->level[k - 1]);
+            mpfi_log(g->level[k], g->level[k - 1]);
         if (k && k < SCALE_LEVELS && g->levels == k - 1 && !mpfi_nan_p(g->level[k]) &&
             interval_is_positive(g->level[k]))
             g->levels = k;

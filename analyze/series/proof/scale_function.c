@@ -125,7 +125,7 @@ static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, in
         if (mpfr_sgn(&c->left) < 0 || mpfr_sgn(&c->right) <= 0)
             return 0;
         out->masked = mpfr_zero_p(&c->left) != 0;
-        interval_log(c, c);
+        mpfi_log(c, c);
         LOCAL_MONOMIAL(one);
         known = scaled_add_remainder(g, out, &one, c);
     }
@@ -164,7 +164,7 @@ static int exp_of_unbounded(struct scaled *out, struct scale *g, const struct sc
         known = scaled_add_term(g, &sum, &level, expression_ratio(g->p, -power, 1)) &&
                 scaled_bounds(c, g, &sum) && mpfr_number_p(falls ? &c->right : &c->left);
     }
-    interval_exp(c, c);
+    mpfi_exp(c, c);
     LOCAL_MONOMIAL(factor);
     monomial_level(&level, j);
     monomial_multiply(&factor, &level, steep);
@@ -182,7 +182,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     int constant;
     if (!split(&large, &constant, spread, &small, g, u) || !reach_of(c, g, &small))
         return 0;
-    interval_exp(c, c);
+    mpfi_exp(c, c);
     mpfi_div_ui(c, c, 24);
     int known = compose(&factor, g, &small, series, c);
     for (int i = 0; i < large.count && known; i++) { /* exp(q level[j]) = level[j - 1]^q */
@@ -210,7 +210,7 @@ static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
     if (known && (constant == -1 || u->masked)) {
         LOCAL_SCALED(g, bounded);
         if (constant == -1)
-            interval_exp(c, spread);
+            mpfi_exp(c, spread);
         else
             mpfi_set_ui(c, 1);
         if (u->masked)
@@ -318,7 +318,7 @@ static int either(struct scaled *out, struct scale *g, const struct scaled *u,
     const struct scaled *more = mpfr_sgn(&c->right) < 0 ? u : v;
     if (!larger && !mpfi_has_zero(c) && (more->count || more->rough) &&
         monomial_compare(&m, more->count ? &more->of[0] : &more->at) >
-            0) { /* one is beyond all measure less */
+            0) { /* one grows faster than the larger */
         scaled_set(out, more);
         out->masked = 1;
         return 1;

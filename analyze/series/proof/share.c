@@ -1,5 +1,5 @@
 /* Shares of the mass. */
-#include "analyze/series/proof/share.h"
+#include "analyze/series/proof/field.h"
 
 #include <stdlib.h>
 
@@ -62,15 +62,21 @@ static void add_share(arb_t out, const struct shares *m, int i, arb_t part)
         arb_div_ui(out, out, (ulong)m->count, m->prec + 64);
 }
 
-/* [6.5] */
-void shares_below(arb_t out, struct shares *m, const fmpz_t j)
+static void each_share(arb_t out, struct shares *m, const fmpz_t j,
+                       void (*part_at)(arb_t, struct sums *, const fmpz_t))
 {
     LOCAL(arb, part);
     arb_zero(out);
     for (int i = 0; i < m->count; i++) {
-        sums_below(part, m->sums[i], j);
+        part_at(part, m->sums[i], j);
         add_share(out, m, i, part);
     }
+}
+
+/* [6.5] */
+void shares_below(arb_t out, struct shares *m, const fmpz_t j)
+{
+    each_share(out, m, j, sums_below);
 }
 
 /* [6.5] */
@@ -86,12 +92,7 @@ void shares_above(arb_t out, const struct shares *m, const arb_t j)
 
 void shares_term(arb_t out, struct shares *m, const fmpz_t j)
 {
-    LOCAL(arb, part);
-    arb_zero(out);
-    for (int i = 0; i < m->count; i++) {
-        sums_term(part, m->sums[i], j);
-        add_share(out, m, i, part);
-    }
+    each_share(out, m, j, sums_term);
 }
 
 /* out += those of the distances first <= t < end that are below j. */

@@ -6,7 +6,7 @@
 
 enum { LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */ };
 
-/* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole
+/* 1 if a ball is a whole number below 2^bits; larger ones cannot be exponents in whole
  * arithmetic. */
 static int is_small_whole(const arb_t x, slong bits)
 {
@@ -173,37 +173,6 @@ void series_addmul(acb_poly_t out, const acb_poly_t a, const arb_t weight, slong
     acb_poly_add(out, out, scaled, prec);
 }
 
-/* u^e, e without t: n u_0 times the n-th coefficient is the sum of (e k - (n - k)) u_k times the
- * (n-k)-th, k = 1..n. */
-static void power_series(struct step *s, const struct step *u, const struct step *e, slong length,
-                         slong prec)
-{
-    acb_poly_struct *out = s->series;
-    LOCAL(acb, factor, x, sum);
-    if (is_small_whole(e->real, 15) && arb_is_nonnegative(e->real)) { /* u_0 may be 0 */
-        acb_poly_pow_ui_trunc_binexp(out, u->series,
-                                     (ulong)arf_get_si(arb_midref(e->real), ARF_RND_DOWN), length,
-                                     prec);
-        return;
-    }
-    acb_poly_zero(out);
-    acb_poly_set_coeff_acb(out, 0, s->complex);
-    for (slong n = 1; n < length; n++) {
-        acb_zero(sum);
-        for (slong k = 1; k <= n && k < acb_poly_length(u->series); k++) {
-            acb_mul_si(factor, e->complex, k, prec);
-            acb_sub_si(factor, factor, n - k, prec);
-            acb_poly_get_coeff_acb(x, u->series, k);
-            acb_mul(factor, factor, x, prec);
-            acb_poly_get_coeff_acb(x, out, n - k);
-            acb_addmul(sum, factor, x, prec);
-        }
-        acb_div(sum, sum, u->complex, prec);
-        acb_div_si(sum, sum, n, prec);
-        acb_poly_set_coeff_acb(out, n, sum);
-    }
-}
-
 /* A sine or cosine of u: n s_n is the sum of k u_k c_(n-k), and n c_n minus that of k u_k s_(n-k),
  * k = 1..n. FLINT 3.1 works out its own series to 53 bits, however many are asked for. */
 static void wave_series(acb_poly_t out, int is_cosine, const acb_poly_t u, slong length, slong prec)
@@ -246,7 +215,7 @@ void step_series(struct step *s, const struct step *all, slong length, slong pre
         if (b->depends)
             acb_poly_pow_series(out, a->series, b->series, length, prec);
         else
-            power_series(s, a, b, length, prec);
+            acb_poly_pow_acb_series(out, a->series, b->complex, length, prec);
         break;
     case X_LN: acb_poly_log_series(out, a->series, length, prec); break;
     case X_EXP: acb_poly_exp_series(out, a->series, length, prec); break;
@@ -268,25 +237,6 @@ void step_clear(struct step *s)
     arb_clear(s->real);
     acb_clear(s->complex);
     acb_poly_clear(s->series);
-}
-
-/* A constant that its ball cannot tell is one of few values where what it is of is finite. */
-static void hull(struct step *s, const struct step *all)
-{
-    for (int i = 0; i < s->count; i++)
-        if (!arb_is_finite(all[s->child[i]].real))
-            return;
-    LOCAL(arb, unit); /* from 0 to 1, without rounding */
-    arb_set_d(unit, 0.5);
-    mag_set_d(arb_radref(unit), 0.5);
-    if (s->kind == X_CHOOSE) {
-        const arb_struct *b = all[s->child[1]].real, *c = all[s->child[2]].real;
-        arb_union(s->real, b, c, 64);
-        if (arb_contains(s->real, unit) && arb_contains(unit, b) && arb_contains(unit, c))
-            arb_set(s->real, unit);
-    } else if (s->kind == X_FRACTION || s->kind == X_NONNEGATIVE) {
-        arb_set(s->real, unit);
-    }
 }
 
 int evaluator_place(const struct evaluator *v, int n)
@@ -340,8 +290,12 @@ int evaluator_steps(struct evaluator *v, const struct expression_pool *p, const 
         }
         if (!x->depends) {
             step_real(s, v->step, NULL, v->prec);
-            if (!arb_is_finite(s->real))
-                hull(s, v->step);
+            /* what its ball cannot tell is from 0 to 1 where it is of a number */
+            if ((s->kind == X_FRACTION || s->kind == X_NONNEGATIVE) && s->count == 1 &&
+                !arb_is_finite(s->real) && arb_is_finite(v->step[s->child[0]].real)) {
+                arb_set_d(s->real, 0.5);
+                mag_set_d(arb_radref(s->real), 0.5);
+            }
             acb_set_arb(s->complex, s->real);
             acb_poly_set_acb(s->series, s->complex);
         }
@@ -372,7 +326,7 @@ int exp_of(arb_t out, const arb_t b, slong prec, struct budget *budget)
         arb_zero(out);
     else if (arb_is_finite(b)) {
         slong before = arf_abs_bound_lt_2exp_si(
-            arb_midref(b)); /* digits before the point: as many more are needed behind it */
+            arb_midref(b)); /* digits before the point: this many more are needed */
         if (before > LARGE_BITS && before <= 2 * prec && mag_cmp_2exp_si(arb_radref(b), 0) < 0)
             budget->done += work_elementary(prec + before) - work_elementary(prec);
         arb_exp(out, b, prec);

@@ -1,5 +1,5 @@
 /* Partial sums: piece by piece, each by the means it is told. */
-#include "analyze/series/proof/sum_private.h"
+#include "analyze/series/proof/sum.h"
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/rounding.h"
 
@@ -7,7 +7,49 @@
 #include <string.h>
 
 enum {
+    STRIDE = 64, /* one of this many prefix sums is kept */
     STRAND_WORK = 1 /* of adding one up that is kept */
+};
+
+/* Bounds of f on a stretch that is not summed point by point. */
+struct panel {
+    fmpz_t first, end;
+    arb_t term; /* f(t), every t in it */
+    arb_t before; /* sum over the panels before it */
+};
+
+/* The terms at the distances of one strand, n = 0, 1, 2, ...: a sum over n. */
+struct strand {
+    int node, first; /* b there, in n; the first with this node, which has */
+    struct euler *euler; /* for all of them; NULL: f is 0 there */
+};
+
+struct part {
+    const struct piece *piece;
+    fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
+    arb_t total, by_euler; /* all of it; what Euler's formula adds */
+    arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
+    arb_t slope; /* PIECE_GEOMETRIC */
+    struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
+    int waves; /* in double */
+    ulong points; /* the first of them are summed one by one */
+    arb_ptr prefix; /* [points / STRIDE + 1] */
+    struct strand *strand; /* [strands] then these, or */
+    int strands;
+    struct panel *panel; /* [panels] this */
+    int panels, capacity;
+};
+
+struct sums {
+    const struct proof *f;
+    slong prec;
+    int limited, count, tails;
+    struct part *part; /* [count] */
+    fmpz_t limit, far;
+    arb_t total, tail;
+    int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
+    int refused; /* a term is not a number: */
+    struct formula_error problem;
 };
 
 struct sums *sums_new(const struct proof *f, const fmpz *limit, slong prec)
@@ -72,6 +114,87 @@ void sums_free(struct sums *s)
     arb_clear(s->total);
     arb_clear(s->tail);
     free(s);
+}
+
+/* ---- the terms of one piece ---- */
+
+/* [5.7] f(t), indeterminate where it is not known. */
+static void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
+{
+    LOCAL(arb, x);
+    LOCAL(fmpz, end);
+    arb_set_fmpz(x, t);
+    switch (q->piece->kind) {
+    case PIECE_ZERO: arb_zero(out); break;
+    case PIECE_CONSTANT: arb_set(out, q->constant); break;
+    case PIECE_GEOMETRIC:
+        arb_mul(x, x, q->slope, s->prec);
+        arb_add(x, x, q->constant, s->prec);
+        arb_exp(out, x, s->prec);
+        break;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH:
+        fmpz_add_ui(end, q->piece->first, q->points);
+        if (s->f->problem->pool->node[q->piece->root].opaque &&
+            fmpz_cmp(t, end) >= 0) { /* all terms of its sum to t would be too many */
+            arb_indeterminate(out);
+            break;
+        }
+        if (!q->v || evaluator_point(out, q->v, x)) {
+            int known = problem_term(out, s->f->problem, q->piece->root, t, s->prec, &s->problem);
+            s->unknown |= known == 0;
+            s->refused |= known < 0;
+        }
+        break;
+    }
+}
+
+/* [5.7] sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is
+ * not NULL. */
+static void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first,
+                            ulong count, arb_ptr prefix)
+{
+    ulong done = 0;
+    LOCAL(fmpz, t);
+    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
+    fmpz_set(t, first);
+    while (done < count && !s->refused && !s->unknown) {
+        int n = count - done < EVALUATE_BLOCK ? (int)(count - done) : EVALUATE_BLOCK;
+        if (!q->waves || fmpz_cmp_ui(t, (ulong)1 << 51) >= 0 ||
+            evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
+            n = 1;
+            part_term(block, s, q, t);
+        }
+        for (int i = 0; i < n; i++, done++) {
+            if (prefix && done % STRIDE == 0)
+                arb_set(prefix + done / STRIDE, sum);
+            arb_add(sum, sum, block + i, s->prec + 64);
+        }
+        fmpz_add_ui(t, t, (ulong)n);
+    }
+    if (done < count)
+        arb_indeterminate(sum);
+    if (prefix && count % STRIDE == 0)
+        arb_set(prefix + count / STRIDE, sum);
+    _arb_vec_clear(block, EVALUATE_BLOCK);
+}
+
+/* [4.3] exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1). */
+static void part_geometric(arb_t out, const struct sums *s, const struct part *q,
+                           const fmpz_t count)
+{
+    LOCAL(arb, x, one);
+    slong prec = s->prec + (slong)fmpz_bits(q->piece->first) +
+                 (slong)fmpz_bits(count); /* the slope times them is less the constant */
+    s->f->problem->pool->budget->done += 5 * work_elementary(prec);
+    arb_mul_fmpz(x, q->slope, q->piece->first, prec);
+    arb_add(x, x, q->constant, prec);
+    arb_exp(out, x, prec);
+    arb_mul_fmpz(x, q->slope, count, prec);
+    arb_expm1(x, x, prec);
+    arb_expm1(one, q->slope, prec);
+    arb_div(x, x, one, prec);
+    arb_mul(out, out, x, prec);
 }
 
 /* ---- making them ---- */
@@ -188,7 +311,7 @@ static void strands_below(arb_t out, const struct sums *s, const struct part *q,
 static int strands_follow(const struct sums *s, const struct part *q, const fmpz_t points_end)
 {
     int follow = q->strands > 0;
-    LOCAL(fmpz, n);
+    LOCAL(fmpz, n, end);
     for (int r = 0; r < q->strands && follow; r++) {
         const struct strand *x = &q->strand[q->strand[r].first];
         if (!x->euler) {
@@ -196,10 +319,8 @@ static int strands_follow(const struct sums *s, const struct part *q, const fmpz
             continue;
         }
         strand_place(n, points_end, r, q->strands);
-        follow = euler_is_of(x->euler, s->f->problem->pool, x->node) &&
-                 fmpz_equal(euler_begin(x->euler), n);
-        strand_place(n, q->end, r, q->strands);
-        follow = follow && fmpz_cmp(euler_end(x->euler), n) >= 0;
+        strand_place(end, q->end, r, q->strands);
+        follow = euler_covers(x->euler, s->f->problem->pool, x->node, n, end);
     }
     return follow;
 }

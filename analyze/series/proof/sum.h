@@ -20,7 +20,7 @@ const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X);
 /* Goes on to the next piece; *first and *end are borrowed. 1: it is to be summed as told, 0: that
  * is done by a formula, -1: there are no more. */
 int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end);
-/* Terms of the piece are evaluated at so many bits; waves: in double where there are many. 0, 1:
+/* Terms of the piece are evaluated with `prec` bits; waves: in double if there are many. 0, 1:
  * there are, -1: memory. */
 int sums_evaluate(struct sums *s, slong prec, int waves);
 /* The work of one of these terms at t or so, measured where they have no step that is known. */

@@ -27,43 +27,14 @@ static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y
     arb_mul(out, out, start, prec);
 }
 
-/* [4.4] Bounds of the sum over t >= from where f(X) is between `least` and `greatest`, and f(t) /
- * f(X), t >= X, between (t/X)^lo and (t/X)^hi with lo and hi the ends of `rate`. Indeterminate
+/* [4.4, 5.6] Bounds of the sum over t >= from >= X, from the range of b on [X, inf). Indeterminate
  * where that does not decide. What is above falls: its sum is at most its first term and its
  * integral; and it is convex: at most the integral from a half before on, at least half its first
  * term and the integral. */
-static void power_tail(arb_t out, const arb_t least, const arb_t greatest, const mpfi_t rate,
-                       const arb_t X, const arb_t from, slong prec)
-{
-    LOCAL(arb, less, y, half, lower, upper, other);
-    arb_indeterminate(out);
-    interval_get_upper(less, rate, prec);
-    arb_neg(less, less);
-    arb_sub_ui(less, less, 1, prec); /* s - 1 */
-    if (!arb_is_positive(less) || !arb_is_finite(greatest))
-        return;
-    power_sum(upper, greatest, X, from, less, 2, prec);
-    arb_set_d(half, 0.5);
-    arb_sub(y, from, half, prec);
-    power_sum(other, greatest, X, y, less, 0, prec);
-    if (arb_is_positive(y) && arb_is_finite(other))
-        arb_min(upper, upper, other, prec);
-    if (mpfr_number_p(&rate->left)) {
-        interval_get_lower(less, rate, prec);
-        arb_neg(less, less);
-        arb_sub_ui(less, less, 1, prec);
-        power_sum(lower, least, X, from, less, 1, prec);
-    } else if (arb_equal(from, X)) { /* the first term */
-        arb_set(lower, least);
-    }
-    arb_union(out, lower, upper, prec);
-}
-
-/* [4.4, 5.6] The tail from `from` on, from the range of b on [X, inf); carried on where `from` is
- * farther than X. */
 static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb_t from, slong prec)
 {
-    LOCAL(arb, least, greatest);
+    LOCAL(arb, least, greatest, less, y);
+    LOCAL(arb, lower, upper, other);
     arb_indeterminate(out);
     if (!b->defined)
         return;
@@ -73,7 +44,26 @@ static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb
         interval_get_lower(least, b->start, prec); /* exp(-inf) is 0 */
         arb_exp(least, least, prec);
     }
-    power_tail(out, least, greatest, b->rate, X, from, prec);
+    interval_get_upper(less, b->rate, prec);
+    arb_neg(less, less);
+    arb_sub_ui(less, less, 1, prec); /* s - 1 */
+    if (!arb_is_positive(less) || !arb_is_finite(greatest))
+        return;
+    power_sum(upper, greatest, X, from, less, 2, prec);
+    arb_set_d(y, 0.5);
+    arb_sub(y, from, y, prec);
+    power_sum(other, greatest, X, y, less, 0, prec);
+    if (arb_is_positive(y) && arb_is_finite(other))
+        arb_min(upper, upper, other, prec);
+    if (mpfr_number_p(&b->rate->left)) {
+        interval_get_lower(less, b->rate, prec);
+        arb_neg(less, less);
+        arb_sub_ui(less, less, 1, prec);
+        power_sum(lower, least, X, from, less, 1, prec);
+    } else if (arb_equal(from, X)) { /* the first term */
+        arb_set(lower, least);
+    }
+    arb_union(out, lower, upper, prec);
 }
 
 /* [4.3] */

@@ -1,9 +1,8 @@
 /* Whether the sum converges. */
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/certificate.h"
+#include "analyze/series/proof/proof.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
-#include "analyze/series/proof/proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -346,7 +345,7 @@ int verdict_close(struct proof *f, struct formula_error *e)
         if (known == 0)
             prove_unknown(f, "undecided", unknown);
         if (known == 0 && claimed)
-            prove(f, "but for that it %s", claimed);
+            prove(f, "without that, it %s", claimed);
         free(claimed);
     }
     return known < 0 ? -1 : 0;

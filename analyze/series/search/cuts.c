@@ -15,8 +15,7 @@ enum {
     SHIFT_BITS = 1 << 16, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS =
         22, /* where none is found, distances are looked at one interval at a time up to 2^this */
-    LONG_MOST = 1 << 14, /* a sum to t is looked at in double up to there, */
-    LONG_STEPS = 100000 /* or up to so many nodes */
+    SUM_MOST = 512 /* a sum to t is looked at in double up to there */
 };
 
 /* The largest bias is looked for in double up to this distance. */
@@ -27,7 +26,8 @@ struct cutting {
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
-    double half; /* of the work there is: with less, what is not taken apart is summed as it is */
+    double half; /* of the work: with less than this left, what is not taken apart is summed as it
+                    is */
     int failed;
 };
 
@@ -95,7 +95,7 @@ static int find_breaks(struct breaks *breaks, struct summand *f)
     return 0;
 }
 
-/* The whole part of the first bias, where that is beyond double: exp(1000). */
+/* The whole part of the first bias, if it is too large for double: exp(1000). */
 static void shift_in_balls(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
     struct budget budget = {0};
@@ -113,25 +113,14 @@ static void shift_in_balls(fmpz_t shift, const struct formula *f, const struct f
     expression_pool_free(p);
 }
 
-/* How far out the formula is looked at in double: not as far if it has a sum to t, and less if that
- * has sums to t too. */
-static double far_enough(const struct formula *f, const struct formula_point *at)
-{
-    struct formula_point near = *at, far = *at;
-    near.t = LONG_MOST / 8;
-    far.t = LONG_MOST / 4;
-    long most = formula_steps(f, &far);
-    if (most < FORMULA_STEPS_MAX && most - formula_steps(f, &near) <= LONG_MOST / 16)
-        return NEAR_PEAK;
-    near.t = 64;
-    while (near.t < LONG_MOST && formula_steps(f, &near) < LONG_STEPS)
-        near.t *= 2;
-    return near.t;
-}
-
 void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
-    double largest = -INFINITY, first = NAN, last = -INFINITY, most = far_enough(f, at);
+    struct formula_point near = *at, far = *at;
+    near.t = 2048;
+    far.t = 4096;
+    long steps = formula_steps(f, &far);
+    int sums = steps >= FORMULA_STEPS_MAX || steps - formula_steps(f, &near) > 1024;
+    double largest = -INFINITY, first = NAN, last = -INFINITY, most = sums ? SUM_MOST : NEAR_PEAK;
     for (double t = 0; t <= most; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;

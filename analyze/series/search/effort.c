@@ -5,8 +5,7 @@
 #include <math.h>
 #include <time.h>
 
-/* Of a verdict with its sum, and of each question behind it, for each of its heads: some four
- * seconds. */
+/* For a verdict with its sum, and for each later question, for each head: some four seconds. */
 static const double WORK_MOST = 1e8;
 static const double WORK_A_SECOND = 2.5e7,
                     NO_END = 1e300; /* a number, so that parts of it are less */

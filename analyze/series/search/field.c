@@ -46,7 +46,7 @@ static int test(struct search *s, const fmpz_t j)
     return sign;
 }
 
-/* 1 if what is left is not enough for another test. */
+/* 1 if too little work is left for another test. */
 static int is_spent(const struct search *s)
 {
     if (budget_left(s->budget) > s->asking)
@@ -55,7 +55,7 @@ static int is_spent(const struct search *s)
     return 1;
 }
 
-/* The share of distance j: 1, or 0 if what is left is not enough for that and a test. */
+/* The share of distance j: 1, or 0 if too little work is left for that and a test. */
 static int look(arb_t term, struct search *s, const fmpz_t j)
 {
     double before = s->budget->done;
@@ -275,21 +275,19 @@ static int is_closed(const struct summand *f)
     return closed;
 }
 
-int search_field(struct field *out, arb_ptr total, struct summand *const *summand, int count,
-                 struct kept *kept, const fmpq_t epsilon, const fmpz *limit,
-                 struct formula_error *e)
+int search_field(struct field *out, arb_ptr total, const struct question *q, const fmpq_t epsilon)
 {
-    struct search s = {.f = out, .epsilon = epsilon, .budget = summand[0]->problem.pool->budget};
-    int failed = 0, done = 0, closed = 1, waves = search_has_waves(summand, count);
-    for (int i = 0; i < count; i++)
-        closed &= is_closed(summand[i]);
+    struct search s = {.f = out, .epsilon = epsilon, .budget = q->summand[0]->problem.pool->budget};
+    int failed = 0, done = 0, closed = 1, waves = search_has_waves(q);
+    for (int i = 0; i < q->count; i++)
+        closed &= is_closed(q->summand[i]);
     slong most = closed ? CLOSED_PREC_MAX : PREC_MAX, need = 0;
     slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)),
           first = SERIES_PREC + (small > 32 ? small : 0);
     LOCAL(fmpz, span);
     LOCAL(arb, sum);
     arb_init(s.value);
-    for (int attempt = waves && limit ? 0 : 1;
+    for (int attempt = waves && q->limit ? 0 : 1;
          attempt < 5 && !done && (attempt < 2 || !budget_spent(s.budget, NARROWING)); attempt++) {
         slong prec = attempt == 0   ? 64
                      : attempt == 1 ? first
@@ -300,8 +298,7 @@ int search_field(struct field *out, arb_ptr total, struct summand *const *summan
             continue;
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        const struct sums_kept *sums = kept_shares(kept, summand, count, limit,
-                                                   prec > most ? most : prec, attempt == 0, e);
+        const struct sums_kept *sums = kept_shares(q, prec > most ? most : prec, attempt == 0);
         if (!sums) {
             failed = -1;
             break;

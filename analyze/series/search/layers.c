@@ -6,10 +6,10 @@
 
 enum {
     EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
-    CELLS = 1 << 14, /* beyond: so many cells of equal width at most */
+    CELLS = 1 << 14, /* beyond: at most this many cells of equal width */
     CELLS_SLOW = 1 << 9, /* at least, */
     CELLS_LEAST = 1 << 5, /* where a share takes long, */
-    OVERDRAFT = 8 /* but not for so many times the work that is left for it */
+    OVERDRAFT = 8 /* but not if that takes this many times the work that is left */
 };
 
 /* How many cells: fewer where a partial sum takes a while. */
@@ -41,15 +41,7 @@ static ulong affordable(const struct summand *f, struct shares *m, const fmpz_t 
                        EXACT_LENGTH);
 }
 
-/* To three bits, a little farther. */
-static void round_up(fmpz_t reach)
-{
-    ulong low = fmpz_bits(reach) > 3 ? fmpz_bits(reach) - 3 : 0;
-    fmpz_cdiv_q_2exp(reach, reach, low);
-    fmpz_mul_2exp(reach, reach, low);
-}
-
-/* The convolution for a field of at most `reach`, by single distances or by at most so many cells.
+/* The convolution for a field of at most `reach`, by single distances or by at most `coarse` cells.
  * NULL: it would be dear, or memory is short. */
 static struct depth *depth_for(struct shares *m, const struct summand *f, int layers,
                                const fmpz_t reach, int coarse, slong prec)
@@ -57,8 +49,9 @@ static struct depth *depth_for(struct shares *m, const struct summand *f, int la
     int cells = coarse;
     LOCAL(fmpz, width, wide);
     fmpz_one(width);
-    fmpz_set(wide, reach);
-    round_up(wide);
+    ulong low = fmpz_bits(reach) > 3 ? fmpz_bits(reach) - 3 : 0; /* to three bits */
+    fmpz_cdiv_q_2exp(wide, reach, low);
+    fmpz_mul_2exp(wide, wide, low);
     ulong most = affordable(f, m, reach, layers, prec, !coarse);
     if (!coarse) {
         cells = (int)fmpz_get_ui(fmpz_cmp_ui(wide, most) > 0 ? reach : wide);
@@ -82,17 +75,17 @@ static int has_fallen(const fmpz_t now, const fmpz_t before)
 }
 
 /* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
-static int narrow(struct field *f, struct summand *const *summand, int count, struct kept *kept,
-                  const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
+static int narrow(struct field *f, const struct question *q, const fmpq_t epsilon, int layers)
 {
-    int waves = search_has_waves(summand, count), coarse = CELLS, exhausted = 0;
+    struct budget *budget = q->summand[0]->problem.pool->budget;
+    int waves = search_has_waves(q), coarse = CELLS, exhausted = 0;
     slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
     LOCAL(fmpz, reach, least);
-    for (int i = 0; i < count; i++)
-        coarse = choose_cells(summand[i]) < coarse ? choose_cells(summand[i]) : coarse;
+    for (int i = 0; i < q->count; i++)
+        coarse = choose_cells(q->summand[i]) < coarse ? choose_cells(q->summand[i]) : coarse;
     for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
          attempt < 3 && !(exhausted && attempt > 0) &&
-         !budget_spent(summand[0]->problem.pool->budget, "layers were convolved");
+         !budget_spent(budget, "layers were convolved");
          attempt++) {
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);
@@ -103,49 +96,43 @@ static int narrow(struct field *f, struct summand *const *summand, int count, st
             if (fmpz_cmp_ui(reach, EXACT_LENGTH) > 0)
                 fmpz_set_ui(reach, EXACT_LENGTH);
         }
-        struct sums_kept *sums = kept_shares(kept, summand, count, limit, prec,
-                                             waves && attempt <= 0, e);
+        struct sums_kept *sums = kept_shares(q, prec, waves && attempt <= 0);
         if (!sums)
             return -1;
         exhausted = sums->exhausted;
-        struct depth *d = depth_for(sums->shares, summand[0], layers, reach,
+        struct depth *d = depth_for(sums->shares, q->summand[0], layers, reach,
                                     attempt < 0 ? coarse : 0, prec);
         if (!d) {
-            budget_stop(summand[0]->problem.pool->budget, "layers were convolved");
+            budget_stop(budget, "layers were convolved");
             break;
         }
         depth_narrow(f, d, epsilon);
         depth_free(d);
         if (attempt < 0 && fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 && has_fallen(f->yes, reach))
-            attempt--; /* what is nearer has smaller cells */
-        depth_exactly(f, sums->shares, epsilon, layers, summand[0]->problem.pool->budget,
-                      budget_left(summand[0]->problem.pool->budget));
+            attempt--; /* a shorter reach has smaller cells */
+        depth_exactly(f, sums->shares, epsilon, layers, budget, budget_left(budget));
     }
     return 0;
 }
 
-int search_depth(struct series_count *out, struct summand *const *summand, int count,
-                 struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
-                 struct formula_error *e)
+int search_depth(struct series_count *out, const struct question *q, const fmpq_t epsilon,
+                 int layers)
 {
     struct field least, greatest, all;
     struct series_count lo = {0}, hi = {0};
-    LOCAL(fmpq, p, q);
-    field_init(&least, limit);
-    field_init(&greatest, limit);
+    LOCAL(fmpq, low, high);
+    field_init(&least, q->limit);
+    field_init(&greatest, q->limit);
     field_init(&all, NULL);
-    depth_epsilons(p, q, epsilon, layers);
-    int failed = search_field(&least, NULL, summand, count, kept, p, limit, e);
+    depth_epsilons(low, high, epsilon, layers);
+    int failed = search_field(&least, NULL, q, low);
     if (!failed)
-        failed = search_field(&greatest, NULL, summand, count, kept, q, limit, e);
+        failed = search_field(&greatest, NULL, q, high);
     if (!failed)
-        failed = field_report(&lo, &least, e) || field_report(&hi, &greatest, e) ? -1 : 0;
+        failed = field_report(&lo, &least, q->e) || field_report(&hi, &greatest, q->e) ? -1 : 0;
     if (!failed && lo.lo && hi.hi) {
         depth_by_one_layer(&all, &least, &greatest, layers);
-        failed = narrow(&all, summand, count, kept, epsilon, layers, limit, e) ||
-                         field_report(out, &all, e)
-                     ? -1
-                     : 0;
+        failed = narrow(&all, q, epsilon, layers) || field_report(out, &all, q->e) ? -1 : 0;
     } else if (!failed) { /* beyond whole numbers, or no end is known */
         depth_report_far(out, &lo, &hi, layers);
         out->lo = lo.lo;

@@ -39,17 +39,17 @@ void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
 
-/* The verdict is looked for, or a question behind it begins: the budget of the first of the
+/* The search for the verdict begins, or a later question: the budget of the first of the
  * summands is that of them all, seconds of processor time from now on or else a count of work. */
 void search_begin(struct summand *const *summand, int count);
 /* Each has its own again. */
 void search_end(struct summand *const *summand, int count);
-/* How much work may still be done, about. */
+/* About how much work may still be done. */
 double budget_left(const struct budget *b);
-/* 1 once that is none: what is found by then is the answer, as wide as it is. `doing`: what for,
- * kept where it is over. */
+/* 1 once no work is left: what is found by then is the answer. `doing`, what the work was for, is
+ * kept then. */
 int budget_spent(struct budget *b, const char *doing);
-/* It would not have been enough for this. */
+/* Too little was left for `doing`. */
 void budget_stop(struct budget *b, const char *doing);
 
 /* ---- cuts.c ---- */
@@ -65,12 +65,15 @@ int search_pieces(struct summand *f, struct formula_error *e);
 /* Tries rules from X on for growing X, until one decides. 0 or -1 with *e. */
 int search_verdict(struct summand *f, struct formula_error *e);
 
-/* After so many distances, all that jumps or turns in node `root` comes back, as far as that can be
- * read off; 1: no such number.
- */
+/* A number of distances after which all jumps and waves in node `root` come back, as far as that
+ * can be read off; 1: no such number. */
 int search_period(const struct expression_pool *p, int root);
 /* The first r for which there is the same node as for this one. */
 int search_first(const int *node, int r);
+
+/* 0 if f/g grows somewhere by its values in double at a few distances: then it is not worth proving
+ * that it never does. */
+int search_may_fall(const struct summand *f, const struct summand *g);
 
 /* ---- panels.c ---- */
 
@@ -82,18 +85,7 @@ struct euler *search_euler(const struct expression_pool *p, int root, const fmpz
 
 /* ---- sums.c ---- */
 
-/* Sums of all of the summands over t < limit, or over all t (limit NULL: they must converge), with
- * an error of about 2^-prec where that can be had with bounded effort, else with wider balls.
- * quick: long runs of waves may be summed in double. *exhausted: more precision would not make the
- * balls narrower. NULL with *e on failure: a value that is not a number, no mass, memory. */
-struct shares *search_shares(int *exhausted, struct summand *const *summand, int count,
-                             const fmpz *limit, slong prec, int quick, struct formula_error *e);
-/* 1 if some bias is a combination of many waves. */
-int search_has_waves(struct summand *const *summand, int count);
-
-/* ---- kept.c ---- */
-
-/* Sums as search_shares makes them. */
+/* Sums that are kept. */
 struct sums_kept {
     struct shares *shares; /* NULL: none */
     slong prec;
@@ -108,31 +100,33 @@ struct kept {
 };
 void kept_init(struct kept *kept);
 void kept_clear(struct kept *kept);
-/* Those that are kept where they will do, else new ones of prec bits or a few more, as
- * search_shares. Borrowed up to the next call. NULL with *e. */
-struct sums_kept *kept_shares(struct kept *kept, struct summand *const *summand, int count,
-                              const fmpz *limit, slong prec, int quick, struct formula_error *e);
+
+/* A question about one bias, or about the mean of the kernels of several. */
+struct question {
+    struct summand *const *summand; /* [count] */
+    int count;
+    const fmpz *limit; /* of the first `limit` distances; NULL: of all, and the sums converge */
+    struct kept *kept;
+    struct formula_error *e; /* of what failed */
+};
+
+/* Sums with balls of prec bits or a few more, or as many as can be had with bounded effort: those
+ * that are kept where they will do. quick: long runs of waves may be summed in double. Borrowed up
+ * to the next call. NULL: a value is not a number, there is no mass, no memory. */
+struct sums_kept *kept_shares(const struct question *q, slong prec, int quick);
+/* 1 if some bias is a combination of many waves. */
+int search_has_waves(const struct question *q);
 
 /* ---- field.c ---- */
 
-/* Narrows *out, the field of the first `limit` distances (NULL: of all). 0, or -1 with *e; 1: it is
- * not known whether there is mass. total (may be NULL): the sum over these distances, of the first
- * summand. */
-int search_field(struct field *out, arb_ptr total, struct summand *const *summand, int count,
-                 struct kept *kept, const fmpq_t epsilon, const fmpz *limit,
-                 struct formula_error *e);
+/* Narrows *out, the field. 0 or -1; 1: it is not known whether there is mass. total (may be NULL):
+ * the sum over these distances, of the first summand. */
+int search_field(struct field *out, arb_ptr total, const struct question *q, const fmpq_t epsilon);
 
 /* ---- layers.c ---- */
 
-/* The field across so many layers, as search_field. */
-int search_depth(struct series_count *out, struct summand *const *summand, int count,
-                 struct kept *kept, const fmpq_t epsilon, int layers, const fmpz *limit,
-                 struct formula_error *e);
-
-/* ---- order.c ---- */
-
-/* 0 if f/g grows somewhere by its values in double at a few distances: then it is not worth proving
- * that it never does. */
-int search_may_fall(const struct summand *f, const struct summand *g);
+/* The field across `layers` layers, as search_field. */
+int search_depth(struct series_count *out, const struct question *q, const fmpq_t epsilon,
+                 int layers);
 
 #endif

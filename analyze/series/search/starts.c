@@ -1,6 +1,8 @@
-/* From which distance on a rule is tried. */
+/* From which distance on a rule is tried, and which order of two biases. */
+#include "analyze/formula_private.h"
 #include "analyze/series/search/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -30,7 +32,7 @@ static int first_start(struct summand *f, int (*holds_from)(struct proof *, cons
     return 0;
 }
 
-/* *period becomes a multiple of n. 0 where that is too long. */
+/* *period becomes a multiple of n. 0 if that is too long. */
 static int join(ulong *period, const fmpz *n)
 {
     if (fmpz_cmp_ui(n, PERIOD_MAX) > 0)
@@ -39,7 +41,7 @@ static int join(ulong *period, const fmpz *n)
     return *period <= PERIOD_MAX;
 }
 
-/* A number of distances after which what jumps and turns may come back: 1: none is known. */
+/* A number of distances after which all jumps and waves come back; 1: none is known. */
 int search_period(const struct expression_pool *p, int root)
 {
     ulong period = 1;
@@ -142,4 +144,27 @@ int search_verdict(struct summand *f, struct formula_error *e)
     if (f->proof.verdict == SERIES_CONVERGES)
         first_start(f, decreases_from, DECREASE_BITS, "it was looked for where f falls");
     return 0;
+}
+
+/* ---- order ---- */
+
+/* The value in double at distance t. */
+static double bias_at(const struct summand *f, double t)
+{
+    struct formula_point point = f->problem.at;
+    point.t = t;
+    return formula_evaluate(f->problem.formula, &point);
+}
+
+int search_may_fall(const struct summand *f, const struct summand *g)
+{
+    double before = INFINITY;
+    for (double t = 0; t <= 4096; t = t < 64 ? t + 1 : 2 * t) {
+        double a = bias_at(f, t), b = bias_at(g, t),
+               change = a - b; /* not a number where both are -inf */
+        if (change > before + 1e-6 * (1 + (isfinite(change) ? fabs(a) + fabs(b) : 0)))
+            return 0;
+        before = isnan(change) ? before : change;
+    }
+    return 1;
 }

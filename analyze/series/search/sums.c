@@ -15,7 +15,7 @@ enum {
     COARSE_STEPS = 100000, /* nodes times panels */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
-    PAYABLE = 1000000000 /* points that somebody may want to wait for */
+    PAYABLE = 1000000000 /* points that a user may want to wait for */
 };
 
 static const char ADDING[] = "terms were added";
@@ -60,9 +60,9 @@ static slong estimate(const struct summand *f, const fmpz *limit)
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
         if (evaluator_point(y, v, t))
             continue;
-        if (bits > 0) /* so many distances are about as far */
+        if (bits > 0) /* there are about 2^bits distances as far out */
             arb_mul_2exp_si(y, y, bits);
-        if (is_better(best, y)) /* nothing is known of it where all cancels */
+        if (is_better(best, y)) /* not if all its digits cancel */
             peak = bits;
     }
     fmpz_one_2exp(lo, peak > 0 ? (ulong)peak - 1 : 0);
@@ -72,20 +72,20 @@ static slong estimate(const struct summand *f, const fmpz *limit)
     for (fmpz_sub(third, hi, lo);
          v && peak > -2 && peak < ESTIMATE_PREC && fmpz_cmp_ui(third, 2) > 0;
          fmpz_sub(third, hi, lo)) {
+        int known = 1;
         fmpz_fdiv_q_ui(third, third, 3);
-        fmpz_add(at, lo, third);
-        arb_set_fmpz(t, at);
-        if (evaluator_point(y, v, t))
-            break;
-        fmpz_add(at, at, third);
-        arb_set_fmpz(t, at);
-        if (evaluator_point(other, v, t))
+        for (int right = 0; right < 2 && known; right++) {
+            (right ? fmpz_sub : fmpz_add)(at, right ? hi : lo, third);
+            arb_set_fmpz(t, at);
+            known = evaluator_point(right ? other : y, v, t) == 0;
+        }
+        if (!known)
             break;
         if (arb_lt(y, other)) {
-            fmpz_sub(lo, at, third);
+            fmpz_add(lo, lo, third);
             arb_swap(y, other);
         } else {
-            fmpz_set(hi, at);
+            fmpz_sub(hi, hi, third);
         }
         is_better(best, y);
     }
@@ -146,7 +146,7 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
         panels = 1;
     fmpz_set(next, first);
     for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
-        fmpz_sub(length, end, next); /* what is left, in equal parts */
+        fmpz_sub(length, end, next); /* the remaining distances, in equal parts */
         if (!budget_spent(plan->f->problem.pool->budget, "panels were bounded"))
             fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
         fmpz_add(next, next, length);
@@ -156,7 +156,7 @@ static int bound(struct plan *plan, const struct piece *piece, const fmpz_t firs
     return failed;
 }
 
-/* Distances that may be summed one by one, of so many; waves in double have no other way. */
+/* How many of `length` distances may be summed one by one. Waves in double have no other way. */
 static ulong affordable(const struct plan *plan, const struct piece *piece, const fmpz_t length,
                         int waves)
 {
@@ -173,7 +173,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, cons
     return (ulong)fmax(work / cost, 1);
 }
 
-/* Euler-Maclaurin's formula behind as few points as will do, for all strands of the last piece, or
+/* Euler-Maclaurin's formula after as few points as possible, for all strands of the last piece, or
  * of one piece before it; 1 if it is to be had, and *points; -1: memory. */
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end,
                      ulong most, int fits)
@@ -293,26 +293,28 @@ static struct sums *sum_up(int *exhausted, struct summand *f, const fmpz *limit,
     return NULL;
 }
 
-struct shares *search_shares(int *exhausted, struct summand *const *summand, int count,
-                             const fmpz *limit, slong prec, int quick, struct formula_error *e)
+/* Sums of all of the summands, with an error of about 2^-prec where that can be had with bounded
+ * effort, else with wider balls. *exhausted: more precision would not make the balls narrower. NULL
+ * with *e on failure: a value that is not a number, no mass, memory. */
+static struct shares *share_out(int *exhausted, const struct question *q, slong prec, int quick)
 {
-    struct shares *m = shares_new(count, prec);
+    struct shares *m = shares_new(q->count, prec);
     char digits[64];
     *exhausted = 0;
     if (!m)
-        formula_refuse(e, 0, "out of memory");
-    for (int i = 0; m && i < count; i++) {
-        struct sums *s = sum_up(exhausted, summand[i], limit, prec, quick, e);
-        int empty = s && arb_is_zero(sums_total(s));
-        if (empty && limit)
-            formula_refuse(e, 0,
+        formula_refuse(q->e, 0, "out of memory");
+    for (int i = 0; m && i < q->count; i++) {
+        struct sums *s = sum_up(exhausted, q->summand[i], q->limit, prec, quick, q->e);
+        int empty = s && arb_is_zero(sums_total(s)), h = q->summand[i]->problem.at.h;
+        if (empty && q->limit)
+            formula_refuse(q->e, 0,
                            "head %d has no mass within the length %s: the bias is -inf at each of "
                            "its distances",
-                           summand[i]->problem.at.h, distance_text(digits, limit));
+                           h, distance_text(digits, q->limit));
         else if (empty)
-            formula_refuse(e, 0,
+            formula_refuse(q->e, 0,
                            "the bias is -inf at every distance of head %d: there is no mass at all",
-                           summand[i]->problem.at.h);
+                           h);
         shares_put(m, i, s);
         if (s && !empty)
             continue;
@@ -322,11 +324,11 @@ struct shares *search_shares(int *exhausted, struct summand *const *summand, int
     return m;
 }
 
-int search_has_waves(struct summand *const *summand, int count)
+int search_has_waves(const struct question *q)
 {
     int waves = 0;
-    for (int i = 0; i < count && !waves; i++) {
-        struct summand *f = summand[i];
+    for (int i = 0; i < q->count && !waves; i++) {
+        struct summand *f = q->summand[i];
         struct evaluator *v = f->waves ? NULL
                                        : evaluator_new(f->problem.pool, f->problem.root, 64, NULL);
         if (!f->waves)
@@ -335,4 +337,34 @@ int search_has_waves(struct summand *const *summand, int count)
         waves = f->waves > 0;
     }
     return waves;
+}
+
+/* ---- from one question to the next: sums are the same for every epsilon ---- */
+
+void kept_init(struct kept *kept)
+{
+    *kept = (struct kept){0};
+    fmpz_init(kept->limit);
+}
+
+void kept_clear(struct kept *kept)
+{
+    for (int i = 0; i < 2; i++)
+        shares_free(kept->sums[i].shares);
+    fmpz_clear(kept->limit);
+}
+
+struct sums_kept *kept_shares(const struct question *q, slong prec, int quick)
+{
+    struct sums_kept *k = &q->kept->sums[q->limit != NULL];
+    int same = !q->limit || fmpz_equal(q->kept->limit, q->limit);
+    if (k->shares && same && prec <= k->prec && !k->cut_short && (quick || !k->quick))
+        return k;
+    shares_free(k->shares);
+    if (q->limit)
+        fmpz_set(q->kept->limit, q->limit);
+    *k = (struct sums_kept){.prec = FLINT_MAX(prec, SERIES_PREC), .quick = quick};
+    k->shares = share_out(&k->exhausted, q, k->prec, quick);
+    k->cut_short = budget_left(q->summand[0]->problem.pool->budget) <= 0;
+    return k->shares ? k : NULL;
 }
