@@ -46,6 +46,7 @@ DAMAGE = [
     ("-ln(2+t)-2*ln(ln(2+t))", r"growth -1 -2 0", "growth -1 -3 0", "another exponent"),
     ("-ln(2+t)-ln(ln(2+t))", r"growth -1 -1 0 0 0 rest \S+ \S+", "growth -1 -1 0 0 0 rest 1 2", "a lower bound that is too high"),
     ("-ln(2+t)-ln(ln(2+t))", r"rest \S+", "rest -inf", "no lower bound"),
+    ("-ln(3+t)-(1+10^-5000)*ln(ln(3+t))", r"growth -1 -10*1/10{5000} ", "growth -1 -1 ", "another exponent of 5,000 digits"),
     ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 -1.1 -1.1 1/10", "another stretch"),
     ("-ln(1+t)-ln(1+t)^0.1", r"stretch 1 -1 -1 1/10", "stretch 1 0 0 1/10", "a stretch that decides nothing"),
     ("(-1)^t*5-2*ln(1+t)", r"period 2\n", "period 3\n", "another period"),

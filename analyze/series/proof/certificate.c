@@ -69,36 +69,29 @@ static const char *ball_text(char out[140], const arb_t x)
     return interval_text(out, bounds);
 }
 
-/* The exponents of t, ln t, ln ln t, ..., the rest, and another factor. */
-static const char *growth_bounds(char out[800], const struct growth *g)
+/* Of a growth after `what`: the exponents of t, ln t, ln ln t, ..., however long, the remainder,
+ * and another factor. */
+static void append_growth(char **to, const char *what, const struct growth *g)
 {
     const fmpq *exponent = g->exponent[g->verdict < 0 ? ABOVE : BELOW];
-    char bounds[140];
-    size_t used = 0;
-    LOCAL_INTERVAL(128, within);
-    mpfi_set(within, g->remainder);
-    if (g->apart) /* what it is at least has other exponents */
-        mpfr_set_inf(&within->left, -1);
-    for (int k = 0; k < GROWTH_LEVELS; k++) {
-        char *q = fmpq_get_str(NULL, 10, &exponent[k]);
-        int n = snprintf(out + used, 340 - used, "%s ", q);
-        flint_free(q);
-        if (n < 0 ||
-            (size_t)n >=
-                340 - used) /* exponents that long are those of no bound that could be checked */
-            return "unknown";
-        used += (size_t)n;
-    }
-    used += (size_t)snprintf(out + used, 500 - used, "rest %s", interval_text(bounds, within));
+    char bounds[140], weight[140], *q[GROWTH_LEVELS], *stretch = NULL;
+    LOCAL_INTERVAL(128, x);
     if (g->stretched) {
-        LOCAL_INTERVAL(128, weight);
-        interval_set_arb(weight, g->weight);
         char *power = fmpq_get_str(NULL, 10, g->power);
-        snprintf(out + used, 800 - used, " stretch %d %s %.140s", g->stretched,
-                 interval_text(bounds, weight), power);
+        interval_set_arb(x, g->weight);
+        text_append(&stretch, " stretch %d %s %s", g->stretched, interval_text(weight, x), power);
         flint_free(power);
     }
-    return out;
+    mpfi_set(x, g->remainder);
+    if (g->apart) /* what it is at least has other exponents */
+        mpfr_set_inf(&x->left, -1);
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        q[k] = fmpq_get_str(NULL, 10, &exponent[k]);
+    text_append(to, "%s %s %s %s %s %s rest %s%s", what, q[0], q[1], q[2], q[3], q[4],
+                interval_text(bounds, x), stretch ? stretch : "");
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        flint_free(q[k]);
+    free(stretch);
 }
 
 void certify_last(struct proof *f, const char *rule)
@@ -128,27 +121,26 @@ void certify_rate(char **to, const char *rule, const fmpz_t X, const struct rang
 
 static void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
 {
-    char text[800];
     append_rule(to, rule, X);
-    text_append(to, "growth %s", growth_bounds(text, g));
+    append_growth(to, "growth", g);
 }
 
 void certify_residues(char **to, const struct proof *f, const fmpz_t X)
 {
-    char text[800];
-    int count = f->residues;
-    if (count == 1) {
+    char what[64];
+    if (f->residues == 1) {
         certify_growth(to, "4.7", X, f->residue[0].growth);
         return;
     }
     append_rule(to, "4.10", X);
-    text_append(to, "period %d", count);
-    for (int r = 0; r < count; r++) {
+    text_append(to, "period %d", f->residues);
+    for (int r = 0; r < f->residues; r++) {
         const struct growth *g = f->residue[f->residue[r].first].growth;
+        snprintf(what, sizeof what, "residue %d %s", r, g ? "growth" : "zero");
         if (g)
-            text_append(to, "residue %d growth %s", r, growth_bounds(text, g));
+            append_growth(to, what, g);
         else
-            text_append(to, "residue %d zero", r);
+            text_append(to, "%s", what);
     }
 }
 

@@ -56,7 +56,8 @@ struct expression {
     unsigned total : 1; /* proved to be a finite real for every real t >= 0 (that of a node without
                            t: proved to be one) */
     unsigned opaque : 1; /* holds X_OPAQUE */
-    unsigned sign : 2; /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
+    unsigned sign : 2; /* 1: >= 0 wherever it has a value, 2: > 0 where all it is made of is a
+                          number, too (exp(-inf) is 0), 0: not known */
 };
 
 /* Nodes; children come before their parents. Grows only. */
