@@ -39,70 +39,41 @@ static void put(char text[TEXT], const char *format, ...)
     va_end(arguments);
 }
 
+/* Word n of a list. */
+static const char *word(const char *list, int n)
+{
+    static char found[64];
+    for (; n > 0; n--)
+        list = strchr(list, ' ') + 1;
+    snprintf(found, sizeof found, "%.*s", (int)strcspn(list, " "), list);
+    return found;
+}
+
 static void random_formula(char *text, int depth)
 {
-    static const char *const leaves[] = {"t",
-                                         "t",
-                                         "t",
-                                         "t",
-                                         "1",
-                                         "2",
-                                         "3",
-                                         "0.5",
-                                         "0.1",
-                                         "7",
-                                         "0",
-                                         "pi",
-                                         "inf",
-                                         "-inf",
-                                         "(t-5)",
-                                         "(0-t)",
-                                         "-t",
-                                         "(5-t)",
-                                         "ln(t)",
-                                         "ln(t-3)",
-                                         "sqrt(t-4)",
-                                         "1/t",
-                                         "1/(t-2)",
-                                         "floor(t/3)",
-                                         "sin(t)",
-                                         "(1+t)",
-                                         "ln(1+t)",
-                                         "-2*ln(1+t)",
-                                         "(t<6?0:-inf)",
-                                         "(t==3?inf:1)",
-                                         "sum(i,0,3,ln(t-i))",
-                                         "(sqrt(2)*sqrt(3)-sqrt(6))",
-                                         "(1+cos(pi))",
-                                         "(exp(ln(2))-2)",
-                                         "sin(pi)",
-                                         "(ln(8)-3*ln(2))",
-                                         "(0.1+0.2)",
-                                         "(sin(pi*t/2)/cos(pi*t/2))^2",
-                                         "(cos(t)/sin(t))^2",
-                                         "(pi-3)"};
-    static const char *const unary[] = {"ln(%s)",       "exp(%s)",  "sin(%s)",
-                                        "cos(%s)",      "abs(%s)",  "floor(%s)",
-                                        "sqrt(%s)",     "-(%s)",    "(%s)^2",
-                                        "(%s)^-1",      "(%s)^0.5", "(%s)^0",
-                                        "0*(%s)",       "1/(%s)",   "(%s)^-3",
-                                        "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
-                                        "(%s)-1",       "2^(%s)",   "1-cos(%s)"};
-    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",      "(%s)*(%s)",
-                                         "(%s)/(%s)",     "min(%s,%s)",     "max(%s,%s)",
-                                         "(%s)<(%s)",     "(%s)<=(%s)",     "(%s)>(%s)",
-                                         "(%s)==(%s)",    "(%s)!=(%s)",     "(%s)^(%s)",
-                                         "t<7?(%s):(%s)", "t==4?(%s):(%s)", "3*(%s)-0.25*(%s)",
-                                         "t<20?(%s):(%s)"};
+    static const char leaves[] =
+        "t t t t 1 2 3 0.5 0.1 7 0 pi inf -inf (t-5) (0-t) -t (5-t) ln(t) ln(t-3) "
+        "sqrt(t-4) 1/t 1/(t-2) floor(t/3) sin(t) (1+t) ln(1+t) -2*ln(1+t) (t<6?0:-inf) "
+        "(t==3?inf:1) sum(i,0,3,ln(t-i)) (sqrt(2)*sqrt(3)-sqrt(6)) (1+cos(pi)) "
+        "(exp(ln(2))-2) sin(pi) (ln(8)-3*ln(2)) (0.1+0.2) (sin(pi*t/2)/cos(pi*t/2))^2 "
+        "(cos(t)/sin(t))^2 (pi-3)";
+    static const char unary[] =
+        "ln(%s) exp(%s) sin(%s) cos(%s) abs(%s) floor(%s) sqrt(%s) -(%s) (%s)^2 "
+        "(%s)^-1 (%s)^0.5 (%s)^0 0*(%s) 1/(%s) (%s)^-3 (-2*(%s))^-1 inf*(%s) "
+        "sum(i,1,2,i*(%s)) (%s)-1 2^(%s) 1-cos(%s)";
+    static const char binary[] =
+        "(%s)+(%s) (%s)-(%s) (%s)*(%s) (%s)/(%s) min(%s,%s) max(%s,%s) (%s)<(%s) "
+        "(%s)<=(%s) (%s)>(%s) (%s)==(%s) (%s)!=(%s) (%s)^(%s) t<7?(%s):(%s) "
+        "t==4?(%s):(%s) 3*(%s)-0.25*(%s) t<20?(%s):(%s)";
     char a[TEXT], b[TEXT], c[TEXT];
     int kind = below(12);
     if (depth == 0 || kind == 0) {
-        put(text, "%s", leaves[below(sizeof leaves / sizeof leaves[0])]);
+        put(text, "%s", word(leaves, below(40)));
         return;
     }
     random_formula(a, depth - 1);
     if (kind < 4) {
-        put(text, unary[below(sizeof unary / sizeof unary[0])], a);
+        put(text, word(unary, below(21)), a);
         return;
     }
     random_formula(b, depth - 1);
@@ -112,7 +83,7 @@ static void random_formula(char *text, int depth)
     } else if (kind == 5) { /* what cancels where it is a number */
         put(text, below(2) ? "2*(%s)-(%s)+(%s)" : "(%s)-(%s)+(%s)", a, a, b);
     } else {
-        put(text, binary[below(sizeof binary / sizeof binary[0])], a, b);
+        put(text, word(binary, below(16)), a, b);
     }
 }
 
@@ -397,7 +368,6 @@ static enum value_class class_of(const struct expression_pool *p, int n)
 struct exact {
     enum value_class class[DISTANCES];
     arb_struct b[DISTANCES];
-    int certain; /* no value is unsure */
 };
 
 static void check_class(int t, const char *what, enum value_class found, enum value_class expected)
@@ -409,23 +379,19 @@ static void check_class(int t, const char *what, enum value_class found, enum va
 /* Fills x and compares it with the other evaluators. */
 static void check_points(struct exact *x, const struct formula *f, const struct series *s)
 {
-    x->certain = 1;
     for (int t = 0; t < DISTANCES; t++) {
         struct expression_pool *p = expression_pool_new(&(struct budget){0});
         struct formula_error e;
         struct formula_point at = point;
-        fmpz_t whole;
-        arb_t ball, bounds;
-        fmpz_init_set_si(whole, t);
-        arb_init(ball);
-        arb_init(bounds);
+        LOCAL(fmpz, whole);
+        LOCAL(arb, ball, bounds);
+        fmpz_set_si(whole, t);
         at.t = t;
         int n = expression_build(p, f, &at, whole, &e);
         x->class[t] = n < 0 ? UNSURE : class_of(p, n);
         arb_indeterminate(&x->b[t]);
         if (x->class[t] == NUMBER)
             evaluate_constant(&x->b[t], p, n, 300);
-        x->certain &= x->class[t] != UNSURE;
         /* this file's, where it is sure */
         struct value v = evaluate(f, f->root, t);
         double d = formula_evaluate(f, &at);
@@ -480,9 +446,6 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
             }
             evaluator_free(w);
         }
-        fmpz_clear(whole);
-        arb_clear(ball);
-        arb_clear(bounds);
         expression_pool_free(p);
     }
 }
@@ -510,10 +473,7 @@ static void check_finite(const struct exact *x, const struct series *s)
     if (!unsure && (!c.lo || !c.hi))
         fail_msg("%s: no finite field", text);
     if (!unsure) {
-        arb_t sum, term, target;
-        arb_init(sum);
-        arb_init(term);
-        arb_init(target);
+        LOCAL(arb, sum, term, target);
         for (int pass = 0; pass < 2; pass++) {
             arb_zero(sum);
             int least = 0, most = DISTANCES;
@@ -533,9 +493,6 @@ static void check_finite(const struct exact *x, const struct series *s)
             arb_mul_ui(target, sum, 9, 300);
             arb_div_ui(target, target, 10, 300);
         }
-        arb_clear(sum);
-        arb_clear(term);
-        arb_clear(target);
     }
     series_count_free(&c);
 }

@@ -66,34 +66,31 @@ static void ball_at(arb_t out, const struct built *b, const fmpz_t t)
     expression_pool_free(own);
 }
 
+/* Word n of a list. */
+static const char *word(const char *list, int n)
+{
+    static char found[64];
+    for (; n > 0; n--)
+        list = strchr(list, ' ') + 1;
+    snprintf(found, sizeof found, "%.*s", (int)strcspn(list, " "), list);
+    return found;
+}
+
 /* A random formula, at most `depth` operators deep. */
 static void random_formula(char *text, size_t size, int depth)
 {
-    static const char *const leaves[] = {"t",
-                                         "1",
-                                         "2",
-                                         "0.5",
-                                         "3",
-                                         "(1+t)",
-                                         "h",
-                                         "ln(2+t)",
-                                         "sqrt(t)",
-                                         "pi",
-                                         "(t-5)",
-                                         "sqrt(ln(2+t))",
-                                         "ln(2+ln(2+t))"};
-    static const char *const unary[] = {"ln(%s)",           "exp(%s)",         "sin(%s)",
-                                        "cos(%s)",          "abs(%s)",         "floor(%s)",
-                                        "sqrt(%s)",         "-(%s)",           "(%s)^2",
-                                        "(%s)^-1",          "(%s)^0.5",        "2^(%s)",
-                                        "sqrt(3+1.5^(%s))", "(%s)*ln(4)/ln(2)"};
-    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",       "(%s)*(%s)",
-                                         "(%s)/(%s)",     "min(%s,%s)",      "max(%s,%s)",
-                                         "(%s)<(%s)?t:2", "3*(%s)-0.25*(%s)"};
+    static const char leaves[] =
+        "t 1 2 0.5 3 (1+t) h ln(2+t) sqrt(t) pi (t-5) sqrt(ln(2+t)) ln(2+ln(2+t))";
+    static const char unary[] =
+        "ln(%s) exp(%s) sin(%s) cos(%s) abs(%s) floor(%s) sqrt(%s) -(%s) (%s)^2 "
+        "(%s)^-1 (%s)^0.5 2^(%s) sqrt(3+1.5^(%s)) (%s)*ln(4)/ln(2)";
+    static const char binary[] =
+        "(%s)+(%s) (%s)-(%s) (%s)*(%s) (%s)/(%s) min(%s,%s) max(%s,%s) (%s)<(%s)?t:2 "
+        "3*(%s)-0.25*(%s)";
     char a[600], b[600];
     int kind = rand() % 10;
     if (depth == 0 || kind < 2) {
-        snprintf(text, size, "%s", leaves[rand() % 13]);
+        snprintf(text, size, "%s", word(leaves, rand() % 13));
         return;
     }
     random_formula(a, sizeof a, depth - 1);
@@ -102,9 +99,9 @@ static void random_formula(char *text, size_t size, int depth)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (kind < 5)
-        snprintf(text, size, unary[rand() % 14], a);
+        snprintf(text, size, word(unary, rand() % 14), a);
     else
-        snprintf(text, size, binary[rand() % 8], a, b);
+        snprintf(text, size, word(binary, rand() % 8), a, b);
 #pragma GCC diagnostic pop
 }
 
@@ -125,14 +122,12 @@ static void test_values(void **state)
         random_formula(text, sizeof text, 1 + rand() % 3);
         struct built b = build(text);
         struct evaluator *v = evaluator_new(b.pool, b.root, 128, NULL);
-        arb_t f, t;
-        arb_init(f);
-        arb_init(t);
+        LOCAL(arb, f, t);
         assert_non_null(v);
         for (int x = 0; x < 12; x++) {
             double expected = value_at(&b, x);
-            fmpz_t n;
-            fmpz_init_set_si(n, x);
+            LOCAL(fmpz, n);
+            fmpz_set_si(n, x);
             struct expression_pool *own = expression_pool_new(&budget);
             int node = expression_substitute(own, b.pool, b.root, n);
             arb_set_si(t, x);
@@ -162,11 +157,8 @@ static void test_values(void **state)
             if (known && (isnan(exact) || exact == INFINITY))
                 fail_msg("'%s' at t = %d: f is given, but b is %g", text, x, exact);
             expression_pool_free(own);
-            fmpz_clear(n);
         }
         evaluator_free(v);
-        arb_clear(f);
-        arb_clear(t);
         demolish(&b);
     }
     assert_true(compared > 5000);
@@ -184,9 +176,9 @@ static void test_ranges(void **state)
         random_formula(text, sizeof text, 1 + rand() % 3);
         struct built b = build(text);
         long low = rand() % 20, width = rand() % 3 ? rand() % 40 : -1;
-        fmpz_t lo, hi;
-        fmpz_init_set_si(lo, low);
-        fmpz_init_set_si(hi, low + width);
+        LOCAL(fmpz, lo, hi);
+        fmpz_set_si(lo, low);
+        fmpz_set_si(hi, low + width);
         struct ranges r;
         assert_int_equal(ranges_compute(&r, b.pool, b.root, lo, width < 0 ? NULL : hi, 80), 0);
         const struct range *x = &r.node[b.root];
@@ -233,8 +225,6 @@ static void test_ranges(void **state)
             }
         }
         ranges_free(&r);
-        fmpz_clear(lo);
-        fmpz_clear(hi);
         demolish(&b);
     }
     assert_true(defined > 20000 && rates > 3000);
@@ -291,8 +281,7 @@ static void test_growth(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct built b = build(cases[i].formula);
-        fmpz_t X;
-        fmpz_init(X);
+        LOCAL(fmpz, X);
         int found = 0;
         for (int bits = 4; bits <= 64; bits += 12) {
             fmpz_one_2exp(X, (ulong)bits);
@@ -308,12 +297,8 @@ static void test_growth(void **state)
                          cases[i].growth ? cases[i].growth : "nothing");
             for (int k = 0; k < 100; k++) {
                 int side = k % 2;
-                arb_t rest, level, x;
-                fmpz_t n;
-                fmpz_init(n);
-                arb_init(rest);
-                arb_init(level);
-                arb_init(x);
+                LOCAL(arb, rest, level, x);
+                LOCAL(fmpz, n);
                 fmpz_set_d(n, floor(exp2(bits) * exp2(k / 2 / 3.0)));
                 arb_set_fmpz(level, n);
                 ball_at(rest, &b, n);
@@ -337,16 +322,11 @@ static void test_growth(void **state)
                     fail_msg("%s at %s: the rest %s is %s %.12g", cases[i].formula,
                              fmpz_get_str(NULL, 10, n), arb_get_str(rest, 20, 0),
                              side == BELOW ? "below" : "above", mpfr_get_d(end, MPFR_RNDN));
-                fmpz_clear(n);
-                arb_clear(rest);
-                arb_clear(level);
-                arb_clear(x);
             }
             growth_free(g);
         }
         if (found != (cases[i].growth != NULL))
             fail_msg("%s has%s growth", cases[i].formula, found ? " a" : " no");
-        fmpz_clear(X);
         demolish(&b);
     }
 }
@@ -408,11 +388,8 @@ static void test_scale(void **state)
         char text[600];
         random_formula(text, sizeof text, 4);
         struct built b = build(text);
-        fmpz_t X, t;
-        arb_t u;
-        fmpz_init(X);
-        fmpz_init(t);
-        arb_init(u);
+        LOCAL(fmpz, X, t);
+        LOCAL(arb, u);
         for (int bits = 0; bits <= 60 && b.pool->node[b.root].depends; bits = bits ? 3 * bits : 4) {
             struct scale g;
             struct scaled s;
@@ -436,9 +413,6 @@ static void test_scale(void **state)
             }
             scaled_leave(&s);
         }
-        fmpz_clear(X);
-        fmpz_clear(t);
-        arb_clear(u);
         demolish(&b);
     }
     print_message("%d sums on the scale, %d with a leading term, %d values\n", found, exact,
@@ -534,10 +508,7 @@ static void test_primitive(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct built b = build(cases[i].formula);
-        arb_t t, low, high;
-        arb_init(t);
-        arb_init(low);
-        arb_init(high);
+        LOCAL(arb, t, low, high);
         for (int k = 0; k < 4; k++) {
             double x = 5 + 37.5 * k, step = 1e-12;
             int vanishes;
@@ -550,20 +521,12 @@ static void test_primitive(void **state)
             arb_set_d(t, x + step);
             assert_int_equal(antiderivative(high, &vanishes, b.pool, b.root, t, 256), 1);
             arb_sub(low, low, high, 256);
-            arb_set_d(t, x + step);
-            arf_t width;
-            arf_init(width);
-            arf_set_d(width, x + step);
             double exact_width = (x + step) - (x - step),
                    slope = arf_get_d(arb_midref(low), ARF_RND_NEAR) / exact_width;
-            arf_clear(width);
             if (!(fabs(slope / exp(value_at(&b, x)) - 1) < 1e-6))
                 fail_msg("%s at %g: slope %.12g, f %.12g", cases[i].formula, x, slope,
                          exp(value_at(&b, x)));
         }
-        arb_clear(t);
-        arb_clear(low);
-        arb_clear(high);
         demolish(&b);
     }
 }
@@ -575,13 +538,11 @@ static void test_work_of_exp(void **state)
 {
     (void)state;
     struct built b = build("-10^1000-1/3");
-    arb_t out;
-    arb_init(out);
+    LOCAL(arb, out);
     double before = budget.done;
     evaluate_exp_constant(out, b.pool, b.root, 1024);
     assert_true(budget.done - before > work_elementary(4096 + 3322));
     assert_true(arb_rel_accuracy_bits(out) > 500);
-    arb_clear(out);
     demolish(&b);
 }
 
@@ -597,9 +558,7 @@ static void test_waves(void **state)
         struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL),
                          *plain = evaluator_new(b.pool, b.root, 128, NULL);
         arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
-        arb_t t, f;
-        arb_init(t);
-        arb_init(f);
+        LOCAL(arb, t, f);
         assert_true(evaluator_has_waves(quick));
         static const ulong starts[] = {0, 256, 1000003, 123456789012};
         for (int k = 0; k < 4; k++) {
@@ -616,8 +575,6 @@ static void test_waves(void **state)
                              arb_get_str(block + n, 25, 0));
             }
         }
-        arb_clear(t);
-        arb_clear(f);
         _arb_vec_clear(block, EVALUATE_BLOCK);
         evaluator_free(quick);
         evaluator_free(plain);
