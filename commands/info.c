@@ -11,6 +11,7 @@
 struct info_options {
     const char *model, *adapter; /* adapter NULL: none */
     long length; /* 0: as long as the model takes, up to 2048 */
+    long segments; /* 0: not given */
     long train_length; /* 0: as in the checkpoint */
     struct machine_options machine;
     struct encoding_options encoding;
@@ -56,6 +57,7 @@ static int find(struct info_found *x, const struct model_argument *m, const stru
         return -1;
     x->adapter = m->adapter ? m->adapter_path : NULL;
     x->dtype = o->machine.dtype;
+    x->segments = o->segments;
     x->length = o->length                                       ? o->length
                 : d->position_limit && d->position_limit < 2047 ? d->position_limit + 1
                                                                 : 2048;
@@ -114,6 +116,10 @@ static const struct option_row rows[] = {
      .value = "L",
      .help = "tokens of a segment for the estimate (default 2048, or what learned positions allow)",
      WHOLE_AT(length, 2, 1 << 30)},
+    {.name = "segments",
+     .value = "N",
+     .help = "also time and disk for a run of so many segments",
+     WHOLE_AT(segments, 1, 1L << 31)},
     {.name = "dtype",
      .value = "TYPE",
      .standard = "f32",

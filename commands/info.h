@@ -19,6 +19,7 @@ struct info_found {
     char digest[33], *verified, *windows; /* verified NULL: not asked for */
     char *text[INFO_TEXTS]; /* descriptions; may be empty */
     long length; /* of a segment */
+    long segments; /* of a run; 0: not asked for */
     struct trf_run fields; /* TRF(0.01) */
     struct run_estimate estimate;
 };

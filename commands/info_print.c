@@ -161,7 +161,7 @@ static void print_estimate(const struct info_found *x)
 {
     const struct run_estimate *found = &x->estimate;
     int most = x->decoder->position_limit;
-    char text[MEMORY_PLAN_TEXT];
+    char text[MEMORY_PLAN_TEXT], time[DURATION_TEXT];
 
     if (*found->kernels)
         printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", x->length,
@@ -175,6 +175,10 @@ static void print_estimate(const struct info_found *x)
     if (found->seconds > 0)
         printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n",
                found->seconds, found->plan.flops / 1e9, found->plan.flops / found->seconds / 1e9);
+    if (found->seconds > 0 && x->segments)
+        printf("run            about %s for %ld segments, up to %.3g MB on the disk\n",
+               duration_text(time, found->seconds * (double)x->segments), x->segments,
+               found->record_bytes * (double)x->segments / 1e6);
 }
 
 void info_print(const struct info_found *x)

@@ -155,6 +155,8 @@ struct estimate_row {
     long long refused;
     const char *plan;
     double memory_bytes, disk_bytes, flops, seconds;
+    long long segments;
+    double run_seconds, run_bytes;
 };
 
 static const struct csv_column estimate_columns[] = {
@@ -168,6 +170,10 @@ static const struct csv_column estimate_columns[] = {
     CSV_OPTIONAL(estimate_row, disk_bytes, "bytes", "in the folder of --scratch"),
     CSV_OPTIONAL(estimate_row, flops, "", "floating-point operations of a segment"),
     CSV_OPTIONAL(estimate_row, seconds, "seconds", "for a segment, at this machine's rates now"),
+    CSV_OPTIONAL(estimate_row, segments, "", "--segments; empty: not given"),
+    CSV_OPTIONAL(estimate_row, run_seconds, "seconds", "for all of them"),
+    CSV_OPTIONAL(estimate_row, run_bytes, "bytes",
+                 "on the disk for all of them, in the journal and in erf.h5 before it is packed"),
 };
 
 static const struct csv_layout estimate_layout = {
@@ -183,7 +189,7 @@ static int estimate_rows(const void *found, struct csv *csv, struct error *e)
     const struct info_found *x = found;
     const struct run_estimate *u = &x->estimate;
     char text[MEMORY_PLAN_TEXT];
-    int is_planned = u->plan.total > 0;
+    int is_planned = u->plan.total > 0, is_run = x->segments && u->seconds > 0;
 
     (void)e;
     csv_row(csv,
@@ -195,7 +201,11 @@ static int estimate_rows(const void *found, struct csv *csv, struct error *e)
                                    .memory_bytes = is_planned ? u->plan.total : NAN,
                                    .disk_bytes = is_planned ? u->plan.disk : NAN,
                                    .flops = is_planned ? u->plan.flops : NAN,
-                                   .seconds = u->seconds > 0 ? u->seconds : NAN});
+                                   .seconds = u->seconds > 0 ? u->seconds : NAN,
+                                   .segments = x->segments,
+                                   .run_seconds = is_run ? u->seconds * (double)x->segments : NAN,
+                                   .run_bytes = is_run ? u->record_bytes * (double)x->segments
+                                                       : NAN});
     return 0;
 }
 

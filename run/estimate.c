@@ -4,6 +4,7 @@
 #include "run/kernels.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int run_try_scratch(const char *folder, struct error *e)
 {
@@ -23,6 +24,10 @@ int run_estimate(struct run_estimate *out, const struct decoder *d, long length,
     int rc = 0;
 
     *out = (struct run_estimate){0};
+    /* norms are doubles in the journal; erf.h5, written before the journal is removed, has them in
+     * float32 with f32, beside ids of 4 bytes */
+    out->record_bytes = (double)(length - 1) * (8 + (strcmp(machine->dtype, "f64") == 0 ? 8 : 4)) +
+                        4.0 * (double)length;
     run_keep(&options.gradient, machine);
     if (!k)
         return -1;

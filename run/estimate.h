@@ -12,6 +12,7 @@ struct run_estimate {
     struct memory_plan plan;
     double seconds; /* of one segment: matrix products and attention, at this machine's current
                        rates */
+    double record_bytes; /* of one segment on the disk, in the journal and in erf.h5 */
 };
 
 /* 0 if inputs of layers can be stored in the folder (NULL: none is given), or -1. */

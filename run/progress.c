@@ -143,3 +143,16 @@ void progress_plan(struct progress *p, const char *model, const char *plan, doub
                       {"model", model, 0}, {"plan", plan, 0}, {"plan_bytes", NULL, bytes}, {0}});
     snprintf(p->plan, sizeof p->plan, "%s", plan);
 }
+
+const char *duration_text(char out[DURATION_TEXT], double seconds)
+{
+    double minutes = round(seconds / 60);
+
+    if (seconds < 99.5)
+        snprintf(out, DURATION_TEXT, seconds < 9.95 ? "%.2g s" : "%.0f s", seconds);
+    else if (minutes < 100)
+        snprintf(out, DURATION_TEXT, "%.0f min", minutes);
+    else
+        snprintf(out, DURATION_TEXT, "%.0f h %02.0f min", floor(minutes / 60), fmod(minutes, 60));
+    return out;
+}

@@ -69,6 +69,10 @@ double progress_rate(const struct progress *p);
 /* Seconds left at the pace so far; 0 if nothing was measured. */
 double progress_left(const struct progress *p);
 
+/* A time in seconds for people: "0.4 s", "12 s", "35 min", "2 h 05 min". Returns `out`. */
+enum { DURATION_TEXT = 40 };
+const char *duration_text(char out[DURATION_TEXT], double seconds);
+
 /* Seconds on the monotonic clock, and since `started`. */
 double progress_now(void);
 double progress_seconds(const struct progress *p);

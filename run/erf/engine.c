@@ -49,6 +49,7 @@ int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct err
         if (engine_estimate(&plan, r->kernels, m->decoder, &request, e) != 0)
             return -1;
         m->cost[t] = plan.flops;
+        m->attention_cost[t] = plan.attention_flops;
     }
     return 0;
 }

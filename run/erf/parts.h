@@ -22,6 +22,10 @@ struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r,
                                const struct erf_model *m, struct error *e) MUST_USE;
 int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
 
+/* foresee.c: says how long the rest of the work, of so many operations, will take, if it is not
+ * soon done. */
+void erf_foresee(const struct erf_run *r, double cost);
+
 /* measure.c: measures and reduces all fields. 0, -1, or ERF_UNUSABLE. */
 int erf_measure(struct erf_run *r, struct error *e) MUST_USE;
 /* Fails if a file of a model was written to during the run, naming the file: the last batch then

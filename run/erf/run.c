@@ -59,6 +59,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     progress_start(r->progress, total, done);
     erf_count_costs(r, &cost, &spent);
     progress_costs(r->progress, cost, spent);
+    erf_foresee(r, cost - spent);
     interrupt_watch();
     rc = deal_open(r, e);
     if (rc == 0)
