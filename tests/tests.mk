@@ -3,6 +3,8 @@
 #   make check ONLY='NAMES'   programs (t-verb-erf, verb-erf), and all programs of a folder (model)
 #   make check-environments   kernels and verbs under OpenMP settings that grant fewer threads
 #   make check-python         the package in python/; PYTHON with numpy, h5py, torch, safetensors
+#   make check-pip            `pip install` of this tree into an environment of its own, by $(PYTHON)
+#                             with the distribution's numpy and h5py; a measurement, the notebook
 #   make check-random         `reach trf` on COUNT random formulas (1000) from SEED on, against sums
 #                             in ball arithmetic by a script of its own; WAVES=1: with waves
 #   make check-formulas       one question of each of 1,000 formulas: counted work within its cap,
@@ -79,6 +81,13 @@ check-python:
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
 	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) -m unittest discover -v -s python/tests
+
+# packages of the distribution, where that is Debian
+PIP_PACKAGES := python3-venv python3-setuptools python3-wheel python3-numpy python3-h5py
+check-pip: deps
+	$(Q)! command -v dpkg-query >/dev/null || sh .ci/deps $(PIP_PACKAGES)
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all
+	$(Q)PYTHON=$(PYTHON) sh tests/pip.sh
 
 # a script with its arguments where Python has these modules, else a line that it is skipped
 with_modules = if $(PYTHON) -c 'import $(1)' 2>/dev/null; \
@@ -159,6 +168,6 @@ fuzz:
 fuzz-short:
 	$(Q)RUNS=20000 $(MAKE) --no-print-directory fuzz SECONDS_EACH=3 FUZZ_JOBS=2
 
-.PHONY: tests check check-environments check-python check-certificates check-long check-formulas \
+.PHONY: tests check check-environments check-python check-pip check-certificates check-long check-formulas \
   check-random check-converted compare-cas check-page torture torture-short shards tokenizer-study aarch64 tsan \
   fuzz fuzz-short

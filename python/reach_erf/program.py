@@ -123,8 +123,11 @@ def _pump(process: subprocess.Popen[bytes], err: int, out: bytearray, lines: _Li
     """Read until standard output ends."""
     assert process.stdout
     fd = process.stdout.fileno()
+    ends = select.poll()
+    ends.register(fd, select.POLLIN)
+    ends.register(err, select.POLLIN)
     while True:
-        for ready in select.select([fd, err], [], [])[0]:
+        for ready, _ in ends.poll():
             data = _read(ready)
             if ready == err:
                 lines.take(data)
@@ -145,7 +148,9 @@ def _communicate(process: subprocess.Popen[bytes], err: int, lines: _Lines) -> t
         except KeyboardInterrupt:
             interrupts += 1
             process.send_signal(signal.SIGINT) if interrupts < 3 else process.kill()
-    while select.select([err], [], [], 0)[0] and (data := _read(err)):
+    rest = select.poll()
+    rest.register(err, select.POLLIN)
+    while rest.poll(0) and (data := _read(err)):
         lines.take(data)
     lines.end()
     return bytes(out), interrupts
