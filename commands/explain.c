@@ -12,10 +12,13 @@ static int call(struct call *c, struct explain_run *r, struct error *e)
 {
     const struct explain_options *o = r->options;
 
-    return (o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 ||
-                   show(c, r, e) != 0
-               ? -1
-               : 0;
+    r->progress->unit = o->prompts ? "prompts" : "targets";
+    if ((o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 ||
+        show(c, r, e) != 0)
+        return -1;
+    if (o->prompts)
+        terminal_sum_up(&c->terminal);
+    return 0;
 }
 
 int explain_call(struct call *c, struct error *e)

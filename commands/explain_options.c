@@ -9,7 +9,7 @@ static const char *const color_choices[] = {"auto", "always", "never", NULL};
 /* For saved results: options that choose what is shown, and how, or do not affect a measurement
  * either. */
 static const char *const of_a_result[] = {
-    "model", "target-position", "memory", "scratch", "threads", "o",    "force", "by", "top",
+    "model", "target-position", "memory", "scratch", "threads", "o", "force", "by", "top",
     "show",  "color",           "quiet",  "json",    NULL};
 
 static int read_positions(void *options, const char *value, int nth, struct error *e)
@@ -33,6 +33,15 @@ static const struct option_row rows[] = {
      .help = "explain the token that is likeliest after TEXT; - is standard input",
      .type = OPTION_TEXT,
      .at = AT(prompt),
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "prompts",
+     .value = "FILE",
+     .help =
+         "explain many prompts: a JSON object a line, with prompt (or text, whose last token is "
+         "explained), and optionally target, against and id; the model is opened once, and "
+         "explain.jsonl has the answers; .gz is unpacked, - is standard input",
+     .type = OPTION_TEXT,
+     .at = AT(prompts),
      .flags = OPTION_RESULT | OPTION_COMMON},
     TEXT_ROW(
         "explain the last token of a text, read as `reach erf` reads it: one segment of all its "
@@ -104,7 +113,9 @@ static const struct option_row rows[] = {
     SCRATCH_ROW,
     THREADS_ROW,
     STRICT_ROW(strict),
-    FOLDER_ROW("write explain.csv and explain.html to DIR (default: nothing is written)", NULL),
+    FOLDER_ROW(
+        "write explain.csv, explain.html and other files to DIR (default: nothing is written)",
+        NULL),
     FORCE_ROW("overwrite results in DIR"),
     {.name = "by",
      .value = "UNIT",
@@ -155,23 +166,28 @@ static int check(void *options, struct error *e)
 {
     const struct explain_options *o = options;
 
-    if (!o->prompt && !o->text.count && !o->tokens.count && !o->segment)
-        return fail(e, "nothing to explain is given (expected --prompt TEXT, --text FILE or "
-                       "--tokens FILE of a model, or --segment N of "
-                       "a result)");
+    if (!o->prompt && !o->prompts && !o->text.count && !o->tokens.count && !o->segment)
+        return fail(e, "nothing to explain is given (expected --prompt TEXT, --prompts FILE, "
+                       "--text FILE or --tokens FILE of a model, or --segment N of a result)");
+    if (o->prompts && (o->prompt || o->text.count || o->tokens.count || o->position_count))
+        return fail(e, "--prompts and --%s are both given (expected one of them)",
+                    o->prompt         ? "prompt"
+                    : o->text.count   ? "text"
+                    : o->tokens.count ? "tokens"
+                                      : "target-position");
     if (o->prompt && (o->text.count || o->tokens.count))
         return fail(e, "--prompt and --%s are both given (expected one of them)",
                     o->text.count ? "text" : "tokens");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
-    if (o->targets > 1 && (o->target || o->position_count || !o->prompt))
+    if (o->targets > 1 && (o->target || o->position_count || (!o->prompt && !o->prompts)))
         return fail(e,
                     "--targets %ld is given %s (expected it with --prompt, for the likeliest "
                     "tokens after it)",
                     o->targets,
                     o->target           ? "with --target"
                     : o->position_count ? "with --target-position"
-                                        : "without --prompt");
+                                        : "without --prompt or --prompts");
     if (!o->segment && o->model)
         return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
@@ -186,8 +202,9 @@ static int check(void *options, struct error *e)
 const struct verb explain_verb = {
     .name = "explain",
     .summary = "which tokens of a prompt one prediction depended on",
-    .synopsis = "MODEL (--prompt TEXT | (--text FILE | --tokens FILE)...) [-o DIR] "
-                "[options]\nRESULT --segment N [-o DIR] [options]",
+    .synopsis =
+        "MODEL (--prompt TEXT | --prompts FILE | (--text FILE | --tokens FILE)...) [-o DIR] "
+        "[options]\nRESULT --segment N [-o DIR] [options]",
     .description = "Shows which tokens of a text a prediction of a model depended on: the share of "
                    "each in the sum of the norms "
                    "of the gradient of "
@@ -210,9 +227,12 @@ const struct verb explain_verb = {
                    "Written to DIR:\n"
                    "  explain.csv   norm and share of every input\n"
                    "  explain.html  the text as a self-contained page: all tokens, with their "
-                   "values, a map and a search\n",
+                   "values, a map and a search\n"
+                   "  units.csv     with --by: a row a word, sentence or line\n"
+                   "  explain.jsonl with --prompts: a JSON object a prompt\n",
     .examples = "  reach explain examples/models/alibi --prompt 'def add(self, child):' -o why\n"
-                "  reach explain ORG/NAME --text chat.txt --against ' no'\n"
+                "  reach explain ORG/NAME --text chat.txt --against ' no' --by sentence\n"
+                "  reach explain ORG/NAME --prompts questions.jsonl -o answers\n"
                 "  reach explain reach-erf --segment 3\n",
     .operands = operands,
     .operand_count = 1,

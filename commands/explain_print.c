@@ -12,7 +12,7 @@
 /* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
 enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8, LONG_MOST = 80 };
 /* The table of several: columns that its numbers and target need; those with all other columns. */
-enum { INDEX_WIDE = 62, INDEX_FIXED = 66 };
+enum { INDEX_WIDE = 62, INDEX_FIXED = 66, NAME_MOST = 20, NAME_LEAST = 6 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what,
                      struct prediction p, int width)
@@ -188,10 +188,15 @@ static int print_one(const struct explanation *x, size_t number, const struct ex
     return o->top ? print_top(x, (size_t)o->top, width, e) : 0;
 }
 
-/* Columns of the text before the target in the table of several; 0: it is left out. */
-static int index_around(int width)
+static int is_wide(const struct explanation *x, int width)
 {
-    int room = width - INDEX_FIXED;
+    return width >= INDEX_WIDE + (x->name ? NAME_MOST : 0);
+}
+
+/* Columns of the text before the target in the table of several; 0: it is left out. */
+static int index_around(const struct explanation *x, int width)
+{
+    int room = width - INDEX_FIXED - (x->name ? NAME_MOST : 0);
 
     return room < TOKEN_LEAST ? 0 : room > AROUND_MOST ? AROUND_MOST : room;
 }
@@ -200,10 +205,19 @@ static int index_around(int width)
 static int print_index_row(struct table *t, const struct explanation *x, size_t number, int width,
                            struct error *e)
 {
-    int wide = width >= INDEX_WIDE, around = index_around(width);
+    int wide = is_wide(x, width), around = index_around(x, width);
     struct around a;
 
-    table_cell(t, "%zu", number);
+    if (x->name) {
+        char *name = show_cut(x->name, wide ? NAME_MOST : NAME_LEAST);
+
+        if (!name)
+            return fail(e, "out of memory for a name");
+        table_cell(t, "%s", name);
+        free(name);
+    } else {
+        table_cell(t, "%zu", number);
+    }
     table_cell(t, "%zu", explanation_inputs(x) + 1);
     if (around) {
         if (around_make(&a, x, x->count, around, e) != 0)
@@ -225,12 +239,17 @@ static int print_index_row(struct table *t, const struct explanation *x, size_t 
 
 static int print_index(const struct explanations *all, int width, struct error *e)
 {
-    int wide = width >= INDEX_WIDE, around = index_around(width), rc = 0;
-    struct table *t = table_create(around ? "rrllrrr" : wide ? "rrlrrr" : "rrlr");
+    int wide = is_wide(all->item, width), around = index_around(all->item, width), rc = 0;
+    struct table *t = table_create(all->item->name ? (around ? "lrllrrr"
+                                                      : wide ? "lrlrrr"
+                                                             : "lrlr")
+                                   : around        ? "rrllrrr"
+                                   : wide          ? "rrlrrr"
+                                                   : "rrlr");
 
     if (!t)
         return fail(e, "out of memory for the table");
-    table_cell(t, "number");
+    table_cell(t, all->item->name ? "prompt" : "number");
     table_cell(t, "position");
     if (around)
         table_cell(t, "before it");
@@ -251,9 +270,10 @@ static int print_index(const struct explanations *all, int width, struct error *
 int explain_print(const struct explain_run *r, struct error *e)
 {
     const struct explanations *all = explain_shown(r);
-    int width = screen_width(), rc = all->count > 1 ? print_index(all, width, e) : 0;
+    int width = screen_width(), has_index = all->count > 1 || all->item->name,
+        rc = has_index ? print_index(all, width, e) : 0;
 
-    for (size_t i = 0; i < all->count && rc == 0; i++) {
+    for (size_t i = 0; i < all->count && rc == 0 && !all->item->name; i++) {
         if (all->count > 1)
             putchar('\n');
         rc = print_one(&all->item[i], all->count > 1 ? i + 1 : 0, r->options, width, e);

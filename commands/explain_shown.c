@@ -12,7 +12,10 @@ struct target_row {
     const char *text;
     double logprob;
     long long likeliest, segment;
+    const char *prompt;
 };
+
+#define PROMPT_MEANS "with --prompts the id of the line, or its number; otherwise empty"
 
 static const struct csv_column target_columns[] = {
     CSV_COLUMN(target_row, model, "", "name of the model"),
@@ -23,10 +26,12 @@ static const struct csv_column target_columns[] = {
     CSV_COLUMN(target_row, id, "", "its token id"),
     CSV_OPTIONAL(target_row, text, "", "its text, spelt as `piece` in explain.csv"),
     CSV_OPTIONAL(target_row, logprob, "nats", "its log p; empty: unknown"),
-    CSV_COLUMN(target_row, likeliest, "",
-               "1: the likeliest token after a prompt, 2: the next likely one, ...; 0: in the text, "
-               "or named"),
+    CSV_COLUMN(
+        target_row, likeliest, "",
+        "1: the likeliest token after a prompt, 2: the next likely one, ...; 0: in the text, "
+        "or named"),
     CSV_OPTIONAL(target_row, segment, "", "of a result, from 1; empty: the model was run"),
+    CSV_OPTIONAL(target_row, prompt, "", PROMPT_MEANS),
 };
 
 static const struct csv_layout target_layout = {
@@ -41,6 +46,7 @@ struct token_row {
     long long target_position, target_id, id;
     const char *text;
     double logprob;
+    const char *prompt;
 };
 
 static const struct csv_column token_columns[] = {
@@ -49,6 +55,7 @@ static const struct csv_column token_columns[] = {
     CSV_COLUMN(token_row, id, "", "its token id"),
     CSV_OPTIONAL(token_row, text, "", "its text, spelt as `piece` in explain.csv"),
     CSV_OPTIONAL(token_row, logprob, "nats", "its log p; empty: unknown"),
+    CSV_OPTIONAL(token_row, prompt, "", PROMPT_MEANS),
 };
 enum { TOKEN_COLUMNS = sizeof token_columns / sizeof *token_columns };
 
@@ -74,7 +81,7 @@ static int token_row(struct csv *csv, const struct explanation *x, struct predic
 
     if (spelt)
         csv_row(csv, &(struct token_row){(long long)x->count + 1, x->target.id, p.id, spelt,
-                                         p.logprob});
+                                         p.logprob, x->name});
     free(text);
     return spelt ? 0 : fail(e, "out of memory for a token");
 }
@@ -95,7 +102,8 @@ static int target_row(struct csv *csv, const struct explanation *x, struct error
                                           .text = spelt,
                                           .logprob = x->target.logprob,
                                           .likeliest = x->predicted,
-                                          .segment = (long long)x->segment});
+                                          .segment = (long long)x->segment,
+                                          .prompt = x->name});
     free(text);
     return spelt ? 0 : fail(e, "out of memory for a token");
 }
@@ -122,6 +130,7 @@ struct field_row {
     long long target_position, target_id;
     double threshold;
     long long tokens;
+    const char *prompt;
 };
 
 static const struct csv_column field_columns[] = {
@@ -129,6 +138,7 @@ static const struct csv_column field_columns[] = {
     CSV_COLUMN(field_row, target_id, "", "the target's token id"),
     CSV_COLUMN(field_row, threshold, "", "the field holds more than this share of the norms"),
     CSV_COLUMN(field_row, tokens, "tokens", "the smallest number of last inputs that do"),
+    CSV_OPTIONAL(field_row, prompt, "", PROMPT_MEANS),
 };
 
 static const struct csv_layout field_layout = {
@@ -147,7 +157,8 @@ static int field_row(struct csv *csv, const struct explanation *x, struct error 
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++)
         csv_row(csv,
                 &(struct field_row){(long long)x->count + 1, x->target.id, thresholds[i],
-                                    (long long)curve_erf(x->cumulative, x->count, thresholds[i])});
+                                    (long long)curve_erf(x->cumulative, x->count, thresholds[i]),
+                                    x->name});
     return 0;
 }
 
@@ -176,7 +187,8 @@ ROWS_OF(field)
 
 const struct results_file *const explain_json[] = {
     &(const struct results_file){.layout = &target_layout, .rows = target_rows},
-    &(const struct results_file){
-        .is_wanted = has_contrast, .layout = &against_layout, .rows = against_rows},
+    &(const struct results_file){.is_wanted = has_contrast,
+                                 .layout = &against_layout,
+                                 .rows = against_rows},
     &(const struct results_file){.layout = &others_layout, .rows = others_rows},
     &(const struct results_file){.layout = &field_layout, .rows = field_rows}, NULL};

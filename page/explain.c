@@ -271,8 +271,12 @@ static int put_index_row(FILE *f, const struct explanation *x, size_t number)
 
     if (around_make(&a, x, x->count, BEFORE, &unused) != 0)
         return -1;
-    fprintf(f, "<tr><td><a href=\"#%zu\">%zu</a></td><td>%zu</td><td class=around>", number, number,
-            explanation_inputs(x) + 1);
+    fprintf(f, "<tr><td><a href=\"#%zu\">", number);
+    if (x->name)
+        html_text(f, x->name);
+    else
+        fprintf(f, "%zu", number);
+    fprintf(f, "</a></td><td>%zu</td><td class=around>", explanation_inputs(x) + 1);
     html_text(f, a.before);
     fputs("</td><td>", f);
     rc = put_quoted(f, x, x->target.id);
@@ -286,10 +290,11 @@ static int put_index(FILE *f, const struct explanations *all)
 {
     int rc = 0;
 
-    fputs("<div id=index><table><thead><tr><th scope=col>number</th><th scope=col>position</th><th "
-          "scope=col>before it</th><th scope=col>target</th><th scope=col>log p</th><th "
-          "scope=col>p</th><th scope=col>half within</th></tr></thead><tbody>\n",
-          f);
+    fprintf(f,
+            "<div id=index><table><thead><tr><th scope=col>%s</th><th scope=col>position</th><th "
+            "scope=col>before it</th><th scope=col>target</th><th scope=col>log p</th><th "
+            "scope=col>p</th><th scope=col>half within</th></tr></thead><tbody>\n",
+            all->item->name ? "prompt" : "number");
     for (size_t i = 0; i < all->count && rc == 0; i++)
         rc = put_index_row(f, &all->item[i], i + 1);
     fputs("</tbody></table></div>\n<p id=turn><button id=left type=button title=\"left "

@@ -67,6 +67,7 @@ char *explanation_quoted(const struct explanation *x, int32_t id)
 
 void explanation_free(struct explanation *x)
 {
+    free(x->name);
     free(x->model);
     free(x->path);
     free(x->position_encoding);

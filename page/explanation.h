@@ -15,6 +15,9 @@ struct prediction {
 };
 
 struct explanation {
+    char *name; /* of a prompt in a file: its id or the number of its line; NULL: the text is the
+                 * only one */
+    int is_numbered; /* 1: the name is a number */
     char *model; /* its name */
     char *path, *position_encoding;
     const char *attribution; /* grad, ...: a constant */

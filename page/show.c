@@ -35,6 +35,20 @@ static int put(FILE *f, const char *text, size_t size, int *left)
     return 1;
 }
 
+char *show_cut(const char *text, int columns)
+{
+    char *out = NULL;
+    size_t length;
+    FILE *f = open_memstream(&out, &length);
+
+    if (f && !put(f, text, strlen(text), &columns))
+        fputs("\u2026", f);
+    if (f && fclose(f) == 0)
+        return out;
+    free(out);
+    return NULL;
+}
+
 static int columns_of(const char *text, size_t size)
 {
     struct glyph g;

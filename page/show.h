@@ -10,6 +10,10 @@
 /* glyph_next, with one-column signs for a line end and a tab. */
 size_t show_next(struct glyph *g, const char *bytes, size_t size);
 
+/* The text on one line, in at most this many columns and an ellipsis if it is cut. Caller frees;
+ * NULL: out of memory. */
+char *show_cut(const char *text, int columns);
+
 /* A token in its text, on one line: the text before and after it in this many columns, and the
  * token in at most as many; cut ends have an ellipsis. Owned. */
 struct around {

@@ -46,6 +46,10 @@ static const char hostile_text[] =
     "</script><img src=x onerror=alert(1)>\x1b[31m\xE2\x80\xAE<!--]]>\"'&\n\t\xE2\x88\x9A=1+1,"
     "\xE4\xB8\xAD\xCC\x81\xE2\x80\xA8\\&lt;a</script>a";
 
+static const char prompts[] = "{\"prompt\": \"a<img src=x onerror=alert(1)>\", \"id\": "
+                              "\"</script>\\u202e \\u4e2d\\u4e2d a long name of a prompt\"}\n"
+                              "{\"text\": \"a</script>a\"}\n";
+
 static int setup(void **state)
 {
     struct tiny tiny = {.seed = 1, .vocabulary = 24}, bytes = {.seed = 2};
@@ -60,6 +64,7 @@ static int setup(void **state)
         return -1;
     scratch_write(at("hostile"), "tokenizer.json", hostile, sizeof hostile - 1);
     scratch_write(base, "text", hostile_text, sizeof hostile_text - 1);
+    scratch_write(base, "prompts", prompts, sizeof prompts - 1);
     return 0;
 }
 
@@ -92,6 +97,17 @@ static int columns_of(const char *line, size_t size)
     return columns;
 }
 
+static void check_columns(const char *text, int most)
+{
+    for (const char *at = text; *at;) {
+        size_t size = strcspn(at, "\n");
+
+        if (columns_of(at, size) > most)
+            fail_msg("%d columns: %.*s", most, (int)size, at);
+        at += size + 1;
+    }
+}
+
 static void test_widths(void **state)
 {
     static const char *const widths[] = {"40", "80", "160"}, *const by[] = {"token", "word",
@@ -109,13 +125,10 @@ static void test_widths(void **state)
                      i == 1 ? "hostile" : code, colors ? "always" : "never",
                      colors ? "sentence" : by[i], 7 + (int)i);
             o = run(line);
-            for (const char *at = o.out; *at;) {
-                size_t size = strcspn(at, "\n");
-
-                if (columns_of(at, size) > atoi(widths[i]))
-                    fail_msg("%s columns: %.*s", widths[i], (int)size, at);
-                at += size + 1;
-            }
+            check_columns(o.out, atoi(widths[i]));
+            outcome_free(&o);
+            o = run("explain hostile --prompts prompts --quiet");
+            check_columns(o.out, atoi(widths[i]));
             outcome_free(&o);
         }
     unsetenv("COLUMNS");
@@ -260,6 +273,28 @@ static void test_hostile(void **state)
     free(table);
 }
 
+/* Of several, and in JSON lines. */
+static void test_hostile_prompts(void **state)
+{
+    struct outcome o = run(
+        "explain hostile --prompts prompts --targets 2 --by word -o many --quiet");
+    char *page = slurp(at("many/explain.html"), NULL),
+         *lines = slurp(at("many/explain.jsonl"), NULL);
+
+    (void)state;
+    assert_null(strstr(o.out, "\u202e"));
+    outcome_free(&o);
+    assert_int_equal(count(page, "<script"), 4); /* of each its data, and the script */
+    assert_int_equal(count(page, "</script"), 4);
+    assert_int_equal(count(page, "<template"), 3);
+    assert_int_equal(count(page, "<img"), 0);
+    assert_null(strstr(page, "\u202e"));
+    assert_non_null(strstr(page, "&lt;/script&gt;"));
+    assert_int_equal(count(lines, "\n"), 3);
+    free(page);
+    free(lines);
+}
+
 /* Names and commands in a page are text as well. */
 static void test_hostile_names(void **state)
 {
@@ -280,6 +315,7 @@ int main(void)
                                        cmocka_unit_test(test_terminal),
                                        cmocka_unit_test(test_parts),
                                        cmocka_unit_test(test_hostile),
+                                       cmocka_unit_test(test_hostile_prompts),
                                        cmocka_unit_test(test_hostile_names)};
 
     return cmocka_run_group_tests(tests, setup, program_close);

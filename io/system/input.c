@@ -243,7 +243,7 @@ const char *input_other(const void *start, size_t size)
 {
 #define UNPACK(command) \
     " (expected plain text, .gz, .zst, .xz, .bz2, or the output of `" command "` on standard " \
-                                                                              "input)"
+    "input)"
 #define AGAIN(name) "compressed twice, the first time by " name " (expected data packed once)"
 #define RECODE(name) \
     "text in " name " (expected UTF-8, as `iconv -f " name " -t UTF-8 FILE` makes it)"

@@ -94,7 +94,8 @@ static int choose_against(const struct explainer *s, const struct question *q,
     return x->against.id != x->target.id
                ? 0
                : fail(e, "%s: %s %s is the target itself (expected another token)",
-                      s->argument->path, q->against.option, q->against.written);
+                      q->where ? q->where : s->argument->path, q->against.option,
+                      q->against.written);
 }
 
 /* Of several targets none is the token that they are compared with. */
@@ -253,12 +254,22 @@ static int take_pieces(struct explainer *s, struct explanations *all, struct err
                : rc;
 }
 
+static char *number_text(size_t number)
+{
+    char *text;
+
+    return asprintf(&text, "%zu", number) < 0 ? NULL : text;
+}
+
 static int prepare(struct answer *a, const struct explainer *s, const struct explanations *all,
                    struct error *e)
 {
     const struct question *q = a->of;
     struct explanation *x = a->x;
 
+    if (q->where && !(x->name = q->name ? strdup(q->name) : number_text(q->number)))
+        return fail(e, "%s: out of memory", q->where);
+    x->is_numbered = !q->name || json_is_integer(json_object_get(q->line, "id"));
     x->count = q->count;
     x->contrast = q->against.written != NULL;
     x->predicted = q->predicted && !q->target.written ? (int)a->nth + 1 : 0;

@@ -21,6 +21,8 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(explain_row, target_logprob, "nats", "natural log p of the target"),
     CSV_OPTIONAL(explain_row, unit, "",
                  "number of its word, sentence or line in units.csv; empty without --by"),
+    CSV_OPTIONAL(explain_row, prompt, "",
+                 "with --prompts the id of the line, or its number; otherwise empty"),
 };
 
 static const struct csv_column of_units[] = {
@@ -39,6 +41,7 @@ static const struct csv_column of_units[] = {
     CSV_COLUMN(unit_row, target_position, "tokens", "as in explain.csv"),
     CSV_COLUMN(unit_row, target_id, "", "as in explain.csv"),
     CSV_COLUMN(unit_row, target_logprob, "nats", "as in explain.csv"),
+    CSV_OPTIONAL(unit_row, prompt, "", "as in explain.csv"),
 };
 
 const struct csv_layout units_csv = {

@@ -12,6 +12,7 @@ struct explain_row {
     long long rank, line, target_position, target_id;
     double target_logprob;
     long long unit;
+    const char *prompt;
 };
 
 /* A word, sentence or line. */
@@ -22,6 +23,7 @@ struct unit_row {
     double norm, share, cumulative;
     long long rank, line, target_position, target_id;
     double target_logprob;
+    const char *prompt;
 };
 
 extern const struct csv_layout explain_csv, units_csv;

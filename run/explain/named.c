@@ -4,15 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int is_digits(const char *text)
+{
+    return text[strspn(text, "0123456789")] == 0;
+}
+
+/* The readings of digits that are a text. */
+static int find_digits(int id[TOKENIZER_READINGS], const struct model_text *m, const char *where,
+                       const char *option, const char *written, struct error *e)
+{
+    int count = m->tokenizer ? tokenizer_readings(id, m->tokenizer, written) : !written[1];
+
+    if (!m->tokenizer)
+        id[0] = (unsigned char)*written;
+    return count ? count
+                 : fail(e,
+                        "%s: the text %s of %s is not a token (expected a token's text, or a "
+                        "number for an id)",
+                        where, written, option);
+}
+
 int named_find(struct named_token *n, struct explainer *x, const char *where, const char *option,
-               const char *written, struct error *e)
+               const char *written, int digits, struct error *e)
 {
     const int is_text = !x->options->tokens.count;
 
     *n = (struct named_token){.option = option, .written = written};
     if (!written)
         return 0;
-    n->readings = model_text_readings(n->id, &x->reading, where, option, written, is_text, e);
+    n->readings = !digits && is_digits(written)
+                      ? find_digits(n->id, &x->reading, where, option, written, e)
+                      : model_text_readings(n->id, &x->reading, where, option, written, is_text, e);
     if (n->readings < 0)
         return -1;
     for (int i = 0; i < n->readings; i++)
@@ -39,7 +61,7 @@ int named_tell(const struct named_token *n, const struct explanation *x, int32_t
     size_t size;
     const char *text = n->written ? explanation_piece(x, id, &size, room) : NULL;
 
-    if (n->readings < 2 && (!text || !n->written[strspn(n->written, "0123456789")] ||
+    if (n->readings < 2 && (!text || is_digits(n->written) ||
                             (size == strlen(n->written) && memcmp(text, n->written, size) == 0)))
         return 0;
     if (!(quoted = explanation_quoted(x, id)))

@@ -18,7 +18,8 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct explain_options {
     const char *source; /* a model, or with `segment` a result */
-    const char *prompt; /* NULL: text, or a result */
+    const char *prompt; /* NULL: prompts, text, or a result */
+    const char *prompts; /* a file of JSON lines; NULL: none */
     struct text_list text, tokens;
     size_t segment; /* in the result, from 1; 0: a model is run */
     const char *model; /* in the result, if it has several; NULL: not given */

@@ -2,6 +2,7 @@
 #ifndef REACH_RUN_EXPLAIN_PARTS_H
 #define REACH_RUN_EXPLAIN_PARTS_H
 
+#include "io/formats/json.h"
 #include "kernels/ops.h"
 #include "model/engine.h"
 #include "run/explain/explain.h"
@@ -37,9 +38,10 @@ struct named_token {
     int id[TOKENIZER_READINGS], readings; /* what it may mean */
 };
 
-/* Finds its readings. `where` names the source in messages: the model's path, or a line. */
+/* Finds its readings. `where` names the source in messages: the model's path, or a line. Digits
+ * are an id, or with `digits` 0 a text like others. */
 int named_find(struct named_token *n, struct explainer *x, const char *where, const char *option,
-               const char *written, struct error *e) MUST_USE;
+               const char *written, int digits, struct error *e) MUST_USE;
 /* Of its readings the likeliest other than `taken` (-1: any); `taken` if it has no other. */
 int32_t named_choose(const struct named_token *n, const double *logprob, int32_t taken);
 /* Reports the chosen token, if it differs from the text, or is one of several. */
@@ -48,6 +50,10 @@ int named_tell(const struct named_token *n, const struct explanation *x, int32_t
 
 /* A text, and what about the place after it is explained. */
 struct question {
+    char *where; /* "FILE: line 3", for messages; NULL: not of a file of prompts */
+    size_t number; /* of that line */
+    json_t *line; /* the line; NULL: none */
+    char *name, *target_text, *against_text; /* of its members; NULL: not there */
     int32_t *id; /* [count + 1] inputs, and the target if it is in the text */
     size_t count;
     int predicted; /* 1: the text ends before the target */
@@ -62,6 +68,16 @@ struct questions {
 };
 
 int questions_read(struct questions *q, struct explainer *x, struct error *e) MUST_USE;
+/* Those of --prompts; tokens that a line does not name are the given ones. */
+int questions_of_prompts(struct questions *q, struct explainer *x, const struct named_token *target,
+                         const struct named_token *against, struct error *e) MUST_USE;
+/* Fails unless the tokens are one text in the model's vocabulary. */
+int question_check(const struct explainer *x, const struct tokens *t, const char *name,
+                   struct error *e) MUST_USE;
+/* The inputs and the target at a position (0: the last) of a text, which ends before the target if
+ * it is a prompt. */
+int question_take(struct question *q, const struct explainer *x, const struct tokens *t,
+                  size_t position, int is_prompt, struct error *e) MUST_USE;
 void questions_free(struct questions *q);
 
 /* ---- answers ---- */

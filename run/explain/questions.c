@@ -22,21 +22,22 @@ static int read_text(struct run_text *t, const struct explainer *x, struct error
     int is_standard = o->prompt && strcmp(o->prompt, "-") == 0;
 
     if (!o->prompt || is_standard) {
-        if (run_text_read(t, is_standard ? &standard : &o->text, is_standard ? &none : &o->tokens, NULL,
-                          e) != 0)
+        if (run_text_read(t, is_standard ? &standard : &o->text, is_standard ? &none : &o->tokens,
+                          NULL, e) != 0)
             return -1;
         if (t->text.bytes)
             drop_newline(&t->text, o, x->progress);
         return 0;
     }
-    t->text = (struct text){
-        .bytes = strdup(o->prompt), .size = strlen(o->prompt), .name = strdup("--prompt")};
+    t->text = (struct text){.bytes = strdup(o->prompt),
+                            .size = strlen(o->prompt),
+                            .name = strdup("--prompt")};
     return t->text.bytes && t->text.name ? 0
                                          : fail_memory(e, (double)strlen(o->prompt), "the prompt");
 }
 
-static int check_tokens(const struct explainer *x, const struct tokens *t, const char *name,
-                        struct error *e)
+int question_check(const struct explainer *x, const struct tokens *t, const char *name,
+                   struct error *e)
 {
     if (t->rows > 1)
         return fail(e, "%s: has %zu rows of tokens (expected one text: a 1-D file, or one row)",
@@ -49,10 +50,8 @@ static int check_tokens(const struct explainer *x, const struct tokens *t, const
     return 0;
 }
 
-/* The inputs and the target at a position (0: the last) of a text, which ends before the target if
- * it is a prompt. */
-static int take_inputs(struct question *q, const struct explainer *x, const struct tokens *t,
-                       size_t position, int is_prompt, struct error *e)
+int question_take(struct question *q, const struct explainer *x, const struct tokens *t,
+                  size_t position, int is_prompt, struct error *e)
 {
     const struct decoder *d = x->decoder;
     const char *name = t->name ? t->name : "text";
@@ -72,10 +71,11 @@ static int take_inputs(struct question *q, const struct explainer *x, const stru
     q->predicted = q->count == total;
     if (d->position_limit > 0 && q->count > (size_t)d->position_limit)
         return fail(e,
-                    "%s: has learned positions for %d inputs, and there are %zu (expected a "
+                    "%s%s%s: has learned positions for %d inputs, and there are %zu (expected a "
                     "shorter text, or --target-position %d at "
                     "most)",
-                    x->argument->path, d->position_limit, q->count, d->position_limit + 1);
+                    q->where ? q->where : "", q->where ? ": " : "", x->argument->path,
+                    d->position_limit, q->count, d->position_limit + 1);
     q->id = calloc(q->count + 1, sizeof *q->id);
     if (!q->id)
         return fail_memory(e, (double)q->count * sizeof *q->id, "the tokens");
@@ -95,44 +95,47 @@ static int make_room(struct questions *q, size_t count, struct error *e)
 }
 
 /* One text, at each of its --target-positions. */
-static int read_one_text(struct questions *q, struct explainer *x, struct run_text *text,
-                         struct error *e)
+static int read_one_text(struct questions *q, struct explainer *x, const struct named_token *target,
+                         const struct named_token *against, struct error *e)
 {
     const struct explain_options *o = x->options;
+    struct run_text text = {0};
     const struct tokens *t;
-    struct named_token target, against;
+    int rc = -1;
 
-    if (read_text(text, x, e) != 0 || !(t = model_text_tokens(&x->reading, text, x->progress, e)) ||
-        check_tokens(x, t, t->name ? t->name : "text", e) != 0 ||
+    if (read_text(&text, x, e) != 0 ||
+        !(t = model_text_tokens(&x->reading, &text, x->progress, e)) ||
+        question_check(x, t, t->name ? t->name : "text", e) != 0 ||
         make_room(q, o->position_count ? o->position_count : 1, e) != 0)
-        return -1;
-    for (size_t i = 0; i < q->count; i++)
-        if (take_inputs(&q->item[i], x, t, o->position_count ? o->positions[i] : 0,
-                        o->prompt != NULL, e) != 0)
-            return -1;
-    if (named_find(&target, x, x->argument->path, "--target", o->target, e) != 0 ||
-        named_find(&against, x, x->argument->path, "--against", o->against, e) != 0)
-        return -1;
-    for (size_t i = 0; i < q->count; i++) {
-        q->item[i].target = target;
-        q->item[i].against = against;
-        q->item[i].targets = (size_t)o->targets;
+        goto end;
+    rc = 0;
+    for (size_t i = 0; i < q->count && rc == 0; i++) {
+        q->item[i] = (struct question){.target = *target,
+                                       .against = *against,
+                                       .targets = (size_t)o->targets};
+        rc = question_take(&q->item[i], x, t, o->position_count ? o->positions[i] : 0,
+                           o->prompt != NULL, e);
     }
-    return 0;
+end:
+    run_text_free(&text);
+    return rc;
 }
 
 int questions_read(struct questions *q, struct explainer *x, struct error *e)
 {
-    const long targets = x->options->targets, vocabulary = x->decoder->vocabulary;
-    struct run_text text = {0};
+    const struct explain_options *o = x->options;
+    const char *path = x->argument->path;
+    const long vocabulary = x->decoder->vocabulary;
+    struct named_token target, against;
     size_t most = 0;
-    int rc = targets >= vocabulary
-                 ? fail(e, "%s: --targets %ld: has a vocabulary of %ld (expected fewer targets)",
-                        x->argument->path, targets, vocabulary)
-                 : read_one_text(q, x, &text, e);
 
-    run_text_free(&text);
-    if (rc != 0)
+    if (o->targets >= vocabulary)
+        return fail(e, "%s: --targets %ld: has a vocabulary of %ld (expected fewer targets)", path,
+                    o->targets, vocabulary);
+    if (named_find(&target, x, path, "--target", o->target, 1, e) != 0 ||
+        named_find(&against, x, path, "--against", o->against, 1, e) != 0 ||
+        (o->prompts ? questions_of_prompts(q, x, &target, &against, e)
+                    : read_one_text(q, x, &target, &against, e)) != 0)
         return -1;
     for (size_t i = 0; i < q->count; i++)
         most = q->item[i].count > most ? q->item[i].count : most;
@@ -143,8 +146,16 @@ int questions_read(struct questions *q, struct explainer *x, struct error *e)
 
 void questions_free(struct questions *q)
 {
-    for (size_t i = 0; i < q->count; i++)
-        free(q->item[i].id);
+    for (size_t i = 0; i < q->count; i++) {
+        struct question *one = &q->item[i];
+
+        free(one->id);
+        free(one->where);
+        free(one->name);
+        free(one->target_text);
+        free(one->against_text);
+        json_decref(one->line);
+    }
     free(q->item);
     *q = (struct questions){0};
 }

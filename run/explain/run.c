@@ -15,6 +15,20 @@ static int tell_named(const struct question *q, const struct explanation *x, str
                : 0;
 }
 
+/* The same for many prompts: how many of them. */
+static void tell_prompts(const struct questions *q, struct progress *p)
+{
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < q->count; i++)
+        chosen += q->item[i].target.readings > 1 || q->item[i].against.readings > 1;
+    if (chosen)
+        progress_message(p,
+                         "%zu of %zu lines name a token that may mean several; the likelier one is "
+                         "taken, and explain.jsonl has its id",
+                         chosen, q->count);
+}
+
 /* With a model. */
 static int measure(struct explain_run *r, struct error *e)
 {
@@ -25,7 +39,10 @@ static int measure(struct explain_run *r, struct error *e)
                  ? -1
                  : 0;
 
-    for (size_t i = 0, k = 0; i < q.count && rc == 0; k += q.item[i++].targets)
+    if (rc == 0 && r->options->prompts)
+        tell_prompts(&q, r->progress);
+    for (size_t i = 0, k = 0; i < q.count && rc == 0 && !r->options->prompts;
+         k += q.item[i++].targets)
         rc = tell_named(&q.item[i], &r->found.item[k], r->progress, e);
     questions_free(&q);
     explainer_close(&x);

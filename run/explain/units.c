@@ -90,7 +90,9 @@ static int make(struct explanation *x, const struct explanation *tokens, enum ex
 {
     size_t n = tokens->count;
 
-    *x = (struct explanation){.by = explain_units[by],
+    *x = (struct explanation){.name = tokens->name ? strdup(tokens->name) : NULL,
+                              .is_numbered = tokens->is_numbered,
+                              .by = explain_units[by],
                               .tokens = tokens,
                               .attribution = tokens->attribution,
                               .segment = tokens->segment,
@@ -105,7 +107,8 @@ static int make(struct explanation *x, const struct explanation *tokens, enum ex
                               .start = calloc(n + 1, sizeof *x->start),
                               .id = calloc(n + 1, sizeof *x->id),
                               .norm = calloc(n, sizeof *x->norm)};
-    if (!x->model || !x->path || !x->position_encoding || !x->start || !x->id || !x->norm)
+    if (!x->model || !x->name != !tokens->name || !x->path || !x->position_encoding || !x->start ||
+        !x->id || !x->norm)
         return fail_memory(e, (double)n * (sizeof *x->start + sizeof *x->id + sizeof *x->norm),
                            "the units of a text");
     memcpy(x->alternative, tokens->alternative, sizeof x->alternative);

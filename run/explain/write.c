@@ -36,8 +36,8 @@ static char *note_of(const void *found)
     if (!f)
         return NULL;
     if (all->count > 1) {
-        fprintf(f, "%zu targets, by target_position and target_id; attribution %s", all->count,
-                x->attribution);
+        fprintf(f, "%zu targets, by %starget_position and target_id; attribution %s", all->count,
+                x->name ? "prompt, " : "", x->attribution);
         return fclose(f) == 0 ? note : NULL;
     }
     fprintf(f, "target: token %zu, ", x->count + 1);
@@ -86,7 +86,8 @@ static int write_rows(struct csv *csv, const struct explanation *x,
                                                .target_position = (long long)x->count + 1,
                                                .target_id = x->target.id,
                                                .target_logprob = x->target.logprob,
-                                               .unit = (long long)unit});
+                                               .unit = (long long)unit,
+                                               .prompt = x->name ? x->name : ""});
         else
             rc = fail(e, "explain.csv: out of memory");
     }
@@ -118,7 +119,8 @@ static int write_units(struct csv *csv, const struct explanation *x, struct erro
                                        .line = (long long)x->line[i],
                                        .target_position = (long long)x->tokens->count + 1,
                                        .target_id = x->target.id,
-                                       .target_logprob = x->target.logprob});
+                                       .target_logprob = x->target.logprob,
+                                       .prompt = x->name ? x->name : ""});
         else
             rc = fail(e, "units.csv: out of memory");
     }
@@ -146,6 +148,11 @@ static int unit_rows(const void *found, struct csv *csv, struct error *e)
     return rc;
 }
 
+static int has_names(const void *found)
+{
+    return ((const struct explain_run *)found)->options->prompts != NULL;
+}
+
 static int is_joined(const void *found)
 {
     return ((const struct explain_run *)found)->joined.count > 0;
@@ -168,6 +175,9 @@ const struct results_file *const explain_files[] = {
     &(const struct results_file){.name = "explain.html", .write = write_page},
     &(const struct results_file){
         .is_wanted = is_joined, .layout = &units_csv, .rows = unit_rows, .note = note_of},
+    &(const struct results_file){.is_wanted = has_names,
+                                 .name = "explain.jsonl",
+                                 .write = explain_write_lines},
     NULL};
 const struct results_layout explain_layout = {explain_files, (const char *const[]){NULL}};
 
