@@ -241,10 +241,8 @@ static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t
                     size_t columns, const char *name)
 {
     size_t count = (size_t)s->m->routing.experts;
-    if (s->turned ? family_stacked_turned(&out->weight, s->d, count, i, rows, columns, s->e,
-                                          "%s.%s%s", s->stem, name, s->weight)
-                  : family_stacked(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s",
-                                   s->stem, name, s->weight))
+    if (family_stacked(&out->weight, s->d, (struct stack){count, rows, columns, s->turned}, i, s->e,
+                       "%s.%s%s", s->stem, name, s->weight))
         return -1;
     if (!s->m->layout->biased)
         return 0;

@@ -70,14 +70,13 @@ int family_matrix(view *out, const struct decoder *d, size_t rows, size_t column
 /* A matrix [rows, columns] stored transposed, as [columns, rows] (Conv1D). */
 int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns,
                       struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
-/* Matrix `index` of `count` stacked in one tensor [count, rows, columns]. */
-int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows,
-                   size_t columns, struct error *e, const char *format, ...) MUST_USE
-    PRINTF_LIKE(8, 9);
-/* The same for matrices stored transposed, in one tensor [count, columns, rows]. */
-int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index,
-                          size_t rows, size_t columns, struct error *e, const char *format,
-                          ...) MUST_USE PRINTF_LIKE(8, 9);
+/* Matrix `index` of those stacked in one tensor. */
+struct stack {
+    size_t count, rows, columns;
+    int turned; /* 0: [count, rows, columns]; 1: stored transposed, [count, columns, rows] */
+};
+int family_stacked(view *out, const struct decoder *d, struct stack stack, size_t index,
+                   struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
@@ -89,9 +88,14 @@ int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind k
                 int with_shift, struct error *e, const char *format, ...) MUST_USE
     PRINTF_LIKE(7, 8);
 /* A norm of any width (1: one value everywhere): STEM.SCALE and STEM.SHIFT, each NULL for none. */
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
-                      double epsilon, size_t width, const char *scale, const char *shift,
-                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
+struct norm_form {
+    enum norm_kind kind;
+    double epsilon;
+    size_t width;
+    const char *scale, *shift;
+};
+int family_norm_named(struct norm_view *out, const struct decoder *d, struct norm_form form,
+                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);

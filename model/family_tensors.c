@@ -189,13 +189,12 @@ static int part_of(view *out, const struct decoder *d, size_t width, const char 
     return vector_named(out, d, width, name, e);
 }
 
-static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
-                      double epsilon, size_t width, const char *scale, const char *shift,
+static int norm_named(struct norm_view *out, const struct decoder *d, struct norm_form form,
                       struct error *e, const char *stem)
 {
-    *out = (struct norm_view){.kind = kind, .epsilon = epsilon, .present = 1};
-    return part_of(&out->scale, d, width, stem, scale, e) ||
-                   part_of(&out->shift, d, width, stem, shift, e)
+    *out = (struct norm_view){.kind = form.kind, .epsilon = form.epsilon, .present = 1};
+    return part_of(&out->scale, d, form.width, stem, form.scale, e) ||
+                   part_of(&out->shift, d, form.width, stem, form.shift, e)
                ? -1
                : 0;
 }
@@ -204,16 +203,16 @@ int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind k
                 int with_shift, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
-    return norm_named(out, d, kind, epsilon, (size_t)d->hidden, "weight",
-                      with_shift ? "bias" : NULL, e, stem);
+    struct norm_form form = {kind, epsilon, (size_t)d->hidden, "weight",
+                             with_shift ? "bias" : NULL};
+    return norm_named(out, d, form, e, stem);
 }
 
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind,
-                      double epsilon, size_t width, const char *scale, const char *shift,
+int family_norm_named(struct norm_view *out, const struct decoder *d, struct norm_form form,
                       struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
-    return norm_named(out, d, kind, epsilon, width, scale, shift, e, stem);
+    return norm_named(out, d, form, e, stem);
 }
 
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e,
@@ -388,36 +387,22 @@ void family_ignore(const struct decoder *d, const char *format, ...)
         t->used = 1;
 }
 
-/* Matrix `index` of a stack along that axis of the tensor. */
-static view stacked_view(const struct tensor *t, size_t index, int rows)
-{
-    int columns = 3 - rows;
-    return view_shift((view){.data = t->data,
-                             .type = t->type,
-                             .groups = 1,
-                             .rows = t->shape[rows],
-                             .columns = t->shape[columns],
-                             .row_stride = t->stride[rows],
-                             .column_stride = t->stride[columns]},
-                      index * t->stride[0]);
-}
-
-int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows,
-                   size_t columns, struct error *e, const char *format, ...)
+int family_stacked(view *out, const struct decoder *d, struct stack stack, size_t index,
+                   struct error *e, const char *format, ...)
 {
     FORMAT_NAME(name, format);
-    const struct tensor *t = find_shaped(d, name, (size_t[]){count, rows, columns}, 3, e);
+    const int rows = stack.turned ? 2 : 1, columns = 3 - rows; /* axes */
+    const size_t shape[] = {stack.count, stack.turned ? stack.columns : stack.rows,
+                            stack.turned ? stack.rows : stack.columns};
+    const struct tensor *t = find_shaped(d, name, shape, 3, e);
     if (t)
-        *out = stacked_view(t, index, 1);
-    return t ? 0 : -1;
-}
-
-int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index,
-                          size_t rows, size_t columns, struct error *e, const char *format, ...)
-{
-    FORMAT_NAME(name, format);
-    const struct tensor *t = find_shaped(d, name, (size_t[]){count, columns, rows}, 3, e);
-    if (t)
-        *out = stacked_view(t, index, 2);
+        *out = view_shift((view){.data = t->data,
+                                 .type = t->type,
+                                 .groups = 1,
+                                 .rows = t->shape[rows],
+                                 .columns = t->shape[columns],
+                                 .row_stride = t->stride[rows],
+                                 .column_stride = t->stride[columns]},
+                          index * t->stride[0]);
     return t ? 0 : -1;
 }

@@ -284,11 +284,11 @@ static int read_positions(struct reading *r)
 static int read_norm(struct norm_view *out, const struct reading *r, size_t width, const char *name)
 {
     const struct layout *o = r->layout;
-    const char *scale = o->norm_bare ? NULL : "weight", *shift = o->norm_bias ? "bias" : NULL;
-    if (r->block < 0 ? family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e,
-                                         "%s%s", r->prefix, name)
-                     : family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e,
-                                         "%s%s.%d.%s", r->prefix, o->names.layers, r->block, name))
+    const struct norm_form form = {o->norm, r->epsilon, width, o->norm_bare ? NULL : "weight",
+                                   o->norm_bias ? "bias" : NULL};
+    if (r->block < 0 ? family_norm_named(out, r->d, form, r->e, "%s%s", r->prefix, name)
+                     : family_norm_named(out, r->d, form, r->e, "%s%s.%d.%s", r->prefix,
+                                         o->names.layers, r->block, name))
         return -1;
     out->scale.offset = o->norm_offset;
     return 0;

@@ -16,14 +16,19 @@ static void no_rounding(struct engine *g, const struct buffer *dx)
         g->rounded_of = NULL;
 }
 
-/* dx (+)= the reverse of a norm of x. */
+/* What a norm read and kept in the forward pass. */
+struct normed {
+    const struct buffer *x, *statistics;
+    const struct norm_weights *weights;
+};
+
+/* dx (+)= the reverse of a norm. */
 static void norm_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy,
-                         const struct buffer *x, const struct buffer *statistics,
-                         const struct norm *norm, struct rows rows, int accumulate, enum next next)
+                         struct normed of, struct rows rows, int accumulate, enum next next)
 {
     no_rounding(g, dx);
-    g->k->norm_reverse(g->k, dx, next == PRODUCT ? g->rounded : NULL, dy, x, statistics, norm, rows,
-                       g->d->hidden, accumulate);
+    g->k->norm_reverse(g->k, dx, next == PRODUCT ? g->rounded : NULL, dy, of.x, of.statistics,
+                       &of.weights->norm, rows, g->d->hidden, accumulate);
     if (next == PRODUCT)
         g->rounded_of = dx;
 }
@@ -34,15 +39,13 @@ static const struct buffer *as_operand(const struct engine *g, const struct buff
     return g->rounded && g->rounded_of == dy ? g->rounded : dy;
 }
 
-/* dx (+)= the reverse of `normed`: of a norm of x, or of a copy if there is none. */
+/* The same, or the reverse of a copy if there is no norm. */
 static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy,
-                           const struct buffer *x, const struct buffer *statistics,
-                           const struct norm_weights *w, struct rows rows, int accumulate,
-                           enum next next)
+                           struct normed of, struct rows rows, int accumulate, enum next next)
 {
     struct kernels *k = g->k;
-    if (w->present) {
-        norm_reverse(g, dx, dy, x, statistics, &w->norm, rows, accumulate, next);
+    if (of.weights->present) {
+        norm_reverse(g, dx, dy, of, rows, accumulate, next);
         return;
     }
     no_rounding(g, dx);
@@ -65,10 +68,11 @@ static void reverse_input(struct engine *g, int l, struct buffer **dx, struct bu
     if (queries == keys) {
         struct buffer *swap = *dx;
         *dx = *dy, *dy = swap;
-        normed_reverse(g, *dx, g->y, s->x, s->statistics_1, norm, rows, 1, l > 0 ? PRODUCT : PASS);
+        normed_reverse(g, *dx, g->y, (struct normed){s->x, s->statistics_1, norm}, rows, 1,
+                       l > 0 ? PRODUCT : PASS);
         return;
     }
-    normed_reverse(g, *dx, g->y, s->x, s->statistics_1, norm, rows, 0, PASS);
+    normed_reverse(g, *dx, g->y, (struct normed){s->x, s->statistics_1, norm}, rows, 0, PASS);
     g->k->tail_reverse(g->k, *dx, *dy, batch, queries, keys, g->d->hidden);
 }
 
@@ -92,8 +96,9 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
-    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0,
-                   PRODUCT);
+    normed_reverse(g, dx, dy,
+                   (struct normed){g->layers[d->layers].x, g->final_statistics, &g->final_norm},
+                   rows, 0, PRODUCT);
     range_peak(g, d->layers, dx, batch);
 }
 
@@ -200,27 +205,28 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
     if (w->mlp_post_norm.present) {
         branch = dx;
-        norm_reverse(g, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows,
-                     0, PRODUCT);
+        norm_reverse(g, branch, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
+                     query_rows, 0, PRODUCT);
     }
     if (reverse_mlp(g, l, branch, query_rows, e))
         return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);
-    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows,
+    normed_reverse(g, dy, g->y, (struct normed){s->mid, s->statistics_2, &w->mlp_norm}, query_rows,
                    !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
 
     branch = dy;
     if (w->attention_post_norm.present) {
         branch = dx;
-        norm_reverse(g, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm,
+        norm_reverse(g, branch, dy,
+                     (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm},
                      query_rows, 0, PRODUCT);
     }
     reverse_attention(g, l, branch, batch);
     if (b->residual_from_norm) {
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
-        normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0,
-                       PRODUCT);
+        normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
+                       key_rows, 0, PRODUCT);
     } else
         reverse_input(g, l, to, from, batch);
     return 0;
@@ -234,13 +240,14 @@ static int reverse_post(struct engine *g, int l, struct buffer **to, struct buff
     struct layer *s = &g->layers[l];
     struct buffer *dx = *to, *dy = *from;
     struct rows query_rows = {batch, g->shape.queries[l]};
-    norm_reverse(g, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0,
-                 PRODUCT);
+    norm_reverse(g, dx, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
+                 query_rows, 0, PRODUCT);
     if (reverse_mlp(g, l, dx, query_rows, e))
         return -1;
-    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1,
-                   PASS); /* dx: gradient of `mid` */
-    norm_reverse(g, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm,
+    normed_reverse(g, dx, g->y, (struct normed){s->mid, s->statistics_2, &w->mlp_norm}, query_rows,
+                   1, PASS); /* dx: gradient of `mid` */
+    norm_reverse(g, dy, dx,
+                 (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm},
                  query_rows, 0, PRODUCT);
     reverse_attention(g, l, dy, batch);
     reverse_input(g, l, to, from, batch);
@@ -257,16 +264,18 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     reverse_attention(g, l, dy, batch);
-    normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0, PASS);
+    normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
+                   key_rows, 0, PASS);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
     if (reverse_mlp(g, l, dy, query_rows, e))
         return -1;
     if (queries == keys) {
-        normed_reverse(g, dx, g->y, s->x, s->statistics_2, &w->mlp_norm, query_rows, 1,
-                       l > 0 ? PRODUCT : PASS);
+        normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_2, &w->mlp_norm},
+                       query_rows, 1, l > 0 ? PRODUCT : PASS);
     } else {
         k->tail(k, g->r, s->x, batch, queries, keys, hidden);
-        normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0, PASS);
+        normed_reverse(g, g->s, g->y, (struct normed){g->r, s->statistics_2, &w->mlp_norm},
+                       query_rows, 0, PASS);
         k->tail_reverse(k, dx, g->s, batch, queries, keys, hidden);
     }
     return 0;

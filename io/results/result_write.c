@@ -62,23 +62,31 @@ end:
     return ok ? 0 : -1;
 }
 
-/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: then there are fewer
- * dimensions. A chunk is (a part of) one row. */
-static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored,
-                         hid_t native, const void *data, size_t blocks, size_t rows, size_t columns)
+/* [blocks, rows, columns]; blocks, or blocks and rows, may be 0: then there are fewer dimensions.
+ */
+struct dataset {
+    const char *name;
+    hid_t stored, native;
+    const void *data;
+    size_t blocks, rows, columns;
+};
+
+/* A chunk is (a part of) one row. */
+static int write_dataset(struct writer *w, hid_t group, struct dataset d)
 {
-    hsize_t shape[3] = {blocks, rows, columns},
-            chunk[3] = {1, 1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
-    int rank = blocks ? 3 : rows ? 2 : 1, ok = 0, first = 3 - rank;
+    hsize_t shape[3] = {d.blocks, d.rows, d.columns},
+            chunk[3] = {1, 1, d.columns < CHUNK_ELEMENTS_MAX ? d.columns : CHUNK_ELEMENTS_MAX};
+    int rank = d.blocks ? 3 : d.rows ? 2 : 1, ok = 0, first = 3 - rank;
     hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL),
           list = H5Pcreate(H5P_DATASET_CREATE);
     if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) ||
         !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) ||
         !is_ok(w, H5Pset_fletcher32(list)) || !is_ok(w, H5Pset_obj_track_times(list, 0)))
         goto end;
-    if (!is_ok(w, dataset = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, list, H5P_DEFAULT)))
+    if (!is_ok(w, dataset = H5Dcreate2(group, d.name, d.stored, space, H5P_DEFAULT, list,
+                                       H5P_DEFAULT)))
         goto end;
-    ok = is_ok(w, H5Dwrite(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+    ok = is_ok(w, H5Dwrite(dataset, d.native, H5S_ALL, H5S_ALL, H5P_DEFAULT, d.data));
 end:
     H5Dclose(dataset);
     H5Pclose(list);
@@ -111,15 +119,18 @@ static hid_t create_group(struct writer *w, hid_t models, const struct result_mo
 static int write_attention(struct writer *w, hid_t group, const struct result *r,
                            const struct result_attention *a)
 {
-    if (a->mass && write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, a->mass,
-                                 a->layers, a->heads, a->positions))
+    if (a->mass && write_dataset(w, group,
+                                 (struct dataset){"attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                                  a->mass, a->layers, a->heads, a->positions}))
         return -1;
     if (!r->shards || !a->high)
         return 0;
-    return write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->high,
-                         a->layers, a->heads, a->positions) ||
-                   write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64,
-                                 a->low, a->layers, a->heads, a->positions)
+    return write_dataset(w, group,
+                         (struct dataset){"attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                          a->high, a->layers, a->heads, a->positions}) ||
+                   write_dataset(w, group,
+                                 (struct dataset){"attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                                  a->low, a->layers, a->heads, a->positions})
                ? -1
                : 0;
 }
@@ -130,17 +141,21 @@ static int write_tokens(struct writer *w, hid_t group, const struct result_model
     const struct token_texts *p = &m->pieces;
     if (!m->tokens)
         return 0;
-    if (write_dataset(w, group, "tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0,
-                      m->segments, m->fields[0].target))
+    if (write_dataset(w, group,
+                      (struct dataset){"tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0,
+                                       m->segments, m->fields[0].target}))
         return -1;
     if (!p->size) /* an empty dataset cannot be chunked */
         return 0;
-    return write_dataset(w, group, "piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0,
-                         p->count) ||
-                   write_dataset(w, group, "piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64, p->end, 0,
-                                 0, p->count) ||
-                   write_dataset(w, group, "piece_bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, p->bytes,
-                                 0, 0, p->size)
+    return write_dataset(w, group,
+                         (struct dataset){"piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0,
+                                          p->count}) ||
+                   write_dataset(w, group,
+                                 (struct dataset){"piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                                  p->end, 0, 0, p->count}) ||
+                   write_dataset(w, group,
+                                 (struct dataset){"piece_bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8,
+                                                  p->bytes, 0, 0, p->size})
                ? -1
                : 0;
 }
@@ -149,21 +164,16 @@ static int write_field(struct writer *w, hid_t models, const struct result *r,
                        const struct result_model *m, const struct result_field *f)
 {
     const size_t rows = m->segments, columns = f->positions;
-    const struct {
-        const char *name;
-        hid_t stored, native;
-        const void *data;
-        size_t rows, columns;
-    } datasets[] = {
-        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, f->norm, rows,
+    const struct dataset datasets[] = {
+        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, f->norm, 0, rows,
          columns},
-        {"logprob", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->logprob, 0, rows},
-        {"status", H5T_STD_U8LE, H5T_NATIVE_UINT8, f->status, 0, rows},
-        {"start", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->start, 0, rows},
-        {"s", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.s, 0, columns},
-        {"c", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c, 0, columns},
-        {"c_lo", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_lo, 0, columns},
-        {"c_hi", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_hi, 0, columns},
+        {"logprob", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->logprob, 0, 0, rows},
+        {"status", H5T_STD_U8LE, H5T_NATIVE_UINT8, f->status, 0, 0, rows},
+        {"start", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->start, 0, 0, rows},
+        {"s", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.s, 0, 0, columns},
+        {"c", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c, 0, 0, columns},
+        {"c_lo", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_lo, 0, 0, columns},
+        {"c_hi", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_hi, 0, 0, columns},
     };
     hid_t group = create_group(w, models, m, f);
     if (group < 0)
@@ -172,11 +182,11 @@ static int write_field(struct writer *w, hid_t models, const struct result *r,
     for (size_t i = 0; result == 0 && i < f->attribute_count; i++)
         result = write_attribute(w, group, f->attributes[i].name, f->attributes[i].value);
     for (size_t i = 0; result == 0 && i < sizeof datasets / sizeof *datasets; i++)
-        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native,
-                               datasets[i].data, 0, datasets[i].rows, datasets[i].columns);
+        result = write_dataset(w, group, datasets[i]);
     if (result == 0 && f->completeness)
-        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                               f->completeness, 0, rows, 2);
+        result = write_dataset(w, group,
+                               (struct dataset){"completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                                f->completeness, 0, rows, 2});
     if (result == 0 && f == m->fields)
         result = write_attention(w, group, r, &m->attention) || write_tokens(w, group, m) ? -1 : 0;
     H5Gclose(group);

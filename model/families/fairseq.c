@@ -195,8 +195,8 @@ static int read_norm(struct norm_view *out, struct decoder *d, const char *key, 
     int kind;
     if (config_choice_or(d->config, key, kinds, 0, &kind, e))
         return -1;
-    return kind ? family_norm_named(out, d, NORM_RMS_OUTSIDE, 1e-8, (size_t)d->hidden, NULL, NULL,
-                                    e, "%s", stem)
+    struct norm_form bare = {NORM_RMS_OUTSIDE, 1e-8, (size_t)d->hidden, NULL, NULL};
+    return kind ? family_norm_named(out, d, bare, e, "%s", stem)
                 : family_norm(out, d, NORM_LAYER, 1e-5, 1, e, "%s", stem);
 }
 

@@ -88,8 +88,8 @@ static int read_norm(struct norm_view *out, const struct reader *r, int index, c
                      struct error *e)
 {
     size_t width = r->norm == NORM_LENGTH ? 1 : (size_t)r->d->hidden;
-    return family_norm_named(out, r->d, r->norm, r->epsilon, width, r->norm_scale, r->norm_shift, e,
-                             "sequential.%d.%s", index, name);
+    struct norm_form form = {r->norm, r->epsilon, width, r->norm_scale, r->norm_shift};
+    return family_norm_named(out, r->d, form, e, "sequential.%d.%s", index, name);
 }
 
 static int read_activation(enum activation *out, int *gated, struct decoder *d, struct error *e)

@@ -7,11 +7,17 @@
 
 enum { FIRST_POSITION = 2 }; /* earlier rows belong to padding */
 
+static struct norm_form form_of(size_t width, int affine)
+{
+    return (struct norm_form){NORM_LAYER, 1e-5, width, affine ? "weight" : NULL,
+                              affine ? "bias" : NULL};
+}
+
 static int norm(struct norm_view *out, const struct decoder *d, int affine, struct error *e,
                 const char *prefix, int layer, const char *name)
 {
-    return family_norm_named(out, d, NORM_LAYER, 1e-5, (size_t)d->hidden, affine ? "weight" : NULL,
-                             affine ? "bias" : NULL, e, "%slayers.%d.%s", prefix, layer, name);
+    return family_norm_named(out, d, form_of((size_t)d->hidden, affine), e, "%slayers.%d.%s",
+                             prefix, layer, name);
 }
 
 static int read_opt(struct decoder *d, struct error *e)
@@ -72,8 +78,7 @@ static int read_opt(struct decoder *d, struct error *e)
         b->residual = before ? RESIDUAL_SEQUENTIAL : RESIDUAL_POST;
     }
     if (before && !removed &&
-        family_norm_named(&d->final_norm, d, NORM_LAYER, 1e-5, width, affine ? "weight" : NULL,
-                          affine ? "bias" : NULL, e, "%sfinal_layer_norm", p))
+        family_norm_named(&d->final_norm, d, form_of(width, affine), e, "%sfinal_layer_norm", p))
         return -1;
     return family_head(d, 0, e, "lm_head");
 }

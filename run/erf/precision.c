@@ -31,15 +31,22 @@ static struct kernels *open_oracle(struct error *e)
     return NULL;
 }
 
-/* Compares one segment; `work` [4, positions]. */
-static void compare(struct deviation *out, const double *norm, double logprob,
-                    const double *oracle_norm, double oracle_logprob, size_t n, double q,
-                    double tolerance, double *work)
+/* What was measured of a segment of n positions. */
+struct measured_segment {
+    const double *norm;
+    double logprob;
+    size_t n;
+};
+
+/* Compares one segment, and its ERF(q); `work` [4, positions]. */
+static void compare(struct deviation *out, struct measured_segment run,
+                    struct measured_segment oracle, double q, double tolerance, double *work)
 {
+    size_t n = run.n;
     double *s = work, *c = work + n, *oracle_s = work + 2 * n, *oracle_c = work + 3 * n;
     size_t erf, oracle_erf, low, high;
 
-    if (curve_share(s, norm, n) != 0 || curve_share(oracle_s, oracle_norm, n) != 0)
+    if (curve_share(s, run.norm, n) != 0 || curve_share(oracle_s, oracle.norm, n) != 0)
         return;
     curve_cumulative(c, s, n);
     curve_cumulative(oracle_c, oracle_s, n);
@@ -48,7 +55,7 @@ static void compare(struct deviation *out, const double *norm, double logprob,
             out->s = fmax(out->s, fabs(s[m] - oracle_s[m]) / oracle_s[m]);
         out->c = fmax(out->c, fabs(c[m] - oracle_c[m]));
     }
-    out->logprob = fmax(out->logprob, fabs(logprob - oracle_logprob));
+    out->logprob = fmax(out->logprob, fabs(run.logprob - oracle.logprob));
     erf = curve_erf(c, n, q);
     oracle_erf = curve_erf(oracle_c, n, q);
     low = curve_erf(oracle_c, n, fmax(q - tolerance, 0x1p-53));
@@ -87,8 +94,9 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
                 ? engine_measure(g, norm, &logprob, ids, 1, e)
                 : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
             goto end;
-        compare(out, f->norm + i * n, f->logprob[i], norm, logprob, n, r->options->main_threshold,
-                tolerance, norm + n);
+        compare(out, (struct measured_segment){f->norm + i * n, f->logprob[i], n},
+                (struct measured_segment){norm, logprob, n}, r->options->main_threshold, tolerance,
+                norm + n);
     }
     rc = 0;
 end:
