@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROWS_MOST = 60  # of a table in a notebook
+TOKENS_NAMED = 60  # on an axis
 GNUPLOT_SECONDS = 120
 NO_FIGURE = ("No figure: there is neither gnuplot nor matplotlib (expected one of them: apt install gnuplot-nox, "
              "or pip install matplotlib).")
@@ -244,6 +245,7 @@ class Theory(TableOutcome):
         low, high = (np.array([self[name][i] for i in there], dtype=float) for name in ("log10_trf_lo", "log10_trf_hi"))
         ax.errorbar(high, range(len(there)), xerr=[np.maximum(high - low, 0), np.zeros(len(there))], fmt="o")
         ax.set_yticks(range(len(there)), [label(labels[i]) for i in there])
+        ax.invert_yaxis()
         return ax
 
 
@@ -258,6 +260,7 @@ class Fit(TableOutcome):
         names = [f"{row}: {one}" for row, one in zip(self.labels("formula", "layer", "head"), self["coefficient"])]
         ax.errorbar(self["value"], range(self.rows), xerr=2 * np.nan_to_num(self["std_error"]), fmt="o")
         ax.set_yticks(range(self.rows), [label(name) for name in names])
+        ax.invert_yaxis()
         return ax
 
 
@@ -334,9 +337,11 @@ class Explanation(TableOutcome):
         return [Token(spelt_bytes(text[1:-1]).decode("utf-8", "replace"), int(one), float(logprob) if logprob else math.nan) for text, one, logprob in found]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each input over its position, in tokens, from 1."""
+        """Draw the share of each input over its position, in tokens, from 1, with the tokens' texts if they are few."""
         ax = new_axes(ax, f"What {repr(self.target.text) if self.target else 'the prediction'} depended on", "position (tokens)", "share")
         ax.bar(self["position"], self.share)
+        if self.rows <= TOKENS_NAMED:
+            ax.set_xticks(self["position"], [label(repr(piece)[1:-1]) for piece in self.pieces], rotation=90)
         return ax
 
     @property
