@@ -125,10 +125,11 @@ APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libzst
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
   $(WERROR:1=-Werror)
 # under its sanitizers gcc takes &x->mid for x where both are one address, and warns of arrays of
-# FLINT's types; clang warns of loops that it leaves scalar
+# FLINT's types; clang warns of loops that it leaves scalar. What gcc defines under
+# AddressSanitizer is defined for clang
 WARNINGS += $(if $(ASAN),$(if $(CLANG),-Wno-pass-failed,-Wno-stringop-overread))
 SANITIZE := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
-  -fno-omit-frame-pointer)
+  -fno-omit-frame-pointer $(if $(CLANG),-D__SANITIZE_ADDRESS__=1))
 SANITIZE += $(if $(TSAN),-fsanitize=thread)
 # The program is hardened the same way however it is built: `make`, `make install`, the Debian
 # package, which sets some of this itself. Sanitizers replace the checked functions, and without

@@ -10,12 +10,7 @@ enum { THREADS_MOST = 4096 };
  * libraries' data for each thread; far more under AddressSanitizer, or without optimization. */
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define THREADS_STACK_LEAST (512 << 10)
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define THREADS_STACK_LEAST (512 << 10)
-#endif
-#endif
-#ifndef THREADS_STACK_LEAST
+#else
 #define THREADS_STACK_LEAST (64 << 10)
 #endif
 

@@ -9,6 +9,8 @@
 run_one() {
     # makes waiting threads sleep: tests run on busy machines, with more threads than processors
     export OMP_WAIT_POLICY=passive
+    # the OpenMP library of clang keeps memory of its threads until the end
+    export LSAN_OPTIONS="suppressions=$PWD/tests/leaks.txt:print_suppressions=0"
     log=$(mktemp "$1/log.XXXXXX")
     start=$(date +%s)
     case $2 in

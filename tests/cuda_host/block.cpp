@@ -6,14 +6,7 @@
 #include <sys/mman.h>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define FIBER_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FIBER_ASAN 1
-#endif
-#endif
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
 #include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -27,7 +20,7 @@ dim3 blockDim, gridDim;
 namespace
 {
 
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
 const size_t STACK = 512 << 10;
 #else
 const size_t STACK = 128 << 10;
@@ -62,7 +55,7 @@ struct fiber {
     struct slot slot;
     std::vector<copy> copies; /* cp.async under way */
     int group; /* of the next cp.async */
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
     void *fake;
 #endif
 };
@@ -93,7 +86,7 @@ asm(".text\n.globl host_fiber_switch\n.hidden host_fiber_switch\n.type "
 #else
 ucontext_t scheduler_context;
 #endif
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
 void *scheduler_fake;
 void *scheduler_stack;
 size_t scheduler_size;
@@ -150,7 +143,7 @@ void release_barrier(void)
 void switch_to(fiber *from, int to)
 {
     fiber *f = to < 0 ? NULL : &fibers[to];
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake,
                                    f ? f->stack : scheduler_stack, f ? STACK : scheduler_size);
 #endif
@@ -163,7 +156,7 @@ void switch_to(fiber *from, int to)
 #else
     swapcontext(from ? &from->context : &scheduler_context, f ? &f->context : &scheduler_context);
 #endif
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(from ? from->fake : scheduler_fake, NULL, NULL);
 #endif
 }
@@ -184,7 +177,7 @@ void yield(void)
 
 void fiber_main(void)
 {
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
 #endif
     for (;;) { /* one turn for each block */
@@ -409,7 +402,7 @@ void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed,
                 : 1024; /* in half of the blocks a warp comes to a barrier long before another */
     for (int i = 0; i < count; i++)
         prepare(i);
-#ifdef FIBER_ASAN
+#ifdef __SANITIZE_ADDRESS__
     pthread_attr_t attributes;
     if (!scheduler_stack && pthread_getattr_np(pthread_self(), &attributes) == 0) {
         pthread_attr_getstack(&attributes, &scheduler_stack, &scheduler_size);
