@@ -1,5 +1,4 @@
-/* The public face. The search (search/) finds what to try, the proof (proof/) shows that it holds;
- * here they are joined. */
+/* The public face, where the search (search/) and the proof (proof/) meet. */
 #include "analyze/series/series.h"
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/rounding.h"
@@ -193,8 +192,7 @@ void series_sum(const struct series *s, double *lo, double *hi)
     *hi = s->sum_hi;
 }
 
-/* The field of the first `length` distances (0: of all, if the series converges) across `layers`
- * layers; *lo, *hi: their sum. */
+/* The field of the first `length` distances (0: all) across layers; *lo, *hi: their sum. */
 static int ask(struct series_count *out, double *lo, double *hi, const struct series *s,
                const char *epsilon, int layers, uint64_t length, struct formula_error *e)
 {

@@ -1,6 +1,5 @@
-/* Antiderivatives that are known functions: with y0 = shift + slope t, y1 = shift + slope ln y0, y2
- * = shift + slope ln y1, ..., slopes > 0, those of c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y
- * one of these. */
+/* Antiderivatives that are known functions: with y0 = shift + slope t, y1 = shift + slope ln y0,
+ * ..., slopes > 0, those of c + q t + a0 ln y0 + a1 ln y1 + ... + w y^p, y one of these. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/proof.h"
 
@@ -17,8 +16,7 @@ static const double GAMMA_WORK = 60, GAMMA_TERMS = 20 /* of its order s */;
 struct taken {
     const struct expression_pool *p;
     slong prec;
-    int node[LOGS + 1]; /* of y0, y1, ...; -1 while nothing names it, which is then t, or the
-                           logarithm of the one before */
+    int node[LOGS + 1]; /* of y0, y1, ...; -1: not named: t, or the logarithm of the one before */
     arb_t shift[LOGS + 1], slope[LOGS + 1];
     arb_t constant, linear; /* b = constant + linear * t + ... */
     arb_t slopes; /* the product of those of the variables gone through */
@@ -121,8 +119,7 @@ static int integrate_monomial(arb_t out, int *vanishes, const arb_t a, const arb
     return arb_is_nonzero(more);
 }
 
-/* [5.5] Gamma(s, w y^p) / (p w^s), weight = -w; an exact s takes a thirtieth of the time of a ball
- * about a whole number. */
+/* [5.5] Gamma(s, w y^p) / (p w^s), weight = -w; an exact s takes a thirtieth of the time. */
 int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y,
                     slong prec, struct budget *budget)
 {

@@ -69,8 +69,7 @@ static const char *ball_text(char out[140], const arb_t x)
     return interval_text(out, bounds);
 }
 
-/* Of a growth after `what`: the exponents of t, ln t, ln ln t, ..., however long, the remainder,
- * and another factor. */
+/* Of a growth after `what`: the exponents of t, ln t, ..., the remainder, and another factor. */
 static void append_growth(char **to, const char *what, const struct growth *g)
 {
     const fmpq *exponent = g->exponent[g->verdict < 0 ? ABOVE : BELOW];

@@ -17,8 +17,7 @@ static int step_falls(const struct expression_pool *p, int n, const fmpz_t from,
     return known;
 }
 
-/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) from each whole t to the next, for
- * certain. */
+/* [8.1] 1 if u surely does not grow on [lo, hi] (NULL: unbounded) from one t to the next. */
 static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi,
                        long *budget)
 {

@@ -1,5 +1,4 @@
-/* Across depth. Only the kernel below j matters for P(distance < j), so nothing is cut off, however
- * heavy the tail. */
+/* Across depth. Only the kernel below j matters for P(distance < j): no tail is cut off. */
 #include "analyze/series/proof/field.h"
 
 #include <math.h>
@@ -29,9 +28,7 @@ static double product_work(const fmpz_poly_t u, const fmpz_poly_t v, int count, 
     return depth_work((int)FLINT_MIN(fmpz_poly_length(u) + fmpz_poly_length(v), count), bits);
 }
 
-/* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients
- * being cut to whole ones of `count`.
- */
+/* [7.2] *error of u v, cut to `count`; u, v are within *eu, *ev of what sums to at most 1. */
 static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const mag_t eu,
                      const fmpz_poly_t v, const mag_t ev, int count, slong bits)
 {
@@ -137,8 +134,7 @@ void depth_free(struct depth *d)
     free(d);
 }
 
-/* The first m from which on cumulative[m] is surely above the target, or not surely at most that;
- * cells + 1: none. */
+/* The first m from which on cumulative[m] is surely above the target, or not surely below. */
 static int first_above(const struct depth *d, const arb_t target, int surely)
 {
     int lo = 0, hi = d->cells + 1;
@@ -164,8 +160,7 @@ void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon
     fmpq_sub(q, q, epsilon);
     arb_set_fmpq(target, q, 512);
     int below = first_above(d, target, 0) - 1, above = first_above(d, target, 1);
-    /* rounding each distance down to its cell makes the sum smaller, rounding up to the cell's end
-     * makes it larger */
+    /* distances rounded down to their cells make a smaller sum, rounded up a larger one */
     fmpz_mul_si(j, d->width, below);
     if (fmpz_cmp(j, out->no) > 0)
         fmpz_set(out->no, j);

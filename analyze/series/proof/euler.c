@@ -52,8 +52,7 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
     return (double)fmpz_get_si(MAG_EXPREF(bound));
 }
 
-/* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2
- * more for the rounding of this. */
+/* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|; 2 more for the rounding of this. */
 double euler_remainder(double n, double r, double magnitude_log2, double length_log2)
 {
     return magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
@@ -67,8 +66,7 @@ double euler_length(const fmpz_t a, const fmpz_t b)
     return bits;
 }
 
-/* [5.3] C(x), with as many terms as matter: those dropped are bounded by Cauchy's estimate on the
- * circle of radius r. */
+/* [5.3] C(x), with as many terms as matter: the others are bounded on the circle of radius r. */
 static void correction(arb_t out, struct euler *e, const fmpz_t x)
 {
     slong terms = e->order / 2, used = terms;
@@ -226,8 +224,7 @@ void euler_limit(struct euler *e, double work)
     e->most = e->p->budget->done + work;
 }
 
-/* Minus an integral from N to t that is known in closed form, but for a constant. 1, or 0: it is
- * not. */
+/* Minus an integral from N to t in closed form, up to a constant. 1, or 0: it is not known. */
 static int primitive(arb_t out, struct euler *e, const fmpz_t at)
 {
     int vanishes;

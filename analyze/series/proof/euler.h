@@ -8,8 +8,7 @@
 #include "analyze/series/proof/proof.h"
 
 struct euler;
-/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about
- * 2^-target. NULL: memory. */
+/* Of node `root` from N on, in balls of prec bits, to about 2^-target. NULL: memory. */
 struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec,
                         slong target);
 void euler_free(struct euler *e);
@@ -26,8 +25,7 @@ double euler_length(const fmpz_t a, const fmpz_t b);
 void euler_order(struct euler *e, slong order);
 /* Where the panels end, N at first. */
 const fmpz *euler_end(const struct euler *e);
-/* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles
- * of radius r. */
+/* log2 of the best bound of the remainder from there to `next`, now with circles of radius r. */
 double euler_offer(struct euler *e, const fmpz_t next, double r);
 /* Takes the panel offered last. 0, or -1: no bound is known, or there is no room. */
 int euler_accept(struct euler *e);

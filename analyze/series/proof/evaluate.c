@@ -130,8 +130,7 @@ static int find_waves(struct evaluator *v, const struct expression_pool *p, cons
         v->term[i].wave = ++v->waves;
     }
     /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and
-     * adding n of them by n 2^-53 more, all times the weights; twice that covers the rounding of
-     * this bound. */
+     * adding n of them by n 2^-53 more, all times the weights; twice that covers its rounding. */
     v->wave_error = weights * (v->waves + 16) * 0x1p-51;
     for (int i = 0; i < v->terms + v->bases; i++) {
         const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
@@ -297,9 +296,7 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
 
 /* ---- complex balls and power series ---- */
 
-/* exp(b) on a set, from its parts there. 1 if b is proved to be analytic on it: exp(b) may be too
- * large for a ball all the same.
- */
+/* exp(b) on a set, from its parts. 1 if b is analytic on it: exp(b) may be too large for a ball. */
 static int complex_by_parts(acb_t out, struct evaluator *v, const acb_t z)
 {
     int analytic;
@@ -346,8 +343,7 @@ static void exponent_series(acb_poly_t out, struct evaluator *v, slong length)
     }
 }
 
-/* [5.2] On a wide set f is also f(m) exp((z - m) b'), m its midpoint: terms of b that cancel do not
- * add up. */
+/* [5.2] On a wide set f is also f(m) exp((z - m) b'), m its midpoint: there terms may cancel. */
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 {
     LOCAL(acb, set, middle, beside);

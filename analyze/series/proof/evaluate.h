@@ -5,8 +5,7 @@
 
 #include "analyze/series/proof/expression.h"
 
-/* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels.
- */
+/* q and what else of a linear node has no t, with more bits where most of it cancels. */
 void evaluate_fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x,
                          slong prec);
 
@@ -15,8 +14,7 @@ int evaluate_line_in(arb_t shift, arb_t slope, const struct expression_pool *p, 
                      slong prec);
 int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec);
 
-/* One expression made ready for many points: f(t) = exp(node). Owned constants are computed once
- * for the precision. */
+/* One expression made ready for many points, its constants computed once: f(t) = exp(node). */
 struct evaluator;
 /* With more bits where a large constant, or t near to a long number (NULL: none), is to cancel.
  * NULL when memory runs out. The pool must outlive it and may grow. */
@@ -34,8 +32,7 @@ double evaluator_cost(const struct evaluator *v, int block);
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z);
 /* Taylor coefficients of exp(b(t + x)), `length` of them; no kinks. */
 void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length);
-/* exp of a node without t, 0 and indeterminate for the infinities; with more bits than prec where
- * most of it cancels. */
+/* exp of a node without t, 0 or indeterminate for infinities; with more bits where most cancels. */
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
 
 /* Cosine and sine of an angle, and of frequency * i for i < count, as the nearest doubles. 1, or 0
@@ -47,8 +44,7 @@ int wave_table(double *cosine, double *sine, int count, const arb_t frequency);
  * t: these are added up in double, with a bound of the error, everything else in balls of 64 bits.
  * 0 if the expression has no such part (or memory is short). */
 int evaluator_has_waves(const struct evaluator *v);
-/* Enclosures of f(first + i), i < count <= EVALUATE_BLOCK; -1 where one is ambiguous. first < 2^52.
- */
+/* Enclosures of f(first + i), i < count <= EVALUATE_BLOCK; -1: one is ambiguous. first < 2^52. */
 enum { EVALUATE_BLOCK = 256 };
 int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count);
 

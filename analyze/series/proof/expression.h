@@ -22,11 +22,9 @@ enum expression_kind {
     X_SIN,
     X_COS,
     X_ABS,
-    X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear
-                   in u cancels */
-    X_NONNEGATIVE, /* 1 if child[0] >= 0, else 0. With three children, child[0] = child[1] -
-                    * child[2] and these two are compared: both may be the same infinity, whose
-                    * difference is not a number. */
+    X_FRACTION, /* u - floor(u); floor(u) is u - fraction(u), so that what is linear in u cancels */
+    X_NONNEGATIVE, /* 1 if child[0] >= 0, else 0. With three, child[0] = child[1] - child[2], which
+                    * may be the same infinity: then child[0] is not a number. */
     X_CHOOSE, /* condition (0 or not), then, else */
     X_OPAQUE /* a sum whose bounds depend on t: has a value at a given t only */
 };
@@ -109,15 +107,12 @@ int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
 int expression_weight_of_t(fmpq_t w, const struct expression_pool *p, int n);
 /* 1 if a node is a whole number wherever it is a number, at whole t. */
 int expression_is_whole(struct expression_pool *p, int n);
-/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it
- * cannot be told which: ln of what may be 0. */
+/* 1 if a node without t is known to be a number, an infinity or neither; ln of what may be 0: 0. */
 int expression_is_known(const struct expression_pool *p, int n);
-/* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a
- * number). */
+/* Sign of a node without t: -1, 0, 1; 2 if it cannot be told, or is not a number. */
 int expression_sign(struct expression_pool *p, int n);
 
-/* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure
- * (memory, too large). */
+/* The bias of the head in `at`, with `t` not NULL at that t. -1 with *e: memory, too large. */
 int expression_build(struct expression_pool *p, const struct formula *f,
                      const struct formula_point *at, const fmpz *t, struct formula_error *e);
 /* Node n of `from` with node t of `to` for t, in the pool `to` (which may be the same). */

@@ -7,11 +7,10 @@
 
 /* ---- shares (share.c) ---- */
 
-/* The kernel of one bias, or the mean of several, each normalised: the share of its mass below a
- * distance. */
+/* The kernel of one bias, or the mean of several, normalised: shares of its mass. */
 struct shares;
-/* Room for `count` sums, all of one limit or none; those put there belong to the shares (NULL only
- * before shares_free). NULL: memory. */
+/* Room for `count` sums, all of one limit or none, which then belong to the shares. NULL: memory.
+ */
 struct shares *shares_new(int count, slong prec);
 void shares_put(struct shares *m, int i, struct sums *s);
 void shares_free(struct shares *m);
@@ -22,11 +21,9 @@ void shares_below(arb_t out, struct shares *m, const fmpz_t j);
 void shares_above(arb_t out, const struct shares *m, const arb_t j);
 /* Share of the one distance j. */
 void shares_term(arb_t out, struct shares *m, const fmpz_t j);
-/* Sign of (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. *value is the
- * difference as a ball. */
+/* Sign of *value, (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. */
 int shares_compare(arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon);
-/* share[k], k < count, is the share below first + k, as a rational number. 1, or 0 where that is
- * not known. */
+/* share[k], k < count, is the share below first + k, as a rational number. 1, or 0: not known. */
 int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int count);
 /* The sum of f itself, of the first. */
 void shares_total(arb_t out, const struct shares *m);
@@ -48,8 +45,7 @@ void field_init(struct field *f, const fmpz *limit);
 void field_clear(struct field *f);
 /* A decimal text in (0, 1), exactly. 0, or -1 with *e. */
 int field_epsilon(fmpq_t out, const char *text, struct formula_error *e);
-/* 1: the field is <= j, -1: it is > j, 0: not known. *value is the share below j less 1 - epsilon.
- */
+/* 1: the field is <= j, -1: > j, 0: not known. *value is the share below j less 1 - epsilon. */
 int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j,
                const fmpq_t epsilon);
 /* The same, j an exact whole number far beyond machine words. */
@@ -66,8 +62,7 @@ void depth_by_one_layer(struct field *out, const struct field *least, const stru
 /* The logarithms of these bounds where they are too long to be written. */
 void depth_report_far(struct series_count *out, const struct series_count *least,
                       const struct series_count *greatest, int layers);
-/* The sum of `layers` distances with the shares m of a kernel, by cells of `width` distances each,
- * from 0 on. */
+/* The sum of `layers` distances with the shares m, by cells of `width` distances from 0 on. */
 struct depth {
     fmpz_t width;
     int layers, cells;
@@ -81,8 +76,7 @@ struct depth *depth_new(struct shares *m, int layers, const fmpz_t width, int ce
 void depth_free(struct depth *d);
 /* Narrows the field of that many layers. */
 void depth_narrow(struct field *out, const struct depth *d, const fmpq_t epsilon);
-/* The same where all is known but a few distances, and all shares are rational numbers that are not
- * too long for the work. */
+/* The same if only a few distances are left and all shares are rational and short enough. */
 void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers,
                    struct budget *budget, double most_work);
 

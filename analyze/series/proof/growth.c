@@ -34,8 +34,7 @@ static int leading_level(const struct scaled *u)
     return 0;
 }
 
-/* A rational number of `bits` bits, not above x (BELOW) or not below it (ABOVE). 1, or 0: there is
- * none. */
+/* A rational number of `bits` bits, not above x (BELOW) or not below it (ABOVE). 1 or 0. */
 static int near(fmpq_t q, const mpfr_t x, int side, int bits)
 {
     LOCAL_REAL(bits, r);
@@ -62,8 +61,7 @@ static int is_exact(const struct expression *x)
 }
 
 /* [4.7] Takes u's leading term, a multiple of a level, out of it and into the growth: as it is, or
- * where its coefficient is not rational, with the bounds of that. *below: there is one from below.
- * 1 or 0. */
+ * with bounds of its coefficient. *below: there is one from below. 1 or 0. */
 static int take_level(struct growth *out, int *below, const struct scale *g, struct scaled *u,
                       int level)
 {

@@ -1,7 +1,6 @@
 /* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with
  * rational exponents and a bounded rest, or one of the two bounds, whichever decides. This is the
- * scale of Bertrand's series; where it does not decide, exp(weight y^power), y one of ln t, ln ln
- * t, ..., may be another factor. */
+ * scale of Bertrand's series; exp(weight y^power), y one of ln t, ln ln t, ..., may be a factor. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 #define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 
@@ -25,8 +24,7 @@ struct growth {
     int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
 };
 
-/* Of exp(b), b the node `root`, from X >= 1 on. NULL if it decides nothing (or memory is short).
- * Caller frees. */
+/* Of exp(b), b the node `root`, from X >= 1 on. NULL: nothing is decided, or memory. */
 struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from);
 void growth_free(struct growth *g);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */

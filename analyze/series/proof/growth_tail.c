@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Of the bound from one side, with its exponents, and level[i] being i logarithms of `from`; out:
- * its logarithm there. */
+/* out: the logarithm of the bound with these exponents, level[i] being i logarithms of `from`. */
 static void growth_at(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level,
                       slong prec)
 {
@@ -56,8 +55,7 @@ static int growth_falls(const struct growth *g, const fmpq *exponent, arb_srcptr
     return positive && arb_is_negative(rate);
 }
 
-/* [4.8] y^a exp(w y^p) dy from y = level[k] on, or y^a (ln y)^b dy = exp((a + 1) x) x^b dx, x = ln
- * y, if there is no more. */
+/* [4.8] y^a exp(w y^p) dy from y = level[k] on, or y^a (ln y)^b dy, exp((a + 1) x) x^b dx. */
 static int known_integral(arb_t out, const struct growth *g, const fmpq *exponent, arb_srcptr level,
                           slong prec)
 {
@@ -120,8 +118,7 @@ static int power_integral(arb_t out, const fmpq *exponent, arb_srcptr level, slo
     return 1;
 }
 
-/* [4.8] The integral of the bound from one side, but for its rest, and that with its first term. 1
- * or 0. */
+/* [4.8] The integral of the bound from one side without its remainder, and with its first term. */
 static int integral_of(arb_t out, arb_t with_first, const struct growth *g, int side,
                        arb_srcptr level, slong prec)
 {

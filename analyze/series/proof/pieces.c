@@ -1,5 +1,4 @@
-/* Where the bias has which smooth form: what interval arithmetic decides on a stretch of distances,
- * and the pieces made of such stretches. */
+/* What interval arithmetic decides of the bias on stretches of distances, and pieces of these. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
@@ -43,8 +42,7 @@ static int drop_zeros(struct expression_pool *p, const struct expression *x, int
     return made;
 }
 
-/* [2.1] Node x of `p` over the decided nodes `child`, with what the ranges of its old children
- * decide put in. */
+/* [2.1] Node x of `p` over the decided `child`, with what the ranges of the old ones decide. */
 static int decide_node(struct expression_pool *p, const struct expression *x,
                        const struct range *range, int *child, const struct ranges *r)
 {

@@ -21,15 +21,13 @@ int problem_init(struct problem *f, const struct formula *formula, const struct 
                  struct formula_error *e);
 void problem_clear(struct problem *f);
 
-/* The value of b, here `root`, at a whole t as an expression without t (a node of `to`), whatever
- * the kinks. NODE_NAN if it is not a number; if expression_is_known is 0 it may be a number, an
- * infinity or neither. */
+/* The value of b, here `root`, at a whole t as an expression without t (a node of `to`). NODE_NAN
+ * if it is not a number; if expression_is_known is 0 it may be anything. */
 int problem_value(struct expression_pool *to, const struct problem *f, int root, const fmpz_t t);
 /* 0 if a known value is one that f can have; -1 with *e: it is +inf or not a number. */
 int problem_refuse(const struct expression_pool *p, int value, const struct problem *f,
                    const fmpz_t t, struct formula_error *e);
-/* exp of that value (not wanted where `out` is NULL). 1, 0: it is not known, -1 with *e: f cannot
- * have it. */
+/* exp of that value (unless `out` is NULL). 1, 0: not known, -1 with *e: f cannot have it. */
 int problem_term(arb_ptr out, const struct problem *f, int root, const fmpz_t t, slong prec,
                  struct formula_error *e);
 

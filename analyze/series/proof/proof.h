@@ -1,7 +1,6 @@
-/* What is proved of a problem: in which pieces b is, whether the sum converges, bounds of its tail.
- * All of this is believed: what the search (analyze/series/search) proposes, where to cut and from
- * where on a rule may hold, is proved here or has no effect. [N.M] above a function is the rule of
- * doc/series.md that it applies. */
+/* What is proved of a problem: the pieces of b, whether the sum converges, bounds of its tail. All
+ * of this is believed: what the search proposes is proved here or has no effect. [N.M] above a
+ * function is the rule of doc/series.md that it applies. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_PROOF_H
 #define REACH_ANALYZE_SERIES_PROOF_PROOF_H
 
@@ -44,8 +43,7 @@ struct proof {
     enum series_verdict verdict;
     enum tail_kind tail; /* how the tail was proved to converge */
     fmpz_t tail_from; /* the proof holds from this distance on */
-    int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict
-               */
+    int open; /* the bias is a number or -inf before the last piece: a claim may become true */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct residue *residue; /* [residues] TAIL_GROWTH; their growths hold from tail_from on */
@@ -66,8 +64,7 @@ struct stretch {
     int unbounded;
     int root, settled;
 };
-/* [first, last], last NULL: unbounded; the bias as it is on `within` if that holds it (NULL: as it
- * is), nothing settled. */
+/* [first, last], NULL: unbounded; the bias as on `within` if that holds it; nothing settled. */
 void stretch_init(struct stretch *s, const struct problem *f, const struct stretch *within,
                   const fmpz_t first, const fmpz *last);
 void stretch_clear(struct stretch *s);
@@ -90,8 +87,7 @@ int verdict_by_rate(struct proof *f, const fmpz_t X);
 int verdict_by_residues(struct proof *f, const fmpz_t X, int strands);
 /* The same of all t: one strand. */
 int verdict_by_growth(struct proof *f, const fmpz_t X);
-/* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e.
- */
+/* The claim becomes the verdict if the bias is a number or -inf before it. 0 or -1 with *e. */
 int verdict_close(struct proof *f, struct formula_error *e);
 /* 1 if f does not grow from X on; then this is kept. */
 int decreases_from(struct proof *f, const fmpz_t X);
@@ -102,8 +98,7 @@ int decreases_from(struct proof *f, const fmpz_t X);
 enum { TAIL_FAR_BITS = 40000 };
 
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last
- * piece, possibly far beyond any machine word. Indeterminate where nothing is known, as may be the
- * case before tail_from. */
+ * piece, possibly far beyond any machine word. Indeterminate where nothing is known. */
 void tail_sum(arb_t out, const struct proof *f, const arb_t from, slong prec);
 
 /* ---- residues (residues.c): t = r + `strands` n for each r < strands ---- */
@@ -112,8 +107,7 @@ void tail_sum(arb_t out, const struct proof *f, const arb_t from, slong prec);
 int strand_node(struct expression_pool *p, int root, int r, int strands);
 /* The least n whose distance is not below t. */
 void strand_place(fmpz_t n, const fmpz_t t, int r, int strands);
-/* b at the distances t >= X of each strand. 0 or -1: one of them has no growth (or memory is
- * short). */
+/* b at the distances t >= X of each strand. 0 or -1: one has no growth, or memory is short. */
 int residues_new(struct proof *f, const fmpz_t X, int strands);
 void residues_free(struct proof *f);
 /* 1 if the sum over one of them diverges. */
@@ -123,12 +117,10 @@ void residues_tail(arb_t out, const struct proof *f, const arb_t from, slong pre
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 
-/* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if
- * there is none. */
+/* G with G' = -f if b has a form whose integral is known; *vanishes: G tends to 0. 1 or 0. */
 int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root,
                    const arb_t t, slong prec);
-/* The integral of y^(s power - 1) exp(weight y^power) dy from y > 0 on; 1 if it is known, as for
- * weight < 0 < power. */
+/* The integral of y^(s power - 1) exp(weight y^power) dy from y > 0 on; 1 if weight < 0 < power. */
 int integrate_power(arb_t out, const arb_t s, const arb_t weight, const arb_t power, const arb_t y,
                     slong prec, struct budget *budget);
 /* 1 if b = c - ln(1 + (k t)^2); then k. */

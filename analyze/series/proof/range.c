@@ -1,5 +1,4 @@
-/* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded
- * outwards by MPFI. */
+/* Interval arithmetic on unbounded intervals, with rates and elasticities, rounded outwards. */
 #include "analyze/series/proof/range.h"
 #include "analyze/series/proof/evaluate.h"
 

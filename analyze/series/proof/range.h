@@ -1,6 +1,5 @@
 /* Bounds of an expression and of its growth on a whole interval [X, Y], Y may be infinite: section
- * 3 of doc/series.md. Where it has kinks or oscillates they hold for all members of a family (3.4).
- */
+ * 3 of doc/series.md. With kinks or waves they hold for all members of a family (3.4). */
 #ifndef REACH_ANALYZE_SERIES_PROOF_RANGE_H
 #define REACH_ANALYZE_SERIES_PROOF_RANGE_H
 
@@ -11,8 +10,7 @@ struct range {
     /* of a member u, x in [X, Y]: u(x), u(X), x u'(x), x u'(x) / u(x); the last in the sense that
      * u(y) = u(x) exp(integral from x to y of some function within it, d ln x) */
     mpfi_t value, start, rate, elasticity;
-    int defined; /* every member is a finite, differentiable function on the interval; if 0 the rest
-                    means nothing */
+    int defined; /* every member is finite and differentiable there; else the rest means nothing */
     int relative; /* the elasticity means something */
     int masked; /* the expression may also be -inf at some t; bounds hold where it is not */
     int positive; /* every member is > 0, though the least value may be 0 as a limit */
@@ -35,8 +33,7 @@ void ranges_free(struct ranges *r);
 int range_compute(struct range *out, const struct expression_pool *p, int root, const fmpz_t lo,
                   const fmpz *hi, mpfr_prec_t prec);
 void range_clear(struct range *x);
-/* 1 if it is a number or -inf at every t of [lo, hi]; if it is one member, which does not grow
- * there. */
+/* 1 if it is a number or -inf on all of [lo, hi]; if it is one member that does not grow there. */
 int range_defined(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi);
 int range_falls(const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi);
 /* 1 if it is a number at every t. */

@@ -27,8 +27,7 @@ static void sum_by_terms(struct range *out, const struct expression_pool *p,
     range_mend(out);
 }
 
-/* [3.2] A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant.
- * Nothing is done where that gives no bound. */
+/* [3.2] A sum seen from its leading term (-1: the constant), if that gives bounds. */
 static void sum_from_leading(struct range *out, const struct expression *x, const struct range *all)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);

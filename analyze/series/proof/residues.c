@@ -1,5 +1,4 @@
-/* Where the bias has a growth for each residue of t: floor(t/8), sin(pi t/3), (-1)^t; or one for
- * all t, those modulo 1. */
+/* Where the bias has a growth for each residue of t, as (-1)^t; or one for all t, modulo 1. */
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/proof.h"
 
@@ -104,8 +103,7 @@ void residues_tail(arb_t out, const struct proof *f, const arb_t from, slong pre
                 continue;
             }
             growth_tail(tail, closer_growth(x, f->problem->pool, N), n, prec);
-        } else { /* it is between n and n + 1: at most the one with its first term, at least the
-                    integral from the other on */
+        } else { /* between n and n + 1: at most that one with its first term, at least the other */
             arb_sub_si(n, from, r, prec);
             arb_div_si(n, n, f->residues, prec);
             growth_tail(tail, x->growth, n, prec);

@@ -248,8 +248,7 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             return base;
         LOCAL(fmpq, q);
         int whole = fmpz_is_one(fmpq_denref(e)), result = -1;
-        /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a
-         * number */
+        /* a factor below 0 is not taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
         int signless = whole &&
                        (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
         const struct expression *b = &p->node[base];
@@ -432,8 +431,7 @@ static int without_turns(struct expression_pool *p, int a, int turns)
     return result;
 }
 
-/* [1.1] ln of a rational q > 0, not 1, is k ln r, q = r^k, r > 1, k as large as may be. -1 where q
- * is no such power. */
+/* [1.1] ln of a rational q > 0, not 1, is k ln r, q = r^k, r > 1, k largest. -1: k is 1. */
 static int ln_of_power(struct expression_pool *p, const fmpq_t q)
 {
     LOCAL(fmpq, r, k);

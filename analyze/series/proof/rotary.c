@@ -1,5 +1,4 @@
-/* Rotary positions: where the sum of their cosines is first below 0, and how far the slowest of
- * them has turned. */
+/* Rotary positions: where their sum of cosines is first below 0, how far the slowest has turned. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/field.h"
 
@@ -15,8 +14,7 @@ struct turn {
     double cosine[BLOCK], sine[BLOCK];
 };
 
-/* sum[i] = sum of cos((first + i) frequency[k]) over k. 0, or -1 where a cosine is not known well
- * enough. */
+/* sum[i] = sum of cos((first + i) frequency[k]) over k. 0, or -1: a cosine is not known well. */
 static int add_turns(double sum[BLOCK], const struct turn *turn, const double *frequency, int count,
                      ulong first)
 {

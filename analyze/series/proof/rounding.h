@@ -1,5 +1,4 @@
-/* From rational numbers and balls to intervals, doubles and text: always outwards. Rule 10 of
- * doc/series.md. */
+/* From rational numbers and balls to intervals, doubles and text (rule 10): outwards. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
 #define REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
 
@@ -10,8 +9,7 @@ void interval_mend(mpfi_t x);
 void interval_set_arb(mpfi_t out, const arb_t x);
 void interval_set_fmpq(mpfi_t out, const fmpq *q);
 void interval_set_fmpz(mpfi_t out, const fmpz_t n);
-/* The bits of a whole number without its last zeros, at most 4096: differences from it need this
- * many more. */
+/* The bits of a whole number without its last zeros, at most 4096: more bits for differences. */
 slong significant_bits(const fmpz_t n);
 /* n, or a ball with it inside by its first bits: without looking at millions of others. */
 void ball_set_fmpz(arb_t out, const fmpz_t n);

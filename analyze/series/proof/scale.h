@@ -84,8 +84,7 @@ int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u,
                     const struct scaled *v);
 /* u is within c, times its leading monomial. */
 int scaled_collapse(mpfi_t c, struct monomial *m, struct scale *g, const struct scaled *u);
-/* Sign of u for all t >= X: 1, -1 (strict), 0 it is 0, 2 not known yet, 3 it changes or touches 0
- * as far as is known. */
+/* Sign of u for all t >= X: 1, -1 (strict), 0, 2 not known yet, 3 it may change or touch 0. */
 int scaled_sign(struct scale *g, const struct scaled *u);
 /* Terms above 1, and the others. */
 int scaled_large(struct scaled *large, struct scaled *low, struct scale *g, const struct scaled *u);

@@ -76,8 +76,7 @@ static int relative(struct scaled *e, mpfi_t factor, struct scale *g, const stru
     return known && interval_is_positive(factor);
 }
 
-/* Terms above 1, a constant, and what tends to 0. The constant is a node, or in *spread (node -1).
- * 1 or 0. */
+/* Terms above 1, a constant (a node, or -1: in *spread), and what tends to 0. 1 or 0. */
 static int split(struct scaled *large, int *constant, mpfi_t spread, struct scaled *small,
                  struct scale *g, const struct scaled *u)
 {
@@ -380,8 +379,7 @@ static int of_choice(struct scaled *out, struct scale *g, const struct expressio
     return u && v && either(out, g, u, v, larger);
 }
 
-/* out += terms of the sum that is node n: by halves, for a coefficient may have a part of each, and
- * its sign is looked for. */
+/* out += terms of the sum that is node n, by halves: a coefficient may have a part of each. */
 static int add_terms(struct scaled *out, struct scale *g, int n, int first, int count)
 {
     LOCAL_MONOMIAL(one);

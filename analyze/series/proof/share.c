@@ -105,8 +105,7 @@ static void count_below(fmpz_t out, const fmpz_t first, const fmpz_t end, const 
     fmpz_sub(out, out, first);
 }
 
-/* The share of the mass below j, where f is one number or 0 at every distance there is. 1, or 0: it
- * is not. */
+/* The share of the mass below j if f is one number or 0 at every distance. 1, or 0: it is not. */
 static int flat_share(fmpq_t out, const struct proof *f, const fmpz *limit, const fmpz_t j)
 {
     int root = -1;

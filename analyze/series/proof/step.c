@@ -6,8 +6,7 @@
 
 enum { LARGE_BITS = 32 /* an exponent beyond 2^this takes longer than its precision says */ };
 
-/* 1 if a ball is a whole number below 2^bits; larger ones cannot be exponents in whole
- * arithmetic. */
+/* 1 if a ball is a whole number below 2^bits; larger ones cannot be exponents of whole powers. */
 static int is_small_whole(const arb_t x, slong bits)
 {
     return arb_is_int(x) && arf_cmpabs_2exp_si(arb_midref(x), bits) < 0;
@@ -28,8 +27,7 @@ void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
     }
 }
 
-/* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines
- * and signs of some of these. */
+/* 1 if a ball holds no number, or an infinity among others, of which Arb may have finite sines. */
 static int is_lost(const arb_t x)
 {
     return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));

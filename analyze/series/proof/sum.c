@@ -149,8 +149,7 @@ static void part_term(arb_t out, struct sums *s, const struct part *q, const fmp
     }
 }
 
-/* [5.7] sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is
- * not NULL. */
+/* [5.7] sum += f(first + i), i < count; prefix (or NULL): the sum before every STRIDE of them. */
 static void part_add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first,
                             ulong count, arb_ptr prefix)
 {
@@ -345,8 +344,7 @@ int sums_euler(struct sums *s, struct euler *const *e, int strands, slong radius
     }
     strands_below(q->by_euler, s, q, q->end);
     if (arb_is_finite(q->by_euler) && mag_cmp_2exp_si(arb_radref(q->by_euler), radius_log2) < 0) {
-        /* a logarithm to a whole power is analytic where it may be of less than 0: f is what is
-         * summed where b has a value */
+        /* a logarithm to a whole power may be analytic where b has no value */
         s->unknown |= q->piece->kind == PIECE_ROUGH && !q->piece->defined &&
                       !s->f->problem->pool->node[q->piece->root].total &&
                       s->f->verdict == SERIES_UNDECIDED;

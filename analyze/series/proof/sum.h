@@ -6,9 +6,7 @@
 #include "analyze/series/proof/euler.h"
 
 struct sums;
-/* Of the terms at t < limit, or of all (limit NULL: the verdict must be that it converges), in
- * balls of prec bits. NULL: memory.
- */
+/* Of the terms at t < limit, or all (NULL: f converges), in balls of prec bits. NULL: memory. */
 struct sums *sums_new(const struct proof *f, const fmpz *limit, slong prec);
 void sums_free(struct sums *s);
 
@@ -20,8 +18,7 @@ const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X);
 /* Goes on to the next piece; *first and *end are borrowed. 1: it is to be summed as told, 0: that
  * is done by a formula, -1: there are no more. */
 int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end);
-/* Terms of the piece are evaluated with `prec` bits; waves: in double if there are many. 0, 1:
- * there are, -1: memory. */
+/* Terms get `prec` bits; waves: in double if there are many. 1: there are, 0, -1: memory. */
 int sums_evaluate(struct sums *s, slong prec, int waves);
 /* The work of one of these terms at t or so, measured where they have no step that is known. */
 double sums_cost(const struct sums *s, const fmpz_t t);
@@ -42,8 +39,7 @@ int sums_close(struct sums *s, struct formula_error *e);
 void sums_below(arb_t out, struct sums *s, const fmpz_t j);
 /* Sum over all t, or over t < limit. */
 const arb_struct *sums_total(const struct sums *s);
-/* From this distance on (no limit only) sums_above is the tail, and sums_below is the total less
- * that. */
+/* From this distance on (no limit only) sums_above is the tail, sums_below the total less that. */
 const fmpz *sums_far(const struct sums *s);
 /* Sum over t >= j for a whole j >= sums_far, no limit. */
 void sums_above(arb_t out, const struct sums *s, const arb_t j);

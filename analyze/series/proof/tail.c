@@ -29,8 +29,7 @@ static void power_sum(arb_t out, const arb_t start, const arb_t Y, const arb_t y
 
 /* [4.4, 5.6] Bounds of the sum over t >= from >= X, from the range of b on [X, inf). Indeterminate
  * where that does not decide. What is above falls: its sum is at most its first term and its
- * integral; and it is convex: at most the integral from a half before on, at least half its first
- * term and the integral. */
+ * integral; and it is convex: at most the integral from a half before on, at least half of that. */
 static void rate_tail(arb_t out, const struct range *b, const arb_t X, const arb_t from, slong prec)
 {
     LOCAL(arb, least, greatest, less, y);

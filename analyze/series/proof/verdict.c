@@ -18,9 +18,8 @@ enum {
 
 /* ---- values that may be none ---- */
 
-/* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is
- * one or -inf, 0: not known, and then *unknown is the distance (-1: there are too many), -1 with
- * *e: it is not. */
+/* [4.1] Looks at every distance of a piece. 1: b is a number or -inf, 0: not known, *unknown is the
+ * distance (-1: there are too many), -1 with *e: it is not. */
 static int every_distance(struct proof *f, const struct piece *piece, const fmpz_t end,
                           fmpz_t unknown, struct formula_error *e)
 {
@@ -40,8 +39,7 @@ static int every_distance(struct proof *f, const struct piece *piece, const fmpz
     return known;
 }
 
-/* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed, as at 0
- * of a root of floor(t/2). */
+/* [4.1] The same of [first, from) of the last piece: one by one as far as that is needed. */
 static int defined_before(struct proof *f, const struct piece *last, const fmpz_t from,
                           fmpz_t unknown, struct formula_error *e)
 {
@@ -156,8 +154,7 @@ static void unshifted(mpfr_t out, const struct proof *f, const mpfr_t x, mpfr_rn
     mpfr_add(out, out, x, round);
 }
 
-/* The multiple exp(x) of a growth that f has as a bound, as a number or, where that has no digits
- * worth reading, as exp(...). */
+/* The bound exp(x) of a growth as a number, or as exp(...) if that has no readable digits. */
 static const char *multiple_text(char out[64], const struct proof *f, const mpfr_t x, int up)
 {
     char digits[64];
@@ -184,16 +181,7 @@ static int power_law(struct proof *f, const struct range *x, const fmpz_t X)
     f->tail = TAIL_POWER;
     certify_rate(&f->certificate, "4.4", X, x);
     distance_text(from, X);
-    int steep = mpfr_cmp_ui(s, 1000000) > 0;
-    if (steep && x->smooth) {
-        prove(f,
-              "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
-              from);
-        return 1;
-    }
-    if (steep) {
-        snprintf(exponent, sizeof exponent, "1000000");
-    } else if (mpfr_cmp_d(s, 1.0001) > 0) {
+    if (mpfr_cmp_d(s, 1.0001) > 0) {
         bound_text(exponent, s, 8, 0);
     } else {
         mpfr_sub_ui(s, s, 1, MPFR_RNDD);

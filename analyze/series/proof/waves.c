@@ -18,8 +18,7 @@ int evaluator_has_waves(const struct evaluator *v)
 }
 
 /* The nearest doubles of a sine and a cosine. The error bound of waves holds for those known to
- * 2^-70 before they become doubles; a frequency that is large and not rational may be known to
- * less, which returns 0. */
+ * 2^-70 before that; 0: they are not, as for a large irrational frequency. */
 static int nearest(double *cosine, double *sine, const arb_t of_cosine, const arb_t of_sine)
 {
     *cosine = arf_get_d(arb_midref(of_cosine), ARF_RND_NEAR);

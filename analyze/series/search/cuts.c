@@ -1,5 +1,4 @@
-/* Where to cut the distances, so that every comparison, min, max, abs and floor is decided on each
- * piece. */
+/* Where to cut the distances, so that each piece decides every comparison, abs and floor. */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/search/search.h"
@@ -26,8 +25,7 @@ struct cutting {
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
-    double half; /* of the work: with less than this left, what is not taken apart is summed as it
-                    is */
+    double half; /* of the work: with less than this left, what is whole is summed as it is */
     int failed;
 };
 
@@ -66,8 +64,7 @@ static int by_size(const void *a, const void *b)
     return fmpz_cmp(a, b);
 }
 
-/* The first whole t at which q + w t has another sign, and the one before it, for every such node.
- * 0 or -1. */
+/* The first whole t at which q + w t has another sign, and the one before. 0 or -1. */
 static int find_breaks(struct breaks *breaks, struct summand *f)
 {
     struct expression_pool *p = f->problem.pool;

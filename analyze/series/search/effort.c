@@ -1,5 +1,4 @@
-/* When the search stops. Without --effort the work is counted, and every answer is the same
- * wherever it is asked for. */
+/* When the search stops. Without --effort work is counted, and answers are the same anywhere. */
 #include "analyze/series/search/search.h"
 
 #include <math.h>

@@ -9,8 +9,7 @@ enum {
     PREC_MAX = 400, /* others */
     LATE = 2, /* questions that are asked when the work is done */
     WAVES_MAX = 20000, /* distances that waves are summed over in balls */
-    NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are
-                         logarithms */
+    NEAR_BITS = 33230 /* about 10^SERIES_DIGITS_MAX: beyond, counts are logarithms */
 };
 
 static const char NARROWING[] = "the field was narrowed";
@@ -68,8 +67,7 @@ static int look(arb_t term, struct search *s, const fmpz_t j)
     return 1;
 }
 
-/* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does
- * there. 0 if there is none. */
+/* A guess from the comparison at j, as if the share beyond j fell as a power of j. 1 or 0. */
 static int guess(fmpz_t out, struct search *s, const fmpz_t j)
 {
     slong prec = 64 + (slong)fmpz_bits(j);
@@ -126,8 +124,7 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
     }
 }
 
-/* How many distances at j make up the radius of the last comparison, at least 1. 1, or 0 where that
- * takes too long. */
+/* How many distances at j make up the radius of the last comparison, at least 1. 1 or 0. */
 static int ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
     LOCAL(arb, radius, term);
@@ -197,8 +194,7 @@ static void narrow(struct search *s)
 
 /* ---- beyond numbers with SERIES_DIGITS_MAX digits ---- */
 
-/* Asks about mantissa * 2^exponent: 1 if the field is known not to be beyond it (want 1), or not
- * known to be (want -1). */
+/* Asks about mantissa * 2^exponent: 1 if the field is surely below (want 1), or may be (-1). */
 static int stops_at(struct search *s, int want, ulong mantissa, const fmpz_t exponent)
 {
     LOCAL(arb, j);

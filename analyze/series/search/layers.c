@@ -22,8 +22,7 @@ static int choose_cells(const struct summand *f)
     return cells > CELLS_SLOW ? cells : CELLS_SLOW;
 }
 
-/* So many shares may be worked out, of single distances or of cells, if each takes what one about
- * half way to `reach` does. */
+/* How many shares, of distances or cells, may be worked out, if all cost what one half way does. */
 static ulong affordable(const struct summand *f, struct shares *m, const fmpz_t reach, int layers,
                         slong prec, int single)
 {

@@ -21,8 +21,7 @@ static int is_over(const struct cover *c)
     return c->budget->done >= c->most_work;
 }
 
-/* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up
- * to the most. */
+/* The least even order with a remainder below 2^-target on the first panel, or 0. */
 static slong choose_order(const struct cover *c, const fmpz_t a, const fmpz_t b, double target)
 {
     slong best = 0;

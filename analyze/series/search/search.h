@@ -16,8 +16,7 @@ enum {
 struct summand {
     struct problem problem;
     struct proof proof;
-    struct budget budget; /* of its questions; the pool has this one, or that of a question about
-                             several biases */
+    struct budget budget; /* of its questions; the pool may have that of a question about several */
     int strands; /* of the last piece, to be summed by Euler-Maclaurin's formula each */
     int no_euler; /* that does not converge */
     int waves; /* 1: the bias is a combination of many waves, -1: it is not, 0: nobody asked */
@@ -26,15 +25,13 @@ struct summand {
 
 /* ---- summand.c ---- */
 
-/* Of the bias less `shift`, in a pool of its own or that of another (NULL: none). NULL with *e on
- * failure. */
+/* Of the bias less `shift`, in a pool of its own or that of another (NULL: none). NULL with *e. */
 struct summand *summand_new(const struct formula *formula, const struct formula_point *at,
                             const fmpz_t shift, const struct summand *other,
                             struct formula_error *e);
 void summand_release(struct summand *f);
 
-/* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo
- * + near. */
+/* A whole number between lo and hi, geometrically in the middle if hi > 4 lo + near. */
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
 /* ---- effort.c ---- */
@@ -46,8 +43,7 @@ void search_begin(struct summand *const *summand, int count);
 void search_end(struct summand *const *summand, int count);
 /* About how much work may still be done. */
 double budget_left(const struct budget *b);
-/* 1 once no work is left: what is found by then is the answer. `doing`, what the work was for, is
- * kept then. */
+/* 1 once no work is left: what is found by then is the answer. `doing` is kept then. */
 int budget_spent(struct budget *b, const char *doing);
 /* Too little was left for `doing`. */
 void budget_stop(struct budget *b, const char *doing);
@@ -65,14 +61,12 @@ int search_pieces(struct summand *f, struct formula_error *e);
 /* Tries rules from X on for growing X, until one decides. 0 or -1 with *e. */
 int search_verdict(struct summand *f, struct formula_error *e);
 
-/* A number of distances after which all jumps and waves in node `root` come back, as far as that
- * can be read off; 1: no such number. */
+/* A number of distances after which all jumps and waves of a node come back; 1: none is known. */
 int search_period(const struct expression_pool *p, int root);
 /* The first r for which there is the same node as for this one. */
 int search_first(const int *node, int r);
 
-/* 0 if f/g grows somewhere by its values in double at a few distances: then it is not worth proving
- * that it never does. */
+/* 0 if f/g grows somewhere by a few values in double: then no proof of the contrary is tried. */
 int search_may_fall(const struct summand *f, const struct summand *g);
 
 /* ---- panels.c ---- */
@@ -92,8 +86,7 @@ struct sums_kept {
     int exhausted, quick;
     int cut_short; /* the work ended with them: the next question makes them again */
 };
-/* What is kept from one question of a series to the next, which asks for another epsilon: sums of
- * all, and of a length. */
+/* What is kept for the next question, about another epsilon: sums of all, and of a length. */
 struct kept {
     struct sums_kept sums[2];
     fmpz_t limit; /* the last one asked for */

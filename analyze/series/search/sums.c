@@ -41,8 +41,7 @@ static int is_better(fmpz_t best, const arb_t y)
     return 1;
 }
 
-/* log2 of about the sum: the largest of t f(t) over powers of 2, or of f between those. Only how
- * far to go depends on it. */
+/* log2 of about the sum: the largest of t f(t) at powers of 2, or of f between. Only a hint. */
 static slong estimate(const struct summand *f, const fmpz *limit)
 {
     slong peak = -2, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
@@ -98,16 +97,14 @@ static int is_narrow(const struct plan *plan, const arb_t tail)
     return arb_is_finite(tail) && mag_cmp_2exp_si(arb_radref(tail), -plan->target - 4) < 0;
 }
 
-/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to
- * 2^-prec. */
+/* How far to sum before the tail: the least power of 2 tried whose tail is known to 2^-prec. */
 static void find_far(struct plan *plan)
 {
     const struct summand *f = plan->f;
     const struct piece *last = &f->proof.piece[f->proof.pieces - 1];
     LOCAL(arb, from, value);
     LOCAL(fmpz, far);
-    /* falling integrals with a closed form cost little however far they go, and hold from where f
-     * falls */
+    /* falling integrals in closed form cost little however long, and hold from where f falls */
     int closed = 0, vanishes;
     if (last->kind == PIECE_SMOOTH && !f->no_euler && f->proof.decreasing) {
         fmpz_set(far, fmpz_cmp(f->proof.decreasing_from, last->first) > 0 ? f->proof.decreasing_from
