@@ -41,6 +41,18 @@ static void test_this_tree(void **state)
     free(said);
 }
 
+/* No two files in analyze/ include each other's headers. */
+static void test_no_circle_in_analyze(void **state)
+{
+    int status;
+    char *said = look("--circles .", &status);
+
+    (void)state;
+    if (status != 0 || strstr(said, "analyze/"))
+        fail_msg("%s", said);
+    free(said);
+}
+
 static void put(const char *name, const char *text)
 {
     char path[64];
@@ -119,6 +131,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_tree),
+                                       cmocka_unit_test(test_no_circle_in_analyze),
                                        cmocka_unit_test(test_refused)};
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
