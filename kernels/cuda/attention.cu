@@ -52,7 +52,7 @@ static void fill_shape(struct attention_arguments *a, const struct attention_sha
     a->cap_scale = s->soft_cap > 0 ? (float)(s->scale / s->soft_cap) : 0;
 }
 
-/* Fills *a but for the buffers; -1 with the error kept when there is no scratch. */
+/* Fills *a except the buffers; -1, with the error kept, if there is no scratch. */
 static int begin(struct attention_arguments *a, struct kernels *k,
                  const struct attention *attention, int segments, int queries, int keys,
                  int reverse)
@@ -93,8 +93,8 @@ static enum attention_feature feature_of(const struct attention_shape *s)
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }
 
-/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory, or that is
- * ATTENTION_BROKEN; not of 0. */
+/* Keeps the error of a call whose smallest tiles need `lack` bytes of shared memory, or of
+ * ATTENTION_BROKEN; 0 is not an error. */
 static void refuse(struct kernels *k, const struct attention_arguments *a, int lack)
 {
     if (lack == ATTENTION_BROKEN)

@@ -1,5 +1,5 @@
-/* Inside of the cuda set's attention: what its files share. Meaning: struct attention_shape in
- * kernels/ops.h.
+/* Internals of the cuda set's attention, shared by its files. For the meaning see struct
+ * attention_shape in kernels/ops.h.
  *
  * Scores are kept in units of log 2: x = log2(e) z, so that p = 2^(x - lse2) is one instruction;
  * the tables on the device are multiplied by log2(e) in double and rounded once. Rows of queries
@@ -12,23 +12,24 @@
 #include <stddef.h>
 
 enum {
-    TABLE_PAD = 512, /* entries in front of and behind a table, so that tiles need no check */
-    NORM_ROWS = 64, /* rows or distances of which the largest is known, for skipping */
-    FEW_QUERIES = 8, /* up to so many go the way of one query */
+    TABLE_PAD = 512, /* entries before and after a table, so that tiles need no check */
+    NORM_ROWS = 64, /* for skipping: rows or distances in a group whose largest value is known */
+    FEW_QUERIES = 8, /* up to this many are computed one by one */
     FEW_KEYS = 256, /* keys of one block there; a fixed split, so that the bytes do not depend on
                        the machine */
-    LIST_MOST = 4096, /* tiles of a task that skipping keeps account of; longer tasks do without */
+    LIST_MOST =
+        4096, /* the most tiles of a task of which skipping keeps a list; longer tasks skip none */
 };
 
-/* What the kernels take. Pointers lie on the device. Everything but the tables is of one call. */
+/* The kernels' arguments. Pointers are to device memory. All but the tables belong to one call. */
 struct attention_arguments {
     void *o, *dq, *dkv; /* as in ops.h; elements of ROLE_ACTIVATION */
     const void *q, *kv, *d_o;
     float *lse; /* [segments, heads, queries] */
     float *lse2, *delta; /* [segments, heads, padded_queries]: log2(e) lse, +inf for rows that see
-                            nothing and behind the last; sum of do o */
+                            nothing and after the last; sum of do o */
     const float *bias; /* [heads, stride], distance t at TABLE_PAD + t; -inf for t < 0, masked t,
-                          and behind the last. One row if all heads agree */
+                          and after the last. One row if all heads agree */
     const float *multiplier; /* [heads, stride] likewise, 1 where there is none; or NULL */
     const float *key_bias; /* [heads, stride], position at TABLE_PAD + position, 0 where there is
                               none; or NULL */
@@ -49,11 +50,11 @@ struct attention_arguments {
     int segments, heads, kv_heads, head_size, positions, queries, keys, padded_queries;
     int window; /* 0: none */
     int kept; /* leading keys of the task that are seen whatever the window */
-    int open; /* 1: the tables hold no window, as some keys may be kept; FEATURE_GENERAL and
-                 score_of mask it */
+    int open; /* 1: the tables do not include the window, because some keys may be kept;
+                 FEATURE_GENERAL and score_of mask it */
     int shared_most; /* bytes of shared memory that a block may have on this device */
     int aligned; /* rows of heads begin at multiples of 16 bytes */
-    int skip; /* leave out tiles that are proved to be zero; the norms are there */
+    int skip; /* 1: leave out tiles proved to be zero; the norms are set */
     float scale, scale2; /* scale; log2(e) scale */
     float soft_cap2, cap_scale; /* log2(e) soft_cap; scale / soft_cap. 0: none */
     /* few queries: */
@@ -80,12 +81,12 @@ enum attention_feature {
     FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key, kept keys; any sign of the scale */
 };
 
-/* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's
- * row of scores does not enter. Where the tiles do not fit into `shared_most`, smaller ones are
- * taken, down to what 99 KB hold, the least that a device of compute capability 8.0 or newer has;
- * which ones does not depend on the number of queries and keys. They return 0, or the bytes that
- * the smallest tiles want where that is more than `shared_most`; or ATTENTION_BROKEN where the
- * runtime does not grant a block what the device has: cudaGetLastError says why. */
+/* Each enqueues its kernels. attention_TYPE.cu works on tiles. If the tiles do not fit into
+ * `shared_most`, smaller ones are used, down to 99 KB, the least that a device of compute
+ * capability 8.0 or newer has; the choice does not depend on the number of queries and keys. They
+ * return 0; the bytes that the smallest tiles need if that is more than `shared_most`; or
+ * ATTENTION_BROKEN if the runtime does not grant a block what the device has (cudaGetLastError says
+ * why). */
 enum { ATTENTION_BROKEN = -1 };
 int attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream);
@@ -93,7 +94,7 @@ int attention_forward_tf32(const struct attention_arguments *a, enum attention_f
                            cudaStream_t stream);
 int attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature,
                           cudaStream_t stream);
-/* lse2, behind the last query delta, and with skip the norms, are ready. */
+/* lse2, delta after the last query and, with skip, the norms must be ready. */
 int attention_reverse_bf16(const struct attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream);
 int attention_reverse_tf32(const struct attention_arguments *a, enum attention_feature feature,
@@ -107,7 +108,7 @@ void attention_reverse_few(const struct attention_arguments *a, bool half, cudaS
  * `attention` rounds them. */
 void attention_sum_by_distance(const attention_arguments *a, float *mass, int counted, bool half,
                                bool tf32, cudaStream_t stream);
-/* attention_prepare.cu: query_norm, key_norm and `least`; lse2, and delta behind the last query;
+/* attention_prepare.cu: query_norm, key_norm and `least`; lse2, and delta after the last query;
  * lse2 and delta of few queries.
  */
 void attention_norms(const struct attention_arguments *a, bool half, bool reverse,

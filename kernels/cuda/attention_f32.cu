@@ -1,6 +1,6 @@
 /* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all
- * features, as the products take most of the time. Forms that need more than 99 KB of shared memory
- * have a smaller one behind them. */
+ * features, as the products take most of the time. A form that needs more than 99 KB of shared
+ * memory is followed by a smaller one. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 

@@ -1,6 +1,6 @@
-/* Attention summed by distance. Products again, as attention made them, one pair of query and key
- * at a time: eight lanes read the key together. It is asked for on few segments, forward alone, so
- * that no matrix units are worth their code here. */
+/* Attention summed by distance. The products are computed again as attention computed them, one
+ * pair of query and key at a time; eight lanes read the key together. It is used for few segments
+ * and only in the forward pass, so matrix units would not be worth their code. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum { THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP };

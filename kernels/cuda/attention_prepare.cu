@@ -1,5 +1,5 @@
-/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of
- * each query, for skipping the largest norms. */
+/* What the attention kernels need to know about rows beforehand: in reverse the log-sum-exp and
+ * delta of each query, for skipping the largest norms. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum {
@@ -13,8 +13,8 @@ __device__ inline float lse2_of(float lse)
     return lse == -INFINITY ? INFINITY : 1.4426950408889634f * lse;
 }
 
-/* lse2 of every query, +inf behind the last; there delta is 0, which dQ makes of the others. Grid:
- * padded_queries / LSE_ROWS, heads, segments. */
+/* lse2 of every query, +inf after the last. After the last, delta is 0; dQ computes that of the
+ * others. Grid: padded_queries / LSE_ROWS, heads, segments. */
 __global__ void attention_lse_kernel(const __grid_constant__ attention_arguments a)
 {
     int row = (int)(blockIdx.x * LSE_ROWS + threadIdx.x);

@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/attention_score.cuh"
 
-/* Where things lie in a block's shared memory, of either kernel: two tiles of rows; stages of two
+/* Where things are in a block's shared memory, in both kernels: two tiles of rows; stages of two
  * tiles of columns with what belongs to them; bytes. */
 template <class P, int FEATURE, int STAGES, bool KEY_ROWS>
 struct reverse_layout {
@@ -153,7 +153,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     cp_async_wait<0>();
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST);
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND);
-    __syncthreads(); /* also where there is no step: then these tiles' rows are written over at once
+    __syncthreads(); /* also if there is no step: then the rows of these tiles are overwritten at
+                      * once
                       */
 
     row_operand<P, false> key, value;
@@ -221,10 +222,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                   out.part * P::OUT, a.aligned, dv, one, shared + L::SECOND);
 }
 
-/* delta, the sums of dO O, of the rows that a block has (0 behind the last one): for itself, and
+/* delta, the sums of dO O, of the rows that a block has (0 after the last one): for itself, and
  * for dK and dV. dO is a tile. Neighbouring lanes share a row; nothing is written before all of O
- * has been asked for. Where things are is made anew, and for this alone: in the loop behind it no
- * register is left. */
+ * has been asked for. The places are computed again for this alone, because the loop after it
+ * leaves no register free. */
 template <class P>
 __device__ inline void row_deltas(float *own, char *d_o, const attention_arguments &a)
 {
@@ -277,7 +278,7 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
 }
 
 /* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the
- * farthest. Makes delta, which dK and dV want, so it comes first. */
+ * farthest. It computes delta, which dK and dV need, so it runs first. */
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
 __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     attention_reverse_queries_kernel(const __grid_constant__ attention_arguments a)

@@ -1,4 +1,4 @@
-/* From products q.k to scores, and which tiles need not be made: see attention.cuh. */
+/* From products q.k to scores, and which tiles need not be computed: see attention.cuh. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_SCORE_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_SCORE_CUH
 
@@ -165,7 +165,7 @@ struct tile_scores {
             }
         }
     }
-    /* Without tables: masked products become -inf. The others' tables do that. */
+    /* Without tables: masked products become -inf. Otherwise the tables do that. */
     __device__ inline void mask(float (&s)[P::R][P::C]) const
     {
         if constexpr (FEATURE == FEATURE_PLAIN) {
@@ -320,8 +320,8 @@ __device__ inline bool all_zero(float top, float smallest)
  * the window, then those that hold kept keys. */
 template <class P>
 struct key_tiles {
-    int begin, end, window, kept; /* of all: the first, behind the last; of the window: the first;
-                                     with kept keys: their number */
+    int begin, end, window, kept; /* of all: the first, and the one after the last; of the window:
+                                     the first; with kept keys: their number */
 
     __device__ inline key_tiles(const attention_arguments &a, int first, int rows)
     {
@@ -335,8 +335,8 @@ struct key_tiles {
     __device__ inline int next(int tile) const { return tile == window ? kept - 1 : tile - 1; }
 };
 
-/* Bytes of shared memory for the account of `tiles` tiles behind the `used` others. A task that has
- * too many for it, or for the device, leaves none out: that changes no bit. */
+/* Bytes of shared memory for the list of `tiles` tiles after the `used` others. A task with too
+ * many tiles for the list or for the device skips none, which changes no bit. */
 inline int list_bytes(attention_arguments *a, int used, long long tiles)
 {
     a->skip = a->skip && tiles <= LIST_MOST && used + tiles <= a->shared_most;

@@ -23,8 +23,8 @@ static void fill_row(float *row, float *most, size_t stride, size_t most_count,
     }
 }
 
-/* 1 if some finite biases of a head, or a finite one and a mask, lie further apart than 2^-x
- * reaches in float. */
+/* 1 if some finite biases of a head, or a finite one and a mask, differ by more than 2^-x can hold
+ * in a float. */
 static int is_steep(const double *bias, int heads, int positions)
 {
     for (int h = 0; bias && h < heads; h++) {

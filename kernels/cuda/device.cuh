@@ -18,8 +18,8 @@ enum { WARP = 32 };
 
 /* LAUNCH(kernel, grid, block, dynamic shared bytes, stream, arguments...); a template's name goes
  * in parentheses: LAUNCH((f<float, 4>), ...). More than 48 KB of dynamic shared memory need
- * cudaFuncSetAttribute once, as ever. SHARED_MEMORY(name): the dynamic shared memory as `unsigned
- * char *name`. */
+ * cudaFuncSetAttribute once. SHARED_MEMORY(name): the dynamic shared memory as `unsigned char
+ * *name`. */
 #ifdef __CUDACC__
 #define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
     kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
@@ -269,8 +269,8 @@ __device__ static inline void ldmatrix_x4_trans(uint32_t r[4], const void *row)
 #endif
 }
 
-/* -- copies from global to shared memory that go on behind the thread's back. Data is there for the
- * thread after cp_async_wait, for others after a barrier behind that -- */
+/* -- asynchronous copies from global to shared memory. The data is there for the thread after
+ * cp_async_wait, for others after a barrier that follows it -- */
 
 /* 16 bytes, both addresses 16-byte aligned; with valid = 0 nothing is read and zeros are written.
  */
@@ -319,7 +319,7 @@ __device__ static inline float exp2_fast(float x)
 #endif
 }
 
-/* x; but what depends on it is computed here and now, rather than before a loop and kept in
+/* x, hidden from the compiler: what depends on it is computed here, not before a loop and kept in
  * registers. */
 __device__ static inline unsigned not_before(unsigned x)
 {

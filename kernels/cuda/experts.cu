@@ -293,7 +293,7 @@ static dim3 route_grid(size_t rows)
     return dim3((unsigned)cuda_divide_up(rows, ROUTERS));
 }
 
-/* Shared memory of a block: what each warp has of it, at most the 48 KB that need not be asked for.
+/* Shared memory of a block: what each warp has of it; at most 48 KB, which need no request.
  */
 static size_t route_bytes(const struct routing *g)
 {

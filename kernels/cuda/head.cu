@@ -45,7 +45,7 @@ __device__ static void fold_lanes(float *value, int lane)
         fold_lanes<STEP / 2>(value, lane);
 }
 
-/* Value number `lane` of all lanes, summed as warp_sum does it; the others are used up. */
+/* Value number `lane` of all lanes, summed as warp_sum does it; the others are overwritten. */
 __device__ static float warp_sum_each(float value[WARP], int lane)
 {
     fold_lanes<WARP / 2>(value, lane);
@@ -339,7 +339,7 @@ static size_t columns_at_once(size_t vocabulary, size_t width)
 }
 
 /* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a
- * warp a row. At the end (columns behind the last of the vocabulary) it writes logprob. */
+ * warp a row. At the end (columns after the last of the vocabulary) it writes logprob. */
 __global__ void __launch_bounds__(BLOCK)
     head_fold(struct running *running, float *logprob, const float *z, const float *bias,
               const int32_t *targets, float soft_cap, size_t rows, size_t first, size_t columns,

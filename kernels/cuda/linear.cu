@@ -1,5 +1,5 @@
-/* Linear layers of the cuda set, forward and reverse: which matrices are multiplied. How:
- * product.cu. */
+/* Linear layers of the cuda set, forward and reverse: which matrices are multiplied; product.cu
+ * says how. */
 #include "kernels/cuda/state.cuh"
 
 static void product(struct kernels *k, struct buffer *y, const void *c, const struct buffer *x,
@@ -30,7 +30,7 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
     product(k, y, NULL, x, w, bias, rows, accumulate);
 }
 
-/* The product reads c itself, where it has y's type: no pass to copy it. */
+/* The product reads c itself if it has y's type, which saves a copy. */
 static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c,
                        const struct buffer *x, const struct weight *w, const struct weight *bias,
                        struct rows rows)
@@ -74,8 +74,8 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
     cuda_multiply(k, &p, total);
 }
 
-/* The number of runs from `first` on that lie one behind the other and have one matrix: one product
- * is for them. Their rows. */
+/* The number of runs from `first` on that are adjacent and have one matrix, so that one product
+ * serves them; and their rows. */
 static size_t join_runs(size_t *rows, const struct run *runs, size_t first, size_t run_count)
 {
     size_t i = first;

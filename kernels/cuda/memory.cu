@@ -82,9 +82,8 @@ void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *
              "smaller plan)",
              1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
     else
-        cuda_check_now(
-            error, "memory",
-            e); /* what the device was doing broke, and every call says so from then on */
+        cuda_check_now(error, "memory",
+                       e); /* the device's work has failed, and every later call reports it */
     return NULL;
 }
 
@@ -224,7 +223,7 @@ static void read(struct kernels *k, double *values, const struct buffer *b, size
     free(packed);
 }
 
-/* A letter of at least so many bytes whose last copy is over; NULL with the error kept. */
+/* A letter of at least this many bytes whose last copy has ended; NULL with the error kept. */
 static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
 {
     struct cuda_state *s = cuda_state(k);
@@ -283,8 +282,8 @@ static void report_fault(struct kernels *k, const struct cuda_fault *fault)
     cuda_check(k, cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "run");
 }
 
-/* Values on their way down: the fault record as it was then, and behind it the values, in pinned
- * memory. */
+/* Values on their way to the host, in pinned memory: the fault record as it was then, then the
+ * values. */
 struct reading {
     char *pinned;
     size_t bytes, count; /* of pinned memory; values */

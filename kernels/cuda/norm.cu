@@ -7,8 +7,8 @@
 
 enum { BLOCK = 256, HELD = 8 };
 
-/* A norm as kernels get it. A vector of one element stands for the same value everywhere: its step
- * is 0, else 1. */
+/* A norm as kernels get it. A vector of one element is the same value everywhere: its step is 0,
+ * else 1. */
 struct norm_arguments {
     const float *scale, *shift; /* NULL: 1, 0 */
     int kind, scale_step, shift_step;
@@ -38,8 +38,8 @@ __device__ static float row_sum(float x, float *space)
     return THREADS == WARP ? warp_sum(x) : block_sum(x, space);
 }
 
-/* f from the sum of squares (about the mean). A sum that is beyond float, of elements that are not,
- * would make it 0 and the row one of zeros: then it is not a number, and the run says so. */
+/* f from the sum of squares (about the mean). If the sum overflows a float although the elements do
+ * not, f would be 0 and the row all zeros: then f is NaN, and the run reports it. */
 __device__ static float factor_of(const struct norm_arguments &a, float squares, int width)
 {
     float f;

@@ -5,16 +5,16 @@
  * segment one algorithm is chosen, and then serves every batch: of those that the library ranks for
  * RANKED_ROWS rows (then for one segment's) the first that sums in one piece and that the library's
  * own check passes for the fewest and for very many rows. Split-K is ruled out, and what needs a
- * workspace to sum in (stream-K) is not offered, for there is none: so each output is one sum over
- * tiles in a fixed order, whatever the number of rows. The check names a workspace of 4 bytes for
- * nearly all of Hopper's algorithms (a counter of tiles, by which blocks that stay take the next
- * one); they run without it, as the ranking says, and give the same bytes at all numbers of rows
- * (doc/cuda.md). Asked and checked with are the epilogue, the bias (its type is that of D), the
- * layouts of C and D, which are one, and what all four are aligned to; the library's questions have
- * no place for beta, or for whether C lies apart from D, so that one algorithm serves a product
- * with and without them. One that cannot add C from elsewhere refuses the call, and if it has not
- * run yet the next one is taken. Should the library refuse a number of rows all the same, the call
- * is made in pieces.
+ * workspace to sum in (stream-K) is not offered, because there is none: so each output is one sum
+ * over tiles in a fixed order, whatever the number of rows. The check names a workspace of 4 bytes
+ * for nearly all of Hopper's algorithms (a counter of tiles, by which blocks that stay take the
+ * next one); they run without it, as the ranking says, and give the same bytes at all numbers of
+ * rows (doc/cuda.md). Asked and checked with are the epilogue, the bias (its type is that of D),
+ * the layouts of C and D, which are one, and what all four are aligned to; the library's questions
+ * have no place for beta, or for whether C lies apart from D, so that one algorithm serves a
+ * product with and without them. One that cannot add C from elsewhere refuses the call, and if it
+ * has not run yet the next one is taken. If the library still refuses a number of rows, the call is
+ * made in pieces.
  *
  * tf32: the matrix units cut the lower 13 bits of an operand off, so operands are rounded before:
  * weights when they are loaded, x here. */
@@ -114,7 +114,8 @@ static int in_one_piece(const cublasLtMatmulAlgo_t *algo)
            split <= 1 && scheme == CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
-/* 1 if the library's check passes the algorithm for so many rows, 0 if not, -1 with the error kept.
+/* 1 if the library's check passes the algorithm for this many rows, 0 if not, -1 with the error
+ * kept.
  */
 static int serves(struct kernels *k, struct plan *plan, const cublasLtMatmulAlgo_t *algo,
                   size_t rows)
@@ -164,7 +165,7 @@ static int set_preference(struct kernels *k, cublasLtMatmulPreference_t preferen
     return 0;
 }
 
-/* Adds what the library ranks for so many rows and the plan can use. */
+/* Adds what the library ranks for this many rows and the plan can use. */
 static int add_candidates(struct kernels *k, struct plan *plan,
                           cublasLtMatmulPreference_t preference, size_t rows)
 {
@@ -269,7 +270,7 @@ static struct product rows_from(const struct product *p, size_t first)
     return rest;
 }
 
-/* By the plan's algorithm; in halves where the library refuses so many rows. */
+/* By the plan's algorithm; in halves if the library refuses this many rows. */
 static cublasStatus_t run(struct kernels *k, struct plan *plan, const struct product *p,
                           size_t rows)
 {
@@ -340,7 +341,7 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows)
     }
 }
 
-/* A number of the algorithm's configuration; -1 where it has none. */
+/* A number of the algorithm's configuration; -1 if it has none. */
 static int config(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t name,
                   size_t bytes)
 {

@@ -4,8 +4,8 @@
 
 enum { BLOCK = 256 };
 
-/* A grid over `total` elements, a thread each, at most so many that every thread has a few when
- * there are very many. */
+/* A grid over `total` elements, a thread each, limited so that every thread has several if there
+ * are very many. */
 static dim3 grid_over(size_t total)
 {
     size_t blocks = cuda_divide_up(total, BLOCK);
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t
     }
 }
 
-/* `limit` is rounded as T holds it: clipped elements stand exactly there. */
+/* `limit` is rounded as T holds it: clipped elements equal it exactly. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
     clip_elements_reverse(T *dx, const T *x, float limit, size_t total)

@@ -1,9 +1,9 @@
-/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of
- * kernels/shared.h; their `data` and tables lie on the device here.
+/* Internals of the cuda set, shared by its files. Buffers, weights and attentions are the structs
+ * of kernels/shared.h; their `data` and tables lie on the device here.
  *
  * One thread. The runtime has a current device for each thread, and open_set chooses it for the one
- * that calls it: by kernels/plugin.h that thread is who uses the set. The engine computes in the
- * thread that opened it. Other threads of the program have no part of it: OpenMP's (weight.cu) copy
+ * that calls it: by kernels/plugin.h that thread uses the set. The engine computes in the
+ * thread that opened it. Other threads of the program do not touch it: OpenMP's (weight.cu) copy
  * between parts of the host's memory, and those of run/ (signals, other ranks) call no kernels. So
  * nothing here sets the device again.
  *
@@ -35,13 +35,13 @@ enum {
     ROUNDED_BYTES = 64 << 20 /* tf32: of rounded operands at a time */
 };
 
-/* Where uploads pass through: filled by the host, emptied by `copies`. */
+/* A buffer for uploads: filled by the host, emptied by `copies`. */
 struct cuda_staging {
     char *pinned, *device;
     cudaEvent_t empty; /* the device has converted what was in it */
 };
 
-/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that
+/* A buffer for indices on their way up `stream`: two batches of tokens and targets, so that
  * the second does not wait for the first. */
 struct cuda_letter {
     void *pinned;
@@ -66,7 +66,7 @@ struct cuda_work {
 struct cuda_products; /* product.cu */
 
 /* The time that an operation takes the host, as a range of this name in Nsight Systems, which shows
- * with it what the operation enqueued. Where nobody traces it is a test of a pointer; on the host's
+ * with it what the operation enqueued. Without a tracer it costs a test of a pointer; on the host's
  * stand-in nothing. */
 struct cuda_range {
 #ifdef __CUDACC__
@@ -117,7 +117,7 @@ struct cuda_weight {
     size_t bytes;
     enum element type;
     void *bf16_data; /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants
-                        it; else NULL. Behind `data` in one piece of memory */
+                        it; else NULL. After `data`, in the same block of memory */
     cudaEvent_t ready;
     int waited; /* `stream` has been told to wait for it */
 };
@@ -147,7 +147,7 @@ static inline size_t cuda_divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Threads of a block that has a row of so many vectors: no more warps than have work, at most 256
+/* Threads of a block that has a row of this many vectors: no more warps than have work, at most 256
  * threads. */
 static inline unsigned cuda_row_threads(size_t vectors)
 {
@@ -158,8 +158,8 @@ static inline unsigned cuda_row_threads(size_t vectors)
 /* -- memory.cu -- */
 /* Keeps "WHAT: CUDA's words" as the set's error unless `error` is cudaSuccess. Returns 0 or -1. */
 int cuda_check(struct kernels *k, cudaError_t error, const char *what);
-/* Keeps the error of a launch that was refused: it is told as the runtime's last error alone, whose
- * place the failure of another call takes. Called before each call whose failure is then cleared
+/* Keeps the error of a refused launch, which the runtime reports only as its last error, where the
+ * failure of another call would replace it. Call it before each call whose failure is then cleared
  * with cudaGetLastError. */
 void cuda_keep_launches(struct kernels *k);
 /* The same, into *e. */
