@@ -173,13 +173,14 @@ static void put_columns(FILE *f, const struct csv_table *csv)
 {
     const struct csv_layout *l = NULL;
 
-    for (size_t i = 0; i < output_count && csv->columns && !l; i++) {
+    for (size_t i = 0; output_at(i) && csv->columns && !l; i++) {
+        const struct csv_layout *output = output_at(i);
         size_t k = 0;
 
-        while (k < csv->columns && k < outputs[i]->count &&
-               strcmp(outputs[i]->columns[k].name, csv->header[k]) == 0)
+        while (k < csv->columns && k < output->count &&
+               strcmp(output->columns[k].name, csv->header[k]) == 0)
             k++;
-        l = k == csv->columns || k == outputs[i]->count ? outputs[i] : NULL;
+        l = k == csv->columns || k == output->count ? output : NULL;
     }
     if (!l)
         return;

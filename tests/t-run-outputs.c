@@ -31,8 +31,8 @@ static void write_columns(FILE *f, const struct csv_layout *l, const char *title
 static void write_tables(FILE *f, const void *unused)
 {
     (void)unused;
-    for (size_t i = 0; i < output_count; i++) {
-        const struct csv_layout *l = outputs[i];
+    for (size_t i = 0; output_at(i); i++) {
+        const struct csv_layout *l = output_at(i);
 
         fprintf(f, "\n### %s\n\nBy %s. A row stands for %s.\n\n", l->file, l->origin, l->row);
         write_columns(f, l, "column");
@@ -111,8 +111,8 @@ static void write_python(FILE *f, const void *unused)
     enum { WIDTH = 100 };
 
     (void)unused;
-    for (size_t i = 0; i < output_count; i++) {
-        const struct csv_layout *l = outputs[i];
+    for (size_t i = 0; output_at(i); i++) {
+        const struct csv_layout *l = output_at(i);
         char *names = names_of(l, " ", python_kind), key[32];
         int is_file = strstr(l->file, ".csv") != NULL, begins;
 
@@ -171,18 +171,18 @@ static size_t all_parts(struct written out[PARTS_MAX])
                                     "<!-- end of document -->\n", write_documents, NULL};
     out[count++] = (struct written){"python/reach_erf/tables.py",
                                     "COLUMNS = {  # by make outputs\n", "}\n", write_python, NULL};
-    for (size_t i = 0; i < output_count; i++) {
+    for (size_t i = 0; output_at(i); i++) {
         size_t k = 0;
 
         while (k < sizeof manuals / sizeof *manuals &&
-               strcmp(manuals[k].file, outputs[i]->file) != 0)
+               strcmp(manuals[k].file, output_at(i)->file) != 0)
             k++;
         if (k == sizeof manuals / sizeof *manuals)
-            fail_msg("%s: no manual page has its columns", outputs[i]->file);
+            fail_msg("%s: no manual page has its columns", output_at(i)->file);
         snprintf(marks[i], sizeof marks[i], ".\\\" columns of %s, by make outputs\n",
-                 outputs[i]->file);
+                 output_at(i)->file);
         out[count++] = (struct written){manuals[k].page, marks[i], ".\\\" end of columns\n",
-                                        write_manual, outputs[i]};
+                                        write_manual, output_at(i)};
     }
     return count;
 }
@@ -225,9 +225,9 @@ static void check_columns(const struct csv_layout *l)
 static void test_columns(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < output_count; i++) {
-        assert_non_null(outputs[i]->units);
-        check_columns(outputs[i]);
+    for (size_t i = 0; output_at(i); i++) {
+        assert_non_null(output_at(i)->units);
+        check_columns(output_at(i));
     }
     for (const struct verb *const *v = verbs; *v; v++)
         for (const struct results_file *const *t = (*v)->shown; t && *t; t++)

@@ -4,8 +4,7 @@
 
 #include "io/formats/csv.h"
 
-/* In the order of doc/outputs.md. */
-extern const struct csv_layout *const outputs[];
-extern const size_t output_count;
+/* By number from 0, in the order of doc/outputs.md; NULL: no more. */
+const struct csv_layout *output_at(size_t i);
 
 #endif
