@@ -1,0 +1,433 @@
+/* The metadata of GGUF files, of models and of tokenizers: used, refused or named (goldens:
+ * tests/goldens/gguf/make.py). */
+#include "io/blocks.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/gguf/gguf.h"
+#include "io/tokenizer/tokenizer.h"
+#include "io/tokens/tokens.h"
+#include "model/decoder.h"
+#include "tests/expected.h"
+#include "tests/measured.h"
+#include "tests/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define GOLDENS "tests/goldens/gguf/"
+
+/* -- metadata of models -- */
+
+/* A copy of a golden with every `from` written over by `to`, of the same size. */
+static const char *changed(const char *golden, const char *from, size_t size, const char *to)
+{
+    size_t total, found = 0;
+    unsigned char *bytes = scratch_read(golden, &total);
+    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size));
+         at += size, found++)
+        memcpy(at, to, size);
+    if (!found)
+        fail_msg("%s does not hold %.*s", golden, (int)size, from);
+    const char *path = scratch_write(scratch_folder, "changed.gguf", bytes, total);
+    free(bytes);
+    return path;
+}
+
+/* Two literals of one size, which the compiler sees to. */
+#define TEXTS(from, to) from, sizeof from - sizeof(char[sizeof from == sizeof to ? 1 : -1]), to
+
+static void metadata_is_used_refused_or_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *golden, *from;
+        size_t size;
+        const char *to, *words;
+    } rows[] = {
+        {GOLDENS "llama-tied.gguf", TEXTS("llama", "lamda"),
+         "general.architecture 'lamda' is not supported (supported: llama, qwen2"},
+        {GOLDENS "llama-tied.gguf", TEXTS("general.architecture", "general.architectur_"),
+         "general.architecture is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.block_count", "llama.block_coun_"),
+         "llama.block_count is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.residual_scale"),
+         "llama.residual_scale is 128, which is not supported (expected 0)"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.expert_countxx"), NULL},
+        {GOLDENS "llama-tied.gguf", TEXTS("general.type", "zeneral.type"), NULL},
+        {GOLDENS "mixtral.gguf", TEXTS("llama.expert_count", "llama.expert_coumt"),
+         "llama.expert_used_count is 2, which is not supported (expected 0)"},
+        {GOLDENS "olmoe-plain.gguf", TEXTS("olmoe.expert_used_count", "olmoe.expert_used_coumt"),
+         "olmoe.expert_used_count is missing"},
+        {GOLDENS "glm4-moe.gguf",
+         TEXTS("expert_gating_func\4\0\0\0\2", "expert_gating_func\4\0\0\0\1"),
+         "glm4moe.expert_gating_func is 1, which is not supported here (expected 2)"},
+        {GOLDENS "mixtral.gguf",
+         TEXTS("llama.expert_used_count\4\0\0\0\2", "llama.expert_used_count\4\0\0\0\7"),
+         "num_experts_per_tok is 7 (expected a whole number from 1 to 6)"},
+        {GOLDENS "gpt-oss.gguf",
+         TEXTS("gpt-oss.expert_feed_forward_length\4\0\0\0\14",
+               "gpt-oss.expert_feed_forward_length\4\0\0\0\15"),
+         "gpt-oss.expert_feed_forward_length is 13, which is not supported here (expected 12)"},
+        {GOLDENS "mixtral.gguf", TEXTS("blk.1.ffn_up_exps.weight", "blk.1.ffn_ux_exps.weight"),
+         "blk.1.ffn_ux_exps.weight' has no place"},
+        {GOLDENS "granitemoe-names.gguf",
+         TEXTS("granitemoe.attention.scale", "granitemoe.attention.scald"),
+         "granitemoe.attention.scale is missing"},
+        {GOLDENS "gpt2.gguf",
+         TEXTS("gpt2.attention.head_count\4\0\0\0\4", "gpt2.attention.head_counu\4\0\0\0\4"),
+         "gpt2.attention.head_count is missing"},
+        {GOLDENS "bloom-4-heads.gguf",
+         TEXTS("bloom.feed_forward_length\4\0\0\0\140", "bloom.feed_forward_length\4\0\0\0\141"),
+         "bloom.feed_forward_length is 97, which is not supported here (expected 96)"},
+        {GOLDENS "bloom-4-heads.gguf",
+         TEXTS("bloom.attention.head_count_kv\4\0\0\0\4",
+               "bloom.attention.head_count_kv\4\0\0\0\2"),
+         "bloom.attention.head_count_kv is 2, which is not supported here (expected 4)"},
+        {GOLDENS "llama-tied.gguf", TEXTS("\5\0\0\0\0\0\0\0model", "\5\0\0\0\0\0\0\0adapt"),
+         "general.type is 'adapt' (expected model)"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.1.ffn_ux.weight"),
+         "tensor 'blk.1.ffn_ux.weight' has no place in a model of the architecture llama"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.9.ffn_up.weight"),
+         "mlp.up_proj.weight' is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("token_embd.weight", "token_embx.weight"),
+         "has no matrix token_embd.weight"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.attn_q.weight", "blk.0.attn_q.weight"), "twice"},
+        {GOLDENS "quantised/model.gguf", TEXTS("version\4\0\0\0\2\0\0", "version\4\0\0\0\1\0\0"),
+         "general.quantization_version is 1 (expected 2)"},
+        {GOLDENS "llama-rope-yarn.gguf", TEXTS("\4\0\0\0\0\0\0\0yarn", "\4\0\0\0\0\0\0\0worn"),
+         "llama.rope.scaling.type 'worn' is not supported (supported: none, linear, yarn)"},
+        {GOLDENS "phi3.gguf",
+         TEXTS("phi3.attention.sliding_window\4\0\0\0\0\0\0\0",
+               "phi3.attention.sliding_window\6\0\0\0\0\0\40\100"),
+         "phi3.attention.sliding_window is 2.5 (expected a whole number from 1"},
+        {GOLDENS "rope-freqs/model.gguf", TEXTS("rope_freqs.weight", "rope_freqs.weighs"),
+         "rope_freqs.weighs' has no place"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct decoder *d =
+            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        if (d && rows[i].words)
+            fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
+        if (!d && !rows[i].words)
+            fail_msg("%s -> %s: %s", rows[i].from, rows[i].to, e.text);
+        if (rows[i].words)
+            assert_int_equal(check_message(rows[i].to, &e, rows[i].words), 0);
+        else
+            assert_string_equal(d->not_understood, rows[i].to);
+        decoder_close(d);
+    }
+}
+
+/* What a file does not say, and what is taken for it: as the decoder has it, told in a note. */
+static void assumptions_are_told(void **state)
+{
+    (void)state;
+#define NO_BASE(name) TEXTS(name ".rope.freq_base", name ".rope.freq_basX")
+    static const struct {
+        const char *golden, *from;
+        size_t size;
+        const char *to, *assumed;
+        double base;
+        long window; /* of the second layer; -1: not looked at */
+    } rows[] = {
+        {GOLDENS "falcon-queries.gguf", NO_BASE("falcon"), "rotary base 10000", 10000, 0},
+        {GOLDENS "phi.gguf", NO_BASE("phi2"), "rotary base 10000", 10000, 0},
+        {GOLDENS "gemma.gguf", NO_BASE("gemma"), "rotary base 10000", 10000, 0},
+        {GOLDENS "gpt-neox-parallel.gguf", NO_BASE("gptneox"), "rotary base 10000", 10000, 0},
+        {GOLDENS "olmo2.gguf", NO_BASE("olmo2"), "rotary base 10000", 10000, 0},
+        {GOLDENS "olmoe-plain.gguf", NO_BASE("olmoe"),
+         "rotary base 10000, weights of the chosen experts not normalised", 10000, 0},
+        {GOLDENS "granitemoe-names.gguf", NO_BASE("granitemoe"), "rotary base 10000", 10000, 0},
+        {GOLDENS "cohere.gguf", NO_BASE("command-r"), "rotary base 500000", 500000, 0},
+        {GOLDENS "cohere2-plain/model.gguf", NO_BASE("cohere2"),
+         "rotary base 10000, windows in all layers but every 4th", 10000, -1},
+        {GOLDENS "llama-tied.gguf", NO_BASE("llama"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "mixtral.gguf", NO_BASE("llama"), "rotary base 1000000, no windows", 1000000, 0},
+        {GOLDENS "qwen2.gguf", NO_BASE("qwen2"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "phi3.gguf", NO_BASE("phi3"), "rotary base 10000", 10000, -1},
+        {GOLDENS "qwen3-moe.gguf", NO_BASE("qwen3moe"), "rotary base 10000, no windows", 10000, 0},
+        {GOLDENS "starcoder2.gguf", NO_BASE("starcoder2"), "rotary base 10000, no windows", 10000,
+         0},
+        {GOLDENS "gpt-oss.gguf", NO_BASE("gpt-oss"),
+         "rotary base 150000, windows in every other layer", 150000, -1},
+        {GOLDENS "gemma2-plain/model.gguf", NO_BASE("gemma2"),
+         "rotary base 10000, windows in every other layer, scores over the", 10000, 0},
+        {GOLDENS "gemma2-plain/model.gguf",
+         TEXTS("gemma2.attention.sliding_window", "gemma2.attention.sliding_windoX"),
+         "windows of 4096, windows in every other layer", -1, 0},
+        {GOLDENS "gemma3-plain/model.gguf", NO_BASE("gemma3"),
+         "rotary base 1000000, rotary base 10000 in windows, windows in all layers but every 6th, "
+         "scores over the root of",
+         1000000, -1},
+        {GOLDENS "qwen2.gguf", TEXTS("qwen2.rope.freq_base", "qwen2.rope.freq_base"), "no windows",
+         -1, 0},
+        {GOLDENS "gpt2.gguf", TEXTS("gpt2.block_count", "gpt2.block_count"), "", -1, 0},
+        {GOLDENS "bloom-4-heads.gguf", TEXTS("bloom.block_count", "bloom.block_count"), "", -1, 0},
+        {GOLDENS "mpt-bias-max.gguf", TEXTS("mpt.block_count", "mpt.block_count"), "", -1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct decoder *d =
+            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        if (!d)
+            fail_msg("%s, %s: %s", rows[i].golden, rows[i].to, e.text);
+        const char *assumed = tensors_assumed(d->tensors);
+        if (strncmp(assumed, rows[i].assumed, strlen(rows[i].assumed)) != 0 ||
+            (!*rows[i].assumed && *assumed))
+            fail_msg("%s: assumed '%s' (expected '%s')", rows[i].golden, assumed, rows[i].assumed);
+        if (*assumed && (!strstr(d->notes, "assumed, since the file does not say: ") ||
+                         !strstr(d->notes, assumed)))
+            fail_msg("%s: notes '%s'", rows[i].golden, d->notes);
+        if (rows[i].base > 0 && d->rotary[0].base != rows[i].base)
+            fail_msg("%s: base %g (expected %g)", rows[i].golden, d->rotary[0].base, rows[i].base);
+        if (rows[i].window >= 0 && d->layers > 1)
+            assert_int_equal(d->blocks[1].score.window, rows[i].window);
+        if (strstr(assumed, "windows of 4096"))
+            assert_int_equal(d->blocks[0].score.window, 4096);
+        decoder_close(d);
+    }
+}
+
+/* Gemma 2's norm weights lie in the file with 1 added, and count as they lie there, whatever their
+ * last bits. */
+static void norms_are_as_stored(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct gguf g;
+    size_t size;
+    unsigned char *bytes = scratch_read(GOLDENS "gemma2-plain/model.gguf", &size);
+    const float small[2] = {0.1f, 1.75f};
+    assert_int_equal(gguf_parse(&g, "gemma2", bytes, size, &e), 0);
+    for (size_t i = 0; i < g.tensor_count; i++)
+        if (gguf_is(g.tensors[i].name, "output_norm.weight"))
+            memcpy(bytes + g.tensors[i].offset, small, sizeof small);
+    gguf_free(&g);
+    struct decoder *d = decoder_open(scratch_write(scratch_folder, "norm.gguf", bytes, size), &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    const view *norm = &d->final_norm.scale;
+    for (size_t i = 0; i < 2; i++)
+        assert_true(element_read(norm->data, norm->type, i) + norm->offset == (double)small[i]);
+    decoder_close(d);
+    free(bytes);
+}
+
+/* -- tokenizers -- */
+
+static const struct {
+    const char *file, *ids;
+} tokenizers[] = {{"gpt2", "tests/goldens/tokenizer/gpt2.npy"},
+                  {"llama-bpe", "tests/goldens/tokenizer/llama3.npy"},
+                  {"qwen2", GOLDENS "tokenizer/qwen2.npy"},
+                  {"smollm", "tests/goldens/tokenizer/starcoder.npy"},
+                  {"falcon", "tests/goldens/tokenizer/falcon.npy"},
+                  {"bloom", "tests/goldens/tokenizer/bloom.npy"},
+                  {"default", GOLDENS "tokenizer/default.npy"},
+                  {"tekken", GOLDENS "tokenizer/tekken.npy"}};
+
+static void ids_are_those_of_tokenizers(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned char *text = scratch_read("tests/goldens/tokenizer/text.bin", &size);
+    for (size_t i = 0; i < sizeof tokenizers / sizeof *tokenizers; i++) {
+        char path[256];
+        struct error e = {""};
+        struct tokenizer *t;
+        struct tokens want;
+        struct ids ids = {0};
+        snprintf(path, sizeof path, GOLDENS "tokenizer/%s.gguf", tokenizers[i].file);
+        if (tokenizer_open(&t, path, &e) || !t ||
+            tokens_read_files(&want, &tokenizers[i].ids, 1, &e) ||
+            tokenizer_encode(t, &ids, text, size, &e))
+            fail_msg("%s: %s", path, e.text);
+        for (size_t k = 0; k < ids.count && k < want.total; k++)
+            if (ids.id[k] != want.ids[k])
+                fail_msg("%s: token %zu is %d (expected %d)", path, k, ids.id[k], want.ids[k]);
+        assert_int_equal(ids.count, want.total);
+        int is_llama = strcmp(tokenizers[i].file, "llama-bpe") == 0;
+        assert_int_equal(tokenizer_bos(t),
+                         is_llama || strcmp(tokenizers[i].file, "gpt2") == 0 ? 0 : -1);
+        assert_int_equal(tokenizer_adds_bos(t), is_llama); /* tekken says that it does not */
+        free(ids.id);
+        tokens_free(&want);
+        tokenizer_close(t);
+    }
+    free(text);
+}
+
+static void tokenizers_that_are_not_known_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from;
+        size_t size;
+        const char *to, *words;
+    } rows[] = {
+        {TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"),
+         "tokenizer.ggml.pre 'gpt-9' is not supported (supported: gpt-2 phi-2"},
+        {TEXTS("\4\0\0\0\0\0\0\0gpt2", "\4\0\0\0\0\0\0\0bert"),
+         "tokenizer.ggml.model 'bert' is not supported (supported: gpt2"},
+        {TEXTS("tokenizer.ggml.pre", "tokenizer.ggml.prx"),
+         "has no tokenizer.ggml.pre, which says how text is split"},
+        {TEXTS("tokenizer.ggml.merges", "tokenizer.ggml.merged"),
+         "tokenizer.ggml.merges is missing, or is not a list of strings"},
+        {TEXTS("tokenizer.ggml.tokens", "tokenizer.ggml.tokeny"),
+         "tokenizer.ggml.tokens is missing"},
+        {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0",
+               "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
+         "tokenizer.ggml.bos_token_id is 65535 (expected less than 500)"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is not a token"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is listed twice"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct tokenizer *t;
+        if (tokenizer_open(&t,
+                           changed(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size,
+                                   rows[i].to),
+                           &e) == 0)
+            fail_msg("row %zu: was accepted", i);
+        assert_null(t);
+        assert_int_equal(check_message(rows[i].words, &e, rows[i].words), 0);
+    }
+    /* no tokenizer in it: one beside it, or none */
+    struct error e = {""}, refused;
+    struct tokenizer *t;
+    char *json, *settings;
+    assert_int_equal(tokenizer_open(&t, GOLDENS "qwen2.gguf", &e), 0);
+    assert_null(t);
+    assert_int_equal(tokenizer_text(&json, &settings, &refused, GOLDENS "qwen2.gguf", &e), 0);
+    assert_true(!json && !settings && !*refused.text);
+    const char *other = changed(GOLDENS "tokenizer/gpt2.gguf",
+                                TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
+    assert_int_equal(tokenizer_text(&json, &settings, &refused, other, &e), 0);
+    assert_true(!json && !settings);
+    assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
+    assert_int_equal(tokenizer_text(&json, &settings, &refused,
+                                    "tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &e),
+                     0);
+    assert_true(!json && !settings);
+    assert_int_equal(check_message("refused", &refused,
+                                   "tokenizer.ggml.model 'llama' is a SentencePiece model, which "
+                                   "only the GGUF file holds"),
+                     0);
+}
+
+/* bpe-bytes.gguf with the types of its tokens 0 and 2, and unknown_token_id, where that is not
+ * negative. */
+static const char *with_types(unsigned char first, unsigned char third, int unknown)
+{
+    enum { FIXED = 24 };
+    static const char types[] = "tokenizer.ggml.token_type",
+                      name[] = "tokenizer.ggml.unknown_token_id";
+    size_t size, extra = 0;
+    unsigned char *bytes = scratch_read("tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &size),
+                  pair[8 + sizeof name - 1 + 8] = {0};
+    unsigned char *at = memmem(bytes, size, types, sizeof types - 1), *whole;
+    assert_non_null(at);
+    at += sizeof types - 1 + 4 + 4 + 8; /* the kind of value, that of its elements, their number */
+    assert_true(at[0] == 2 && at[8] == 3);
+    at[0] = first;
+    at[8] = third;
+    if (unknown >= 0) {
+        extra = sizeof pair;
+        bytes[16]++; /* pairs */
+        pair[0] = sizeof name - 1;
+        memcpy(pair + 8, name, sizeof name - 1);
+        pair[8 + sizeof name - 1] = 4; /* 32 bits */
+        pair[8 + sizeof name - 1 + 4] = (unsigned char)unknown;
+    }
+    whole = malloc(size + extra);
+    assert_non_null(whole);
+    memcpy(whole, bytes, FIXED);
+    memcpy(whole + FIXED, pair, extra);
+    memcpy(whole + FIXED + extra, bytes + FIXED, size - FIXED);
+    const char *path = scratch_write(scratch_folder, "types.gguf", whole, size + extra);
+    free(whole);
+    free(bytes);
+    return path;
+}
+
+/* Padding of the type UNKNOWN, as in llama.cpp's own vocabulary of Phi-3, beside the token that is
+ * the unknown one, of whatever type. */
+static void padding_may_be_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned char first, third;
+        int unknown;
+    } cases[] = {{2, 3, -1}, {2, 2, -1}, {2, 2, 0}, {3, 2, 0}, {3, 3, 0}};
+    static const char text[] = "Call me Ishmael. Some years ago \xE4\xB8\xAD\0";
+    struct ids want = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct tokenizer *t;
+        struct ids ids = {0};
+        if (tokenizer_open(&t, with_types(cases[i].first, cases[i].third, cases[i].unknown), &e) ||
+            !t || tokenizer_encode(t, &ids, text, sizeof text - 1, &e))
+            fail_msg("case %zu: %s", i, e.text);
+        if (!want.count)
+            want = ids;
+        assert_true(ids.count > 10);
+        assert_int_equal(ids.count, want.count);
+        assert_memory_equal(ids.id, want.id, ids.count * sizeof *ids.id);
+        if (ids.id != want.id)
+            free(ids.id);
+        tokenizer_close(t);
+    }
+    free(want.id);
+}
+
+/* As files for other programs, which read back the same. */
+static void tokenizers_become_files(void **state)
+{
+    (void)state;
+    static const char text[] = "Call me Ishmael.<|begin_of_text|> 12345  \n\n!";
+    struct error e = {""}, refused;
+    char *json, *settings;
+    struct tokenizer *t = NULL, *back;
+    struct ids a = {0}, b = {0};
+    const char *file = GOLDENS "tokenizer/llama-bpe.gguf";
+    if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings ||
+        tokenizer_open(&t, file, &e))
+        fail_msg("%s%s", e.text, refused.text);
+    const struct source config = {"settings", settings, strlen(settings)};
+    if (!(back = tokenizer_parse((struct source){"json", json, strlen(json)}, &config, &e)))
+        fail_msg("%s", e.text);
+    assert_int_equal(tokenizer_encode(t, &a, text, sizeof text - 1, &e), 0);
+    assert_int_equal(tokenizer_encode(back, &b, text, sizeof text - 1, &e), 0);
+    assert_int_equal(a.count, b.count);
+    assert_memory_equal(a.id, b.id, a.count * sizeof *a.id);
+    assert_int_equal(tokenizer_bos(back), tokenizer_bos(t));
+    assert_int_equal(tokenizer_adds_bos(back), 1);
+    tokenizer_close(t);
+    tokenizer_close(back);
+    free(json);
+    free(settings);
+    free(a.id);
+    free(b.id);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metadata_is_used_refused_or_named),
+        cmocka_unit_test(norms_are_as_stored),
+        cmocka_unit_test(assumptions_are_told),
+        cmocka_unit_test(ids_are_those_of_tokenizers),
+        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),
+        cmocka_unit_test(padding_may_be_unknown),
+        cmocka_unit_test(tokenizers_become_files),
+    };
+    return cmocka_run_group_tests_name("gguf-metadata", tests, scratch_setup, scratch_teardown);
+}
