@@ -1,5 +1,6 @@
 /* The journal survives a kill at any byte, and goes on only under the same settings. */
 #include "io/results/journal.h"
+#include "tests/journal_records.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>
@@ -15,30 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POSITIONS = 5, RECORDS = 4, RECORD_BYTES = 32 + 8 * POSITIONS + 8 };
 static const struct journal_sizes sizes = {.models = 2, .values = POSITIONS};
 
-static const char settings[] = "length=6\nmodel=a 0123\nseed=0\n";
-/* Record k of the tests; the second has values that only an exact copy keeps. */
-static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
-{
-    for (int i = 0; i < POSITIONS; i++)
-        norm[i] = k + 0.1 * i;
-    if (k == 1) {
-        norm[0] = NAN;
-        norm[1] = -INFINITY;
-        norm[2] = 5e-324;
-    }
-    return (struct journal_record){.kind = JOURNAL_SEGMENT,
-                                   .model = k % 2,
-                                   .segment = {.target = k / 2,
-                                               .segment = 100 + k,
-                                               .status = (uint8_t)(1 + k % 2),
-                                               .logprob = -0.3 * k,
-                                               .values = norm}};
-}
-
-/* Counts the records and compares them with record_of, `missing` of which from `gap` on are left
+/* Counts the records and compares them with test_record, `missing` of which from `gap` on are left
  * out; stops at `stop_at`. */
 struct seen {
     uint32_t count, stop_at, gap, missing;
@@ -51,7 +31,7 @@ static int look(void *context, const struct journal_record *r)
     double norm[POSITIONS];
     if (seen->missing && seen->count == seen->gap)
         seen->count += seen->missing;
-    struct journal_record want = record_of(seen->count, norm);
+    struct journal_record want = test_record(seen->count, norm);
     if (seen->count == seen->stop_at)
         return 1;
     const struct journal_segment *a = &r->segment, *b = &want.segment;
@@ -62,35 +42,24 @@ static int look(void *context, const struct journal_record *r)
     return 0;
 }
 
-static void append(struct journal *j, uint32_t first, uint32_t end)
-{
-    struct error e = {""};
-    double norm[POSITIONS];
-    for (uint32_t k = first; k < end; k++) {
-        struct journal_record r = record_of(k, norm);
-        assert_int_equal(journal_append(j, &r, &e), 0);
-    }
-}
-
 /* A journal of RECORDS records as bytes; caller frees. */
 static unsigned char *whole_journal(size_t *size)
 {
     struct error e = {""};
     const char *path = scratch_path(scratch_folder, "whole.part");
-    struct journal *j = journal_create(path, &sizes, settings, &e);
+    struct journal *j = journal_create(path, &sizes, journal_settings, &e);
     assert_non_null(j);
-    append(j, 0, RECORDS);
+    append_records(j, 0, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     return scratch_read(path, size);
 }
 
-static struct journal_found found; /* by resume */
-
 static struct journal *resume(const char *path, struct seen *seen, struct error *e)
 {
     *seen = (struct seen){.stop_at = UINT32_MAX};
-    struct journal *j = journal_resume(path, &sizes, settings, look, seen, &found, e);
-    assert_int_equal(found.absent, 0);
+    struct journal *j = journal_resume(path, &sizes, journal_settings, look, seen, &records_found,
+                                       e);
+    assert_int_equal(records_found.absent, 0);
     return j;
 }
 
@@ -98,7 +67,8 @@ static struct journal *resume_without(const char *path, uint32_t gap, uint32_t m
                                       struct seen *seen, struct error *e)
 {
     *seen = (struct seen){.stop_at = UINT32_MAX, .gap = gap, .missing = missing};
-    struct journal *j = journal_resume(path, &sizes, settings, look, seen, &found, e);
+    struct journal *j = journal_resume(path, &sizes, journal_settings, look, seen, &records_found,
+                                       e);
     if (seen->count == gap)
         seen->count += missing; /* nothing came behind the gap */
     return j;
@@ -116,14 +86,14 @@ static void test_round_trip(void **state)
     assert_non_null(j);
     assert_int_equal(seen.count, RECORDS);
     assert_int_equal(seen.wrong, 0);
-    append(j, RECORDS, RECORDS + 1);
+    append_records(j, RECORDS, RECORDS + 1);
     assert_int_equal(journal_close(j, &e), 0);
     assert_non_null(j = resume(path, &seen, &e));
     assert_int_equal(seen.count, RECORDS + 1);
     assert_int_equal(seen.wrong, 0);
     assert_int_equal(journal_close(j, &e), 0);
     /* created anew: the old records are gone */
-    assert_non_null(j = journal_create(path, &sizes, settings, &e));
+    assert_non_null(j = journal_create(path, &sizes, journal_settings, &e));
     assert_int_equal(journal_close(j, &e), 0);
     free(scratch_read(path, &again));
     assert_int_equal(again, size - RECORDS * RECORD_BYTES);
@@ -137,7 +107,7 @@ static int look_at_both(void *context, const struct journal_record *r)
     uint32_t *count = context;
     const double *values = r->kind == JOURNAL_LOSSES ? r->losses.values : r->segment.values;
     double norm[POSITIONS];
-    struct journal_record want = record_of(*count, norm);
+    struct journal_record want = test_record(*count, norm);
     if (r->kind == JOURNAL_LOSSES) {
         assert_int_equal(*count % 2, 1);
         assert_int_equal(r->losses.first, 1000UL + *count);
@@ -160,10 +130,10 @@ static void test_losses(void **state)
     double norm[POSITIONS];
     uint32_t count = 0;
     const char *path = scratch_path(scratch_folder, "losses.part");
-    struct journal *j = journal_create(path, &sizes, settings, &e);
+    struct journal *j = journal_create(path, &sizes, journal_settings, &e);
     assert_non_null(j);
     for (uint32_t k = 0; k < RECORDS; k++) {
-        struct journal_record r = record_of(k, norm);
+        struct journal_record r = test_record(k, norm);
         if (k % 2)
             r = (struct journal_record){.kind = JOURNAL_LOSSES,
                                         .model = r.model,
@@ -171,9 +141,10 @@ static void test_losses(void **state)
         assert_int_equal(journal_append(j, &r, &e), 0);
     }
     assert_int_equal(journal_close(j, &e), 0);
-    assert_non_null(j = journal_resume(path, &sizes, settings, look_at_both, &count, &found, &e));
+    assert_non_null(j = journal_resume(path, &sizes, journal_settings, look_at_both, &count,
+                                       &records_found, &e));
     assert_int_equal(count, RECORDS);
-    assert_int_equal(found.damaged, 0);
+    assert_int_equal(records_found.damaged, 0);
     assert_int_equal(journal_close(j, &e), 0);
 }
 
@@ -193,7 +164,7 @@ static void test_torn(void **state)
         assert_non_null(j);
         assert_int_equal(seen.count, kept);
         assert_int_equal(seen.wrong, 0);
-        append(j, kept, RECORDS);
+        append_records(j, kept, RECORDS);
         assert_int_equal(journal_close(j, &e), 0);
         unsigned char *bytes = scratch_read(path, &now);
         assert_int_equal(now, size);
@@ -225,10 +196,10 @@ static void test_damaged(void **state)
         assert_non_null(j);
         assert_int_equal(seen.count, RECORDS);
         assert_int_equal(seen.wrong, 0);
-        assert_int_equal(found.records, RECORDS - 1);
-        assert_int_equal(found.damaged, 1);
-        assert_int_equal(found.torn, 0);
-        append(j, k, k + 1);
+        assert_int_equal(records_found.records, RECORDS - 1);
+        assert_int_equal(records_found.damaged, 1);
+        assert_int_equal(records_found.torn, 0);
+        append_records(j, k, k + 1);
         assert_int_equal(journal_close(j, &e), 0);
         free(scratch_read(path, &now));
         assert_int_equal(now, k == RECORDS - 1 ? size : size + RECORD_BYTES);
@@ -239,10 +210,10 @@ static void test_damaged(void **state)
     const char *path = scratch_write(scratch_folder, "bad.part", bad, size - 3);
     struct journal *j = resume_without(path, RECORDS - 2, 2, &seen, &e);
     assert_non_null(j);
-    assert_int_equal(found.records, RECORDS - 2);
-    assert_int_equal(found.damaged, 1);
-    assert_int_equal(found.torn, RECORD_BYTES - 3);
-    append(j, RECORDS - 2, RECORDS);
+    assert_int_equal(records_found.records, RECORDS - 2);
+    assert_int_equal(records_found.damaged, 1);
+    assert_int_equal(records_found.torn, RECORD_BYTES - 3);
+    append_records(j, RECORDS - 2, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     unsigned char *bytes = scratch_read(path, &now);
     assert_int_equal(now, size);
@@ -299,7 +270,7 @@ static void test_settings(void **state)
          "seed0 is nothing there, 0 in this run"},
         {"none", "", POSITIONS, "length is 6 there, nothing in this run"},
         {"order", "model=a 0123\nlength=6\nseed=0\n", POSITIONS, "same settings in another order"},
-        {"positions", settings, POSITIONS + 1,
+        {"positions", journal_settings, POSITIONS + 1,
          "records of 5 values and 0 words (expected 6 and 0)"},
     };
     const char *path = scratch_path(scratch_folder, "whole.part");
@@ -308,8 +279,8 @@ static void test_settings(void **state)
         struct seen seen = {.stop_at = UINT32_MAX};
         assert_null(
             journal_resume(path, &(struct journal_sizes){.models = 2, .values = cases[i].positions},
-                           cases[i].settings, look, &seen, &found, &e));
-        assert_int_equal(found.absent, 0);
+                           cases[i].settings, look, &seen, &records_found, &e));
+        assert_int_equal(records_found.absent, 0);
         assert_int_equal(seen.count, 0);
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
     }
@@ -318,7 +289,7 @@ static void test_settings(void **state)
     struct seen seen;
     struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), &sizes,
                                        "length=6\nmodel=b 9999\nseed=0\n", &e);
-    append(j, 0, RECORDS);
+    append_records(j, 0, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     size_t other_size;
     unsigned char *ours = scratch_read(path, &size),
@@ -338,24 +309,26 @@ static void test_absent_and_stopped(void **state)
     struct error e = {""};
     struct seen seen = {.stop_at = 2};
     size_t size;
-    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), &sizes, settings, look,
-                               &seen, &found, &e));
-    assert_int_equal(found.absent, 1);
+    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), &sizes,
+                               journal_settings, look, &seen, &records_found, &e));
+    assert_int_equal(records_found.absent, 1);
     free(whole_journal(&size));
-    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), &sizes, settings, look,
-                               &seen, &found, &e));
-    assert_int_equal(found.absent, 0);
+    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), &sizes, journal_settings,
+                               look, &seen, &records_found, &e));
+    assert_int_equal(records_found.absent, 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(check_message("stopped", &e, "model 0, target 1, segment 102 does not fit"),
                      0);
-    assert_null(journal_resume(scratch_folder, &sizes, settings, look, &seen, &found, &e));
-    assert_int_equal(found.absent, 0);
+    assert_null(
+        journal_resume(scratch_folder, &sizes, journal_settings, look, &seen, &records_found, &e));
+    assert_int_equal(records_found.absent, 0);
     assert_int_equal(check_message("folder", &e, "cannot be opened: Is a directory"), 0);
-    assert_null(journal_create(scratch_path(scratch_folder, "no/x.part"), &sizes, settings, &e));
+    assert_null(
+        journal_create(scratch_path(scratch_folder, "no/x.part"), &sizes, journal_settings, &e));
     assert_int_equal(check_message("no folder", &e, "x.part: cannot be written"), 0);
     assert_null(journal_create(scratch_path(scratch_folder, "x.part"),
                                &(struct journal_sizes){.models = 2, .values = SIZE_MAX / 4},
-                               settings, &e));
+                               journal_settings, &e));
     assert_int_equal(check_message("overflow", &e, "out of memory"), 0);
 }
 
@@ -370,7 +343,7 @@ static void test_full_disk(void **state)
     const char *path = scratch_path(scratch_folder, "whole.part");
     struct journal *j = resume(path, &seen, &e);
     double norm[POSITIONS];
-    struct journal_record r = record_of(RECORDS, norm);
+    struct journal_record r = test_record(RECORDS, norm);
     scratch_limit(size + RECORD_BYTES / 2);
     int result = journal_append(j, &r, &e);
     scratch_unlimit();
@@ -380,7 +353,7 @@ static void test_full_disk(void **state)
                      0);
     free(scratch_read(path, &now));
     assert_int_equal(now, size);
-    append(j, RECORDS, RECORDS + 1); /* there is room again */
+    append_records(j, RECORDS, RECORDS + 1); /* there is room again */
     assert_int_equal(journal_close(j, &e), 0);
     assert_non_null(j = resume(path, &seen, &e));
     assert_int_equal(seen.count, RECORDS + 1);
@@ -388,161 +361,6 @@ static void test_full_disk(void **state)
 }
 
 /* ---- records of attention ---- */
-
-enum { WORDS = 3, HEADER_BYTES = 64 + sizeof settings - 1 + 8, SLOT_BYTES = 32 + 16 * WORDS + 8 };
-static const struct journal_sizes with_attention = {.models = 2,
-                                                    .values = POSITIONS,
-                                                    .words = WORDS};
-
-/* Counts what is passed on, and keeps the measured segments of each model's attention, whose words
- * follow from them. */
-struct kept {
-    uint64_t measured[2];
-    int attention, segments, wrong;
-};
-
-static struct journal_record sums_of(uint32_t model, uint64_t measured, uint64_t high[WORDS],
-                                     uint64_t low[WORDS])
-{
-    for (uint64_t i = 0; i < WORDS; i++)
-        high[i] = measured * 10 + i, low[i] = UINT64_MAX - measured - i;
-    return (struct journal_record){.kind = JOURNAL_ATTENTION,
-                                   .model = model,
-                                   .attention = {.measured = measured,
-                                                 .used = measured - 1,
-                                                 .words = WORDS,
-                                                 .high = high,
-                                                 .low = low}};
-}
-
-static int keep(void *context, const struct journal_record *r)
-{
-    struct kept *kept = context;
-    uint64_t high[WORDS], low[WORDS];
-    if (r->kind == JOURNAL_SEGMENT) {
-        kept->segments++;
-        return 0;
-    }
-    sums_of(r->model, r->attention.measured, high, low);
-    kept->wrong += r->model > 1 || r->attention.used != r->attention.measured - 1 ||
-                   kept->segments || memcmp(high, r->attention.high, sizeof high) ||
-                   memcmp(low, r->attention.low, sizeof low);
-    kept->measured[r->model % 2] = r->attention.measured;
-    kept->attention++;
-    return 0;
-}
-
-static void append_sums(struct journal *j, uint32_t model, uint64_t measured)
-{
-    uint64_t high[WORDS], low[WORDS];
-    struct journal_record r = sums_of(model, measured, high, low);
-    struct error e = {""};
-    assert_int_equal(journal_append(j, &r, &e), 0);
-}
-
-/* Two segments and, between them, sums of model 0 after 3 and 6 segments and of model 1 after 2, 4
- * and 5; the caller frees. */
-static unsigned char *journal_with_attention(size_t *size)
-{
-    struct error e = {""};
-    const char *path = scratch_path(scratch_folder, "attention.part");
-    struct journal *j = journal_create(path, &with_attention, settings, &e);
-    assert_non_null(j);
-    append_sums(j, 0, 3);
-    append(j, 0, 1);
-    append_sums(j, 1, 2);
-    append_sums(j, 1, 4);
-    append_sums(j, 0, 6);
-    append(j, 1, 2);
-    append_sums(j, 1, 5);
-    assert_int_equal(journal_close(j, &e), 0);
-    return scratch_read(path, size);
-}
-
-static struct kept resume_attention(const unsigned char *bytes, size_t size)
-{
-    struct error e = {""};
-    struct kept kept = {0};
-    struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes, size),
-                                       &with_attention, settings, keep, &kept, &found, &e);
-    if (!j)
-        fail_msg("%s", e.text);
-    assert_int_equal(kept.wrong, 0);
-    assert_int_equal(journal_close(j, &e), 0);
-    return kept;
-}
-
-/* The newest sums of each model are passed on; where they are damaged, at any byte, the ones
- * before, and nothing else is lost. */
-static void test_attention(void **state)
-{
-    (void)state;
-    static const int newest[4] = {0, 1, 1, 0}; /* slots: 3, 6 of model 0; 5, 4 of model 1 */
-    size_t size;
-    unsigned char *good = journal_with_attention(&size);
-    struct kept kept = resume_attention(good, size);
-    assert_int_equal(size, HEADER_BYTES + 4 * SLOT_BYTES + 2 * RECORD_BYTES);
-    assert_true(kept.attention == 2 && kept.segments == 2 && kept.measured[0] == 6 &&
-                kept.measured[1] == 5);
-    assert_true(found.records == 4 && found.damaged == 0);
-    for (size_t at = 0; at < 4 * SLOT_BYTES; at += 5) {
-        size_t slot = at / SLOT_BYTES;
-        int is_newest = slot < 2 ? newest[slot] : slot == 2;
-        unsigned char *byte = good + HEADER_BYTES + at;
-        *byte ^= 0x21;
-        kept = resume_attention(good, size);
-        *byte ^= 0x21;
-        assert_true(kept.attention == 2 && kept.segments == 2 && found.damaged == 1);
-        assert_int_equal(kept.measured[0], slot < 2 && is_newest ? 3 : 6);
-        assert_int_equal(kept.measured[1], slot >= 2 && is_newest ? 4 : 5);
-    }
-    /* both of a model: it begins anew; zeros, as a power cut leaves them: as if nothing had been
-     * written */
-    good[HEADER_BYTES + 40] ^= 1, good[HEADER_BYTES + SLOT_BYTES + 40] ^= 1;
-    kept = resume_attention(good, size);
-    assert_true(kept.attention == 1 && kept.segments == 2 && kept.measured[0] == 0 &&
-                kept.measured[1] == 5);
-    assert_int_equal(found.damaged, 2);
-    memset(good + HEADER_BYTES, 0, 2 * SLOT_BYTES);
-    kept = resume_attention(good, size);
-    assert_true(kept.attention == 1 && kept.measured[1] == 5 && found.damaged == 0);
-    free(good);
-}
-
-/* Going on writes over the older or the damaged sums, never over the newest that are whole. */
-static void test_attention_goes_on(void **state)
-{
-    (void)state;
-    for (int damaged = -1; damaged < 4; damaged++) {
-        struct error e = {""};
-        struct kept kept = {0};
-        size_t size;
-        unsigned char *bytes = journal_with_attention(&size);
-        if (damaged >= 0)
-            bytes[HEADER_BYTES + (size_t)damaged * SLOT_BYTES + 33] ^= 8;
-        struct journal *j = journal_resume(scratch_write(scratch_folder, "attention.part", bytes,
-                                                         size),
-                                           &with_attention, settings, keep, &kept, &found, &e);
-        assert_non_null(j);
-        append_sums(j, 0, 7);
-        append_sums(j, 1, 8);
-        assert_int_equal(journal_close(j, &e), 0);
-        free(bytes);
-        bytes = scratch_read(scratch_path(scratch_folder, "attention.part"), &size);
-        struct kept after = resume_attention(bytes, size);
-        assert_true(after.measured[0] == 7 && after.measured[1] == 8 && found.damaged == 0);
-        for (size_t slot = 0; slot < 4;
-             slot++) { /* without what was just written: what was passed on before */
-            uint64_t measured;
-            memcpy(&measured, bytes + HEADER_BYTES + slot * SLOT_BYTES + 8, sizeof measured);
-            if (measured == 7 || measured == 8)
-                memset(bytes + HEADER_BYTES + slot * SLOT_BYTES, 0, SLOT_BYTES);
-        }
-        after = resume_attention(bytes, size);
-        assert_true(after.measured[0] == kept.measured[0] && after.measured[1] == kept.measured[1]);
-        free(bytes);
-    }
-}
 
 /* A journal whose name goes is told with the next record, not when all is measured. */
 static void test_removed(void **state)
@@ -554,11 +372,11 @@ static void test_removed(void **state)
         const char *folder = scratch_path(scratch_folder, "place"),
                    *path = scratch_path(scratch_folder, "place/gone.part"),
                    *other = scratch_path(scratch_folder, "elsewhere");
-        struct journal_record r = record_of(1, norm);
+        struct journal_record r = test_record(1, norm);
         assert_int_equal(mkdir(folder, 0777), 0);
-        struct journal *j = journal_create(path, &sizes, settings, &e);
+        struct journal *j = journal_create(path, &sizes, journal_settings, &e);
         assert_non_null(j);
-        append(j, 0, 1);
+        append_records(j, 0, 1);
         if (how == 0)
             assert_true(unlink(path) == 0 && rmdir(folder) == 0);
         else if (how == 1)
@@ -578,25 +396,6 @@ static void test_removed(void **state)
     }
 }
 
-/* A journal of reach 0.1.0 is refused by name, and left alone. */
-static void test_first_version(void **state)
-{
-    (void)state;
-    unsigned char old[48 + 26 + 8 + 80] = "reachrun\1";
-    struct error e = {""};
-    struct kept kept = {0};
-    size_t size;
-    const char *path = scratch_write(scratch_folder, "old.part", old, sizeof old);
-    assert_null(journal_resume(path, &with_attention, settings, keep, &kept, &found, &e));
-    assert_int_equal(
-        check_message("version 1", &e,
-                      "old.part: is the journal of a run of reach 0.1.0 (expected that version"),
-        0);
-    assert_int_equal(found.absent, 0);
-    free(scratch_read(path, &size));
-    assert_int_equal(size, sizeof old);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,10 +407,7 @@ int main(void)
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_absent_and_stopped),
         cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_attention_goes_on),
         cmocka_unit_test(test_removed),
-        cmocka_unit_test(test_first_version),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
