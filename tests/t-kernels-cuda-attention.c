@@ -1,7 +1,7 @@
 /* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those
  * of its tiles; on a GPU, or on the stand-in for one, whichever plug-in there is.
- * tests/t-kernels-sets.c has the rest: the same cases for all sets, other batches and orders of
- * threads.
+ * tests/t-kernels-attention_sets.c has the rest: the same cases for all attention_sets, other
+ * batches and orders of threads.
  *
  * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what
  * the kernels should, together with a bound for each element's rounding error. With u the roundoff
@@ -14,6 +14,7 @@
  * exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where
  * others round, so e = 2^-20. */
 #include "tests/compare.h"
+#include "tests/cuda_attention.h"
 #include "tests/kernel_run.h"
 
 #include <stdarg.h>
@@ -24,117 +25,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static struct kernels *sets[3];
-static int set_count;
-
-static int open_sets(void **state)
-{
-    (void)state;
-    for (int i = 0; i < kernel_set_count; i++) {
-        struct error e;
-        if (strcmp(kernel_sets[i].name, "cuda"))
-            continue;
-        if (!set_usable(&kernel_sets[i])) {
-            print_message("the cuda set (%s) cannot run here\n", kernel_sets[i].dtype);
-            continue;
-        }
-        sets[set_count] = kernel_sets[i].open(&e);
-        if (!sets[set_count]) {
-            print_error("cuda (%s): %s\n", kernel_sets[i].dtype, e.text);
-            return -1;
-        }
-        set_count++;
-    }
-    return 0;
-}
-
-static int close_sets(void **state)
-{
-    (void)state;
-    for (int i = 0; i < set_count; i++)
-        sets[i]->close(sets[i]);
-    return 0;
-}
-
-/* A case's inputs and outputs; queries' rows are [heads, head_size], keys' [2, kv_heads,
- * head_size]. */
-struct problem {
-    struct attention_case c;
-    struct attention_shape shape;
-    double *bias, *multiplier, *key_bias, *sinks;
-    double *q, *kv, *d_o;
-    size_t q_count, kv_count, lse_count;
-};
-
-enum { O, LSE, DQ, DKV, OUTPUTS };
-static const char *const output_names[OUTPUTS] = {"o", "lse", "dq", "dkv"};
-
-struct results {
-    double *value[OUTPUTS], *bound[OUTPUTS]; /* bound is NULL for what a set gave */
-};
-
-static double *bf16_values(int segments, int first, size_t each, unsigned seed, double size)
-{
-    double *x = random_segments(segments, first, each, seed, size);
-    for (size_t i = 0; i < (size_t)segments * each; i++) {
-        float value = (float)x[i];
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
-        memcpy(&value, &bits, sizeof bits);
-        x[i] = value;
-    }
-    return x;
-}
-
-static struct problem problem_of(const struct attention_case *c)
-{
-    struct problem p = {.c = *c,
-                        .bias = attention_bias(c),
-                        .multiplier = attention_multiplier(c),
-                        .key_bias = attention_key_bias(c),
-                        .sinks = attention_sinks(c)};
-    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size,
-           kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
-    p.shape = (struct attention_shape){.heads = c->heads,
-                                       .kv_heads = c->kv_heads,
-                                       .head_size = c->head_size,
-                                       .positions = c->positions,
-                                       .window = c->window,
-                                       .keep = c->keep,
-                                       .scale = 1 / sqrt((double)c->head_size),
-                                       .soft_cap = c->soft_cap,
-                                       .bias = p.bias,
-                                       .multiplier = p.multiplier,
-                                       .key_bias = p.key_bias};
-    p.q = bf16_values(c->segments, c->first, q_each, 1, c->size);
-    p.kv = bf16_values(c->segments, c->first, kv_each, 2, c->size);
-    p.d_o = bf16_values(c->segments, c->first, q_each, 3, c->d_o);
-    p.q_count = (size_t)c->segments * q_each;
-    p.kv_count = (size_t)c->segments * kv_each;
-    p.lse_count = (size_t)c->segments * (size_t)c->heads * (size_t)c->queries;
-    return p;
-}
-
-static void problem_free(struct problem *p)
-{
-    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->sinks), free(p->q), free(p->kv),
-        free(p->d_o);
-}
-
-static size_t output_count(const struct problem *p, int output)
-{
-    return output == LSE ? p->lse_count : output == DKV ? p->kv_count : p->q_count;
-}
-
-static void results_free(struct results *r)
-{
-    for (int i = 0; i < OUTPUTS; i++)
-        free(r->value[i]), free(r->bound[i]);
-}
 
 /* The relative roundings of an arithmetic; see the top. */
 struct roundings {
@@ -270,7 +160,7 @@ static struct results model(const struct problem *p, const struct roundings *u)
     struct model_row *row = allocate((size_t)c->keys * sizeof *row);
     struct results out;
     for (int i = 0; i < OUTPUTS; i++) {
-        size_t bytes = output_count(p, i) * sizeof(double);
+        size_t bytes = attention_output_count(p, i) * sizeof(double);
         out.value[i] = memset(allocate(bytes), 0, bytes);
         out.bound[i] = memset(allocate(bytes), 0, bytes);
     }
@@ -289,90 +179,34 @@ static struct results model(const struct problem *p, const struct roundings *u)
     for (size_t i = 0; i < p->kv_count; i++)
         out.bound[DKV][i] += u->r * fabs(out.value[DKV][i]);
     for (int i = 0; i < OUTPUTS; i++) /* what falls below the smallest float */
-        for (size_t j = 0; j < output_count(p, i); j++)
+        for (size_t j = 0; j < attention_output_count(p, i); j++)
             out.bound[i][j] += 1e-35 * (1 + c->size);
     free(row);
     return out;
 }
 
-/* The same on a set, into buffers that hold NaN. */
-static struct results run(struct kernels *k, const struct problem *p)
-{
-    const struct attention_case *c = &p->c;
-    const double *inputs[3] = {p->q, p->kv, p->d_o};
-    const enum buffer_role roles[OUTPUTS] = {ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION,
-                                             ROLE_ACTIVATION};
-    struct buffer *in[3], *out[OUTPUTS];
-    struct results got = {{0}, {0}};
-    struct error e;
-    struct attention *a = k->attention_create(k, &p->shape, &e);
-    if (!a)
-        fail_msg("%s: %s", k->name, e.text);
-    struct weight *sink = sinks_of(k, p->sinks, c->heads);
-    for (int i = 0; i < 3; i++)
-        in[i] = buffer_of(k, ROLE_ACTIVATION, inputs[i], i == 1 ? p->kv_count : p->q_count);
-    for (int i = 0; i < OUTPUTS; i++) {
-        size_t count = output_count(p, i);
-        got.value[i] = allocate(count * sizeof(double));
-        for (size_t j = 0; j < count; j++)
-            got.value[i][j] = NAN;
-        out[i] = buffer_of(k, roles[i], got.value[i], count);
-    }
-    k->attention(k, out[O], out[LSE], in[0], in[1], a, sink, c->segments, c->queries, c->keys);
-    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, sink,
-                         c->segments, c->queries, c->keys);
-    if (k->synchronize(k, &e))
-        fail_msg("%s: %s", k->name, e.text);
-    for (int i = 0; i < OUTPUTS; i++) {
-        k->read(k, got.value[i], out[i], 0, output_count(p, i));
-        k->destroy(k, out[i]);
-    }
-    for (int i = 0; i < 3; i++)
-        k->destroy(k, in[i]);
-    k->attention_free(k, a);
-    k->weight_free(k, sink);
-    return got;
-}
-
-static void fail_case(const char *what, const struct kernels *k, const struct attention_case *c)
-{
-    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d "
-             "keep %d bias %d multiplier %d key "
-             "bias %d soft-cap %g size %g sinks %g",
-             what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size,
-             c->positions, c->keys, c->queries, c->window, c->keep, c->bias, c->multiplier,
-             c->key_bias, c->soft_cap, c->size, c->sinks);
-}
-
-/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for
- * one of the others; for time's sake. */
-static int has_turn(int s, int turn)
-{
-    return s == set_count - 1 || s == turn % (set_count - 1);
-}
-
 static void check(const struct problem *p, int turn)
 {
-    for (int s = 0; s < set_count; s++) {
-        if (!has_turn(s, turn))
+    for (int s = 0; s < attention_set_count; s++) {
+        if (!attention_has_turn(s, turn))
             continue;
-        struct roundings u = roundings_of(sets[s]);
-        struct results want = model(p, &u), got = run(sets[s], p);
+        struct roundings u = roundings_of(attention_sets[s]);
+        struct results want = model(p, &u), got = attention_run(attention_sets[s], p);
         for (int i = 0; i < OUTPUTS; i++)
-            if (compare_bounded(output_names[i], got.value[i], want.value[i], want.bound[i],
-                                output_count(p, i), 1))
-                fail_case("differs from the model", sets[s], &p->c);
-        results_free(&want);
-        results_free(&got);
+            if (compare_bounded(attention_outputs[i], got.value[i], want.value[i], want.bound[i],
+                                attention_output_count(p, i), 1))
+                attention_fail("differs from the model", attention_sets[s], &p->c);
+        attention_results_free(&want);
+        attention_results_free(&got);
     }
 }
 
 static void check_cases(const struct attention_case *cases, int count)
 {
     for (int i = 0; i < count; i++) {
-        struct problem p = problem_of(&cases[i]);
+        struct problem p = attention_problem(&cases[i]);
         check(&p, i);
-        problem_free(&p);
+        attention_problem_free(&p);
     }
 }
 
@@ -402,9 +236,9 @@ static void test_head_sizes(void **state)
                                        1,
                                        0,
                                        form == 1 ? 2 : 0};
-            struct problem p = problem_of(&c);
+            struct problem p = attention_problem(&c);
             check(&p, i + form);
-            problem_free(&p);
+            attention_problem_free(&p);
         }
 }
 
@@ -485,58 +319,6 @@ static void test_masks(void **state)
     check_cases(cases, LENGTH(cases));
 }
 
-/* tf32 rounds its operands to the nearest, not towards 0: where one key is seen, o is the rounded
- * value. */
-static void test_rounding(void **state)
-{
-    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
-    struct problem p = problem_of(&c);
-    (void)state;
-    for (size_t i = 0; i < 64; i++)
-        p.kv[64 + i] = 1 + 0x1p-11 + 0x1p-13;
-    for (int s = 0; s < set_count; s++) {
-        double want = strcmp(sets[s]->dtype, "f32")
-                          ? strcmp(sets[s]->dtype, "tf32") ? 1 : 1 + 0x1p-10
-                          : 1 + 0x1p-11 + 0x1p-13;
-        struct results got = run(sets[s], &p);
-        for (size_t i = 0; i < 64; i++)
-            if (got.value[O][i] != want)
-                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name,
-                         sets[s]->dtype, i, got.value[O][i], p.kv[64 + i], want);
-        results_free(&got);
-    }
-    problem_free(&p);
-}
-
-/* So it does with the weights of the values: of two keys with scores 0 and ln w, o is the rounded w
- * over 1 + w where the other value is 0. */
-static void test_rounding_weights(void **state)
-{
-    static const double w = 0.5 * (1 + 0x1p-11 + 0x1p-13), tf32 = 0.5 * (1 + 0x1p-10);
-    struct attention_case c = {1, 0, 1, 1, 64, 130, 130, 130, 2, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0};
-    struct problem p = problem_of(&c);
-    (void)state;
-    memset(p.q, 0, p.q_count * sizeof *p.q);
-    p.bias[0] = 0;
-    p.bias[1] = log(w);
-    for (int odd = 0; odd < 2; odd++) {
-        for (size_t i = 0; i < 130 * 64; i++)
-            p.kv[i / 64 * 128 + 64 + i % 64] = i / 64 % 2 == (size_t)odd;
-        for (int s = 0; s < set_count; s++) {
-            double want = (strcmp(sets[s]->dtype, "tf32") ? w : tf32) / (1 + w);
-            if (!strcmp(sets[s]->dtype, "bf16")) /* what it writes has fewer digits than that */
-                continue;
-            struct results got = run(sets[s], &p);
-            for (size_t i = 64; i < 130 * 64; i++)
-                if (i / 64 % 2 != (size_t)odd && !(fabs(got.value[O][i] - want) <= 0x1p-14))
-                    fail_msg("%s %s: o[%zu] = %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype,
-                             i, got.value[O][i], want);
-            results_free(&got);
-        }
-    }
-    problem_free(&p);
-}
-
 /* A scale of any sign. */
 static void test_scale(void **state)
 {
@@ -545,61 +327,10 @@ static void test_scale(void **state)
     for (int i = 0; i < LENGTH(scales); i++) {
         struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE,
                                    0, 0, 0, 1, 1,  0,  0};
-        struct problem p = problem_of(&c);
+        struct problem p = attention_problem(&c);
         p.shape.scale = scales[i];
         check(&p, i);
-        problem_free(&p);
-    }
-}
-
-/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias
- * masks: the second is so large there that no tile can be proved to be zero. */
-static void test_skipping(void **state)
-{
-    static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1, 0,
-         0}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0,
-         0}, /* scores in the hundreds, against the bias */
-        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0},
-        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0,
-         0}, /* the tile that a block begins with is left out */
-        {1, 0, 2, 1, 96, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0},
-    };
-    (void)state;
-    for (int i = 0; i < LENGTH(cases); i++) {
-        struct problem p = problem_of(&cases[i]);
-        for (int j = 0; j < p.c.heads * p.c.positions; j++) {
-            int t = j % p.c.positions;
-            p.bias[j] *= p.c.bias == BIAS_GENTLE
-                             ? 60
-                             : 1; /* slopes that spare some tiles and not others */
-            if (t % 32 == 31)
-                p.bias[j] = -INFINITY;
-        }
-        for (int s = 0; s < set_count; s++) {
-            if (!has_turn(s, i))
-                continue;
-            struct results left_out = run(sets[s], &p), all;
-            for (int j = 31; j < p.c.heads * p.c.positions; j++)
-                if (j % p.c.positions % 32 == 31)
-                    p.multiplier[j] = 1e30;
-            all = run(sets[s], &p);
-            for (int o = 0; o < OUTPUTS; o++)
-                if (compare_exact(output_names[o], left_out.value[o], all.value[o],
-                                  output_count(&p, o)))
-                    fail_case("leaving tiles out changes bits", sets[s], &p.c);
-            for (int j = 31; j < p.c.heads * p.c.positions; j++)
-                if (j % p.c.positions % 32 == 31)
-                    p.multiplier[j] = 1;
-            results_free(&left_out);
-            results_free(&all);
-        }
-        problem_free(&p);
+        attention_problem_free(&p);
     }
 }
 
@@ -612,7 +343,7 @@ static void test_flat_queries(void **state)
                                BIAS_RANDOM, 0, 0, 0, 1,    1,    0,    0};
     (void)state;
     for (int flat = 0; flat < 8; flat++) {
-        struct problem p = problem_of(&c);
+        struct problem p = attention_problem(&c);
         for (size_t t = 0; t < ROWS; t++)
             p.bias[t] = t + 1 < ROWS ? 0 : -INFINITY;
         for (size_t r = 0; r < ROWS; r++)
@@ -621,29 +352,7 @@ static void test_flat_queries(void **state)
                 p.kv[2 * r * SIZE + i] = r < KEYS ? 0 : 6; /* scores of 0, and of 288 */
             }
         check(&p, flat);
-        problem_free(&p);
-    }
-}
-
-/* A key or value that is not a number reaches every query that sees it, however steep the bias. */
-static void test_not_finite(void **state)
-{
-    struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0};
-    (void)state;
-    for (int value = 0; value < 2; value++) {
-        struct problem p = problem_of(&c);
-        p.kv[(3 * 2 + (size_t)value) * 64 + 5] = value ? INFINITY : NAN; /* of key 3 */
-        for (int s = 0; s < set_count; s++) {
-            struct results got = run(sets[s], &p);
-            for (int r = 3; r < c.queries; r++) {
-                double x = got.value[O][(size_t)r * 64 + 5]; /* 0 times infinity is NaN */
-                if (isfinite(x))
-                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype,
-                             x, r, value ? "value that is infinite" : "key that is NaN");
-            }
-            results_free(&got);
-        }
-        problem_free(&p);
+        attention_problem_free(&p);
     }
 }
 
@@ -651,31 +360,33 @@ static void test_not_finite(void **state)
  * texts. */
 static void require_refused(const char *begin, const char *end)
 {
-    for (int s = 0; s < set_count; s++)
+    for (int s = 0; s < attention_set_count; s++)
         for (int reverse = 0; reverse < 2; reverse++) {
             struct attention_case c = {1, 0, 1, 1, 256, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
-            struct problem p = problem_of(&c);
+            struct problem p = attention_problem(&c);
             struct error e;
-            struct attention *a = sets[s]->attention_create(sets[s], &p.shape, &e);
-            struct buffer *q = buffer_of(sets[s], ROLE_ACTIVATION, p.q, p.q_count),
-                          *kv = buffer_of(sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
-                          *o = buffer_of(sets[s], ROLE_ACTIVATION, p.q, p.q_count),
-                          *dkv = buffer_of(sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
-                          *lse = buffer_of(sets[s], ROLE_STATISTIC, p.q, p.lse_count);
+            struct attention *a = attention_sets[s]->attention_create(attention_sets[s], &p.shape,
+                                                                      &e);
+            struct buffer *q = buffer_of(attention_sets[s], ROLE_ACTIVATION, p.q, p.q_count),
+                          *kv = buffer_of(attention_sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
+                          *o = buffer_of(attention_sets[s], ROLE_ACTIVATION, p.q, p.q_count),
+                          *dkv = buffer_of(attention_sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
+                          *lse = buffer_of(attention_sets[s], ROLE_STATISTIC, p.q, p.lse_count);
             if (reverse)
-                sets[s]->attention_reverse(sets[s], o, dkv, q, q, kv, q, lse, a, NULL, 1, c.queries,
-                                           c.keys);
+                attention_sets[s]->attention_reverse(attention_sets[s], o, dkv, q, q, kv, q, lse, a,
+                                                     NULL, 1, c.queries, c.keys);
             else
-                sets[s]->attention(sets[s], o, lse, q, kv, a, NULL, 1, c.queries, c.keys);
-            assert_int_equal(sets[s]->synchronize(sets[s], &e), -1);
+                attention_sets[s]->attention(attention_sets[s], o, lse, q, kv, a, NULL, 1,
+                                             c.queries, c.keys);
+            assert_int_equal(attention_sets[s]->synchronize(attention_sets[s], &e), -1);
             if (!strstr(e.text, begin) || !strstr(e.text, end))
                 fail_msg("%s", e.text);
-            assert_int_equal(sets[s]->synchronize(sets[s], &e), 0);
+            assert_int_equal(attention_sets[s]->synchronize(attention_sets[s], &e), 0);
             struct buffer *all[] = {q, kv, o, dkv, lse};
             for (int i = 0; i < LENGTH(all); i++)
-                sets[s]->destroy(sets[s], all[i]);
-            sets[s]->attention_free(sets[s], a);
-            problem_free(&p);
+                attention_sets[s]->destroy(attention_sets[s], all[i]);
+            attention_sets[s]->attention_free(attention_sets[s], a);
+            attention_problem_free(&p);
         }
 }
 
@@ -688,13 +399,13 @@ static void test_shared_memory(void **state)
     static const char *const kb[] = {"99", "163"};
     struct kernels *before[3];
     (void)state;
-    memcpy(before, sets, sizeof sets);
-    if (!set_count || !strstr(sets[0]->name, "stand-in"))
+    memcpy(before, attention_sets, sizeof attention_sets);
+    if (!attention_set_count || !strstr(attention_sets[0]->name, "stand-in"))
         skip();
     for (int limit = 0; limit < LENGTH(kb); limit++) {
         setenv("REACH_CUDA_HOST_SHARED", kb[limit], 1);
-        set_count = 0;
-        assert_int_equal(open_sets(NULL), 0);
+        attention_set_count = 0;
+        assert_int_equal(attention_open_sets(NULL), 0);
         for (int i = 0; i < LENGTH(sizes); i++)
             for (int general = 0; general < 2; general++) {
                 struct attention_case c = {1,
@@ -714,70 +425,29 @@ static void test_shared_memory(void **state)
                                            1,
                                            0,
                                            0};
-                struct problem p = problem_of(&c);
+                struct problem p = attention_problem(&c);
                 for (int turn = 0; turn < 2; turn++)
-                    if (turn == 0 || limit == 0) /* 99 KB: all sets */
+                    if (turn == 0 || limit == 0) /* 99 KB: all attention_sets */
                         check(&p, i + general + turn);
-                problem_free(&p);
+                attention_problem_free(&p);
             }
-        close_sets(NULL);
+        attention_close_sets(NULL);
     }
     setenv("REACH_CUDA_HOST_SHARED", "48", 1);
-    set_count = 0;
-    assert_int_equal(open_sets(NULL), 0);
+    attention_set_count = 0;
+    assert_int_equal(attention_open_sets(NULL), 0);
     require_refused("attention: head size 256 in ", "and this GPU has 49152 (expected");
-    close_sets(NULL);
+    attention_close_sets(NULL);
     unsetenv(
         "REACH_CUDA_HOST_SHARED"); /* what the runtime does not grant, though the device has it */
-    set_count = 0;
-    assert_int_equal(open_sets(NULL), 0);
+    attention_set_count = 0;
+    assert_int_equal(attention_open_sets(NULL), 0);
     setenv("REACH_CUDA_HOST_SHARED", "48", 1);
     require_refused("GPU: attention: shared memory of a block: ", "invalid argument");
-    close_sets(NULL);
+    attention_close_sets(NULL);
     unsetenv("REACH_CUDA_HOST_SHARED");
-    memcpy(sets, before, sizeof sets);
-    set_count = LENGTH(sets);
-}
-
-/* Other batches, other orders of threads: the same bytes. */
-static void test_same_bytes(void **state)
-{
-    static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
-        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
-    };
-    (void)state;
-    for (int i = 0; i < LENGTH(cases); i++)
-        for (int s = 0; s < set_count; s++) {
-            if (!has_turn(s, i + 1))
-                continue;
-            struct attention_case last = cases[i];
-            last.first = last.segments - 1;
-            last.segments = 1;
-            struct problem p = problem_of(&cases[i]), alone = problem_of(&last);
-            struct results whole = run(sets[s], &p), part = run(sets[s], &alone);
-            for (int o = 0; o < OUTPUTS; o++) {
-                size_t each = output_count(&alone, o);
-                if (compare_exact(output_names[o], part.value[o],
-                                  whole.value[o] + (size_t)last.first * each, each))
-                    fail_case("a segment alone has other bytes", sets[s], &cases[i]);
-            }
-            thread_order("97"); /* what the stand-in takes; a GPU has an order of its own */
-            struct results again = run(sets[s], &p);
-            thread_order(NULL);
-            for (int o = 0; o < OUTPUTS; o++)
-                if (compare_exact(output_names[o], again.value[o], whole.value[o],
-                                  output_count(&p, o)))
-                    fail_case("another order of threads gives other bytes", sets[s], &cases[i]);
-            results_free(&again);
-            results_free(&whole);
-            results_free(&part);
-            problem_free(&p);
-            problem_free(&alone);
-        }
+    memcpy(attention_sets, before, sizeof attention_sets);
+    attention_set_count = LENGTH(attention_sets);
 }
 
 int main(void)
@@ -795,5 +465,5 @@ int main(void)
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_shared_memory),
     };
-    return cmocka_run_group_tests(tests, open_sets, close_sets);
+    return cmocka_run_group_tests(tests, attention_open_sets, attention_close_sets);
 }
