@@ -20,13 +20,16 @@
 struct tolerance {
     double c, s, logprob;
 };
+
 static const struct tolerance tolerance_f32 = {1e-5, 1e-4, 1e-5},
                               tolerance_f64 = {1e-9, 1e-9, 1e-9};
+
 /* c as designed; single norms and log p feel every rounding */
 static const struct tolerance tolerance_tf32 = {5e-4, 5e-2, 5e-3},
                               tolerance_bf16 = {5e-3, 2e-1, 2e-2};
 
 static struct golden *cases;
+
 static size_t case_count;
 
 static int open_cases(void **state)
@@ -517,90 +520,24 @@ static void test_forward_alone(void **state)
     k->close(k);
 }
 
-static void test_cone(void **state)
-{
-    (void)state;
-    struct decoder *d = open_decoder("tests/goldens/own-window");
-    assert_int_equal(decoder_cone(d, 1000), 22);
-    assert_int_equal(decoder_cone(d, 20), 20);
-    decoder_close(d);
-    d = open_decoder("tests/goldens/own-alibi");
-    assert_int_equal(decoder_cone(d, 1000), 1000);
-    decoder_close(d);
-}
-
-/* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not.
- */
-static void test_bos(void **state)
-{
-    (void)state;
-    struct decoder *d = open_decoder("tests/goldens/gpt2");
-    assert_true(d->bos >= 0 && d->bos < d->vocabulary);
-    decoder_close(d);
-    d = open_decoder("tests/goldens/own-alibi");
-    assert_int_equal(d->bos, -1);
-    decoder_close(d);
-}
-
-/* A checkpoint by its folder, with slashes behind it, or by its file. */
-static void test_paths(void **state)
-{
-    (void)state;
-    static const char *const paths[] = {"tests/goldens/own-window", "tests/goldens/own-window//",
-                                        "tests/goldens/own-window/model.safetensors",
-                                        "tests/goldens/llama-gqa/model.safetensors.index.json"};
-    static const char *const bad[] = {"tests/goldens/own-window/config.json",
-                                      "tests/goldens/own-window/tokens.npy", "tests/goldens/none",
-                                      ""};
-    struct error e;
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        decoder_close(open_decoder(paths[i]));
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct decoder *d = decoder_open(bad[i], &e);
-        if (d)
-            fail_msg("'%s' was opened as a checkpoint", bad[i]);
-        if (!strstr(e.text, "expected"))
-            fail_msg("'%s': no word of what was expected: %s", bad[i], e.text);
-    }
-}
-
-static void test_override(void **state)
-{
-    (void)state;
-    struct error e;
-    struct formula_error problem;
-    struct decoder *d = open_decoder("tests/goldens/own-alibi");
-    struct position_override o = {.bias = formula_parse("window(w=5)", &problem), .window = -1};
-    assert_non_null(o.bias);
-    assert_int_equal(decoder_override(d, &o, &e), 0);
-    assert_null(o.bias);
-    assert_non_null(strstr(d->position_text, "--bias window(w=5)"));
-    o = (struct position_override){.window = 7, .positions_none = 1};
-    assert_int_equal(decoder_override(d, &o, &e), 0);
-    assert_int_equal(decoder_cone(d, 1000), 1 + d->layers * 6);
-    decoder_close(d);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens_reference_f64),
-                                       cmocka_unit_test(test_goldens_reference_f32),
-                                       cmocka_unit_test(test_goldens_cpu_f32),
-                                       cmocka_unit_test(test_goldens_cuda_f32),
-                                       cmocka_unit_test(test_goldens_reference_bf16),
-                                       cmocka_unit_test(test_goldens_cpu_bf16),
-                                       cmocka_unit_test(test_goldens_cuda_tf32),
-                                       cmocka_unit_test(test_goldens_cuda_bf16),
-                                       cmocka_unit_test(test_same_bytes),
-                                       cmocka_unit_test(test_same_bytes_cuda),
-                                       cmocka_unit_test(test_finite_differences),
-                                       cmocka_unit_test(test_seed),
-                                       cmocka_unit_test(test_memory_plan),
-                                       cmocka_unit_test(test_forward_alone),
-                                       cmocka_unit_test(test_cone),
-                                       cmocka_unit_test(test_paths),
-                                       cmocka_unit_test(test_bos),
-                                       cmocka_unit_test(test_override)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens_reference_f64),
+        cmocka_unit_test(test_goldens_reference_f32),
+        cmocka_unit_test(test_goldens_cpu_f32),
+        cmocka_unit_test(test_goldens_cuda_f32),
+        cmocka_unit_test(test_goldens_reference_bf16),
+        cmocka_unit_test(test_goldens_cpu_bf16),
+        cmocka_unit_test(test_goldens_cuda_tf32),
+        cmocka_unit_test(test_goldens_cuda_bf16),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_same_bytes_cuda),
+        cmocka_unit_test(test_finite_differences),
+        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_memory_plan),
+        cmocka_unit_test(test_forward_alone),
+    };
     if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
         cmocka_set_test_filter("*_cuda*");
     return cmocka_run_group_tests(tests, open_cases, close_cases);
