@@ -11,6 +11,7 @@
 #include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
+#include "tests/trf_inputs.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
@@ -21,33 +22,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The first row whose cells are as given (NULL: any). */
-static size_t find_row(const struct csv_table *t, const char *formula, const char *head,
-                       const char *length, const char *layers, const char *epsilon,
-                       const char *layer)
-{
-    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"},
-                      *const wanted[] = {formula, head, length, layers, epsilon, layer};
-
-    for (size_t row = 0; row < t->rows; row++) {
-        int same = 1;
-
-        for (int i = 0; i < 6 && same; i++)
-            same = !wanted[i] || strcmp(cell(t, row, names[i]), wanted[i]) == 0;
-        if (same)
-            return row;
-    }
-    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s",
-             formula ? formula : "", head ? head : "", length ? length : "", layers ? layers : "",
-             epsilon ? epsilon : "", layer ? layer : "");
-    return 0;
-}
-
-static void write_text(const char *name, const char *text)
-{
-    scratch_write(base, name, text, strlen(text));
-}
 
 /* ---- usage ---- */
 
@@ -140,8 +114,8 @@ static void known_fields(void **state)
            0, "converges");
     t = read_table(at("fields/trf.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t row = find_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1",
-                              cases[i].epsilon, "");
+        size_t row = trf_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1",
+                             cases[i].epsilon, "");
         const char *lo = cell(&t, row, "trf_lo"), *hi = cell(&t, row, "trf_hi"),
                    *logarithm = cell(&t, row, "log10_trf_lo");
 
@@ -157,7 +131,7 @@ static void known_fields(void **state)
     }
     /* the bounds of B hold 1/(1 - e^-1/2) */
     {
-        size_t row = find_row(&t, "alibi", "1", "inf", "1", "0.01", "");
+        size_t row = trf_row(&t, "alibi", "1", "inf", "1", "0.01", "");
         double lo = strtod(cell(&t, row, "sum_lo"), NULL),
                hi = strtod(cell(&t, row, "sum_hi"), NULL), sum = 1 / (1 - exp(-0.5));
 
@@ -205,24 +179,6 @@ static void refused_alike(void **state)
     outcome_free(&o);
 }
 
-static void long_integers_are_whole_in_the_table(void **state)
-{
-    struct csv_table t;
-    size_t row;
-
-    (void)state;
-    expect("trf kerple_log --set p=1.05 --set a=1 -o slow", 0, "digits)");
-    t = read_table(at("slow/trf.csv"));
-    row = find_row(&t, "kerple_log", "all", "inf", "1", "0.01", "");
-    /* the least j with zeta(1.05, j + 1) < zeta(1.05) / 100, by mpmath with 120 digits */
-    if (strcmp(cell(&t, row, "trf_lo"), "5640741144419037752115262568930173714240") != 0 ||
-        strcmp(cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi")) != 0 ||
-        !(fabs(strtod(cell(&t, row, "log10_trf_lo"), NULL) - 39.75133617025723) <= 1e-12))
-        fail_msg("p = 1.05: [%s, %s], log10 %s", cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"),
-                 cell(&t, row, "log10_trf_lo"));
-    csv_table_free(&t);
-}
-
 static void depth_cone_and_ranking(void **state)
 {
     struct outcome o = reach("trf window(8) short=-t -2*ln(1+t) none --layers 4 --explain -o deep");
@@ -237,7 +193,7 @@ static void depth_cone_and_ranking(void **state)
     t = read_table(at("deep/trf.csv"));
     /* exp(-t) is geometric: four of them make a negative binomial, whose 0.99 quantile is 5: 6
      * tokens */
-    assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "1", "0.01", ""), "trf_lo"),
+    assert_string_equal(cell(&t, trf_row(&t, "short", "all", "inf", "1", "0.01", ""), "trf_lo"),
                         "5");
     {
         double p = 1 - exp(-1), mass = p * p * p * p, sum = 0;
@@ -250,51 +206,10 @@ static void depth_cone_and_ranking(void **state)
             j++;
         }
         snprintf(expected, sizeof expected, "%ld", j);
-        assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "4", "0.01", ""),
-                                 "trf_lo"),
+        assert_string_equal(cell(&t, trf_row(&t, "short", "all", "inf", "4", "0.01", ""), "trf_lo"),
                             expected);
     }
     csv_table_free(&t);
-}
-
-static void checkpoints_have_a_row_a_layer_and_head(void **state)
-{
-    static const struct {
-        const char *formula, *head, *layer, *verdict, *trf;
-    } cases[] = {
-        {"m", "1", "1", "converges", "74"}, /* slope 1/16: 16 ln 100 = 73.7 */
-        {"m", "all", "2", "converges", NULL},
-        {"windows", "all", "1", "converges", "5"},
-        {"windows", "all", "2", "converges", "10"},
-        {"rotary", "all", "1", "not applicable", ""},
-        {"narrow", "all", "2", "not applicable", "5"}, /* the window alone */
-        {"kerple", "2", "1", "converges", NULL},
-        {"weighted", "all", "1", "not applicable", ""},
-    };
-    struct csv_table t;
-    struct outcome o = reach(
-        "trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
-
-    (void)state;
-    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") ||
-        !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
-        !strstr(o.out, "depends on the scores") || *o.err)
-        fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
-    outcome_free(&o);
-    t = read_table(at("models/trf.csv"));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t row = find_row(&t, cases[i].formula, cases[i].head, NULL, "1", NULL, cases[i].layer);
-
-        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 ||
-            (cases[i].trf && strcmp(cell(&t, row, "trf_lo"), cases[i].trf) != 0))
-            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula,
-                     cases[i].head, cases[i].layer, cell(&t, row, "verdict"),
-                     cell(&t, row, "trf_lo"), cases[i].verdict,
-                     cases[i].trf ? cases[i].trf : "any");
-    }
-    csv_table_free(&t);
-    expect("bias windows --length 12", 0, "layer 2");
-    expect("info slopes", 0, "TRF(0.01)");
 }
 
 /* A sweep is the decimals between its ends, each once and exact, beside those given singly, and
@@ -330,108 +245,7 @@ static void epsilons_by_a_sweep(void **state)
     expect("trf alibi --heads 1 --epsilon 0.001:0.999:0.001", 0, "TRF(0.999)");
 }
 
-/* ---- files ---- */
-
-static void plot_sets_fields_beside_each_other(void **state)
-{
-    struct outcome o;
-    char *script;
-
-    (void)state;
-    expect("trf windows slopes --layers 2 -o theory", 0, NULL);
-    o = reach("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured "
-              "--quiet");
-    assert_int_equal(o.status, 0);
-    outcome_free(&o);
-    expect("plot theory/trf.csv measured -o both", 0, "both/fields.png");
-    script = slurp(at("both/fields.gp"), NULL);
-    assert_non_null(script);
-    assert_non_null(strstr(script, "'windows'"));
-    assert_non_null(strstr(script, "measured ERF"));
-    assert_non_null(strstr(script, "TRF across layers"));
-    free(script);
-    assert_true(exists(at("both/fields.png")));
-    expect("plot theory/trf.csv measured -o both", 1, "--force");
-}
-
-/* 1 + 1/4 + ... + 1/36 is the first partial sum above 0.9 pi^2/6, that of 61 terms above 0.99
- * pi^2/6. */
-static void plot_draws_fields_over_epsilon(void **state)
-{
-    char *script;
-
-    (void)state;
-    expect("trf -2*ln(1+t) window(40) -ln(1+t) -(2+sin(t))*ln(1+t) --heads 1 --length 100 "
-           "--epsilon 0.1 --epsilon 0.01 "
-           "-o eps",
-           0, NULL);
-    expect("plot eps/trf.csv -o over --figure epsilon", 0, "over/epsilon.png");
-    script = slurp(at("over/epsilon.gp"), NULL);
-    assert_non_null(script);
-    assert_non_null(
-        strstr(script, "$line1 << EOD\n0.01 61 61 61 1\n0.1 6 6 6 1\nEOD\n")); /* ascending */
-    assert_non_null(strstr(script, "\n0.01 40 40 40 1\n0.1 37 37 37 1\nEOD\n"));
-    assert_non_null(strstr(script, "'-ln(1+t), L = 100'"));
-    assert_null(strstr(script, "'-ln(1+t)'")); /* it diverges */
-    free(script);
-    expect("trf window(40) --heads 1 -o one", 0, NULL);
-    expect("plot one/trf.csv -o over --figure epsilon --force", 1, "no figure \"epsilon\"");
-    expect("plot eps/trf.csv -o over --figure epsilon --force --threshold 0.9", 1, "--threshold");
-    expect(
-        "plot eps/trf.csv -o over --figure epsilon --force --only window(40) --label window(40)=w",
-        0, NULL);
-    script = slurp(at("over/epsilon.gp"), NULL);
-    assert_non_null(script);
-    assert_non_null(strstr(script, "'w'"));
-    assert_null(strstr(script, "$line2"));
-    free(script);
-}
-
-/* Where a mask leaves single distances, no line joins their weights: dots do. */
-static void figure_dots_weights_that_stand_alone(void **state)
-{
-    char *script;
-
-    (void)state;
-    expect("trf t-4*floor(t/4)==0?-t/8:-inf -t/8 -o alone", 0, NULL);
-    script = slurp(at("alone/trf.gp"), NULL);
-    assert_non_null(script);
-    assert_non_null(strstr(script, "$alone1 << EOD\n1 1\n5 0.6065306597\n9 0.3678794412\n"));
-    assert_non_null(strstr(script, "$alone1 using 1:2 with points"));
-    assert_null(strstr(script, "$alone2"));
-    free(script);
-}
-
 /* ---- inputs ---- */
-
-static int make_inputs(void **state)
-{
-    static const struct {
-        const char *name, *settings;
-    } models[] = {
-        {"slopes", "\"position_bias\": \"alibi\","},
-        {"windows", "\"window\": [5, 10],"},
-        {"rotary", "\"position\": {\"kind\": \"rotary\"},"},
-        {"narrow", "\"position\": {\"kind\": \"rotary\"}, \"window\": 5,"},
-        {"trained", "\"window\": 4, \"train_length\": 8,"},
-        {"kerple", "\"position_bias\": {\"formula\": \"kerple_log\", \"set\": {\"p\": [2.5, 3], "
-                   "\"a\": [1, 0.5]}},"},
-        {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
-    };
-
-    (void)state;
-    if (program_open() != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct tiny t = {.settings = models[i].settings, .seed = i + 1};
-
-        if (tiny_checkpoint(at("%s", models[i].name), &t) != 0)
-            return -1;
-    }
-    if (mkdir(at("folder"), 0777) != 0 || tiny_text(at("text"), 4096, 1) != 0)
-        return -1;
-    return 0;
-}
 
 /* ---- bounds ---- */
 
@@ -468,23 +282,6 @@ static void printed_counts_hold_the_count(void **state)
             fail_msg("[%s, %s] is printed as %s (expected %s)", cases[i].lo ? cases[i].lo : "-",
                      cases[i].hi ? cases[i].hi : "-", text, cases[i].text);
     }
-}
-
-/* The shortest decimal of the double below 0.29999999999999999 is 0.3, which is above it. */
-static void tables_hold_bounds(void **state)
-{
-    struct csv_table t;
-    const char *lo, *hi;
-
-    (void)state;
-    expect("trf t<1?ln(0.29999999999999999):-inf -o bounds", 0, "converges");
-    t = read_table(at("bounds/trf.csv"));
-    lo = cell(&t, 0, "sum_lo");
-    hi = cell(&t, 0, "sum_hi");
-    if (strncmp(lo, "0.29999999999999", 16) != 0 || strcmp(lo, "0.29999999999999999") > 0 ||
-        strcmp(hi, "0.29999999999999999") < 0)
-        fail_msg("the sum is 0.29999999999999999, in the table from %s to %s", lo, hi);
-    csv_table_free(&t);
 }
 
 /* What lies within the training length: of a formula by --layers and --train-length, of a
@@ -524,88 +321,6 @@ static void outlooks(void **state)
     expect("trf trained --train-length 3", 1,
            "--train-length: the checkpoints state other training lengths themselves");
     expect("trf alibi --train-length 131073", 2, "--train-length");
-}
-
-/* What a checker needs: a block for each head, and its lines. The checker itself is
- * tests/certificate.py. */
-static void certificates(void **state)
-{
-    static const char *const lines[] = {
-        "reach-certificate 1 ",
-        "\nformula kerple_log-0*h\n",
-        "\npreset kerple_log(p,a) -p*ln(1+a*t)\n",
-        ("\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\n"
-         "rule 4.4 from 2\nrate -2 -1.3333333333333333\n"),
-        "\nstart -2.197",
-        "\nrule 4.4 from 1000\nrate -2 -1.998001998001998\nstart -13.8175",
-        "\ntail 1000 0.000999",
-        "\npartial 64 1.62943050140888",
-        "\nsum 1.6449340668482",
-        "\nfield 0.01 length inf 61 61\nfield 0.01 length 50 28 28\nend\nformula kerple_log",
-        "\nset p 3\nset a 1\nat h 2 H 2 d 64\n",
-    };
-
-    (void)state;
-    expect("trf kerple_log-0*h --set p=2,3 --set a=1 --heads 2 --length 50 --certificate proved", 0,
-           "converges");
-    size_t size;
-    char *text = slurp(at("proved"), &size), *from = text;
-    assert_non_null(text);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char *found = strstr(from, lines[i]);
-        if (!found)
-            fail_msg("the certificate has no\n%s\nbehind\n%.60s", lines[i], from);
-        from = found + (i == 0);
-    }
-    free(text);
-    expect("trf alibi --certificate none/proved", 1, "none/proved");
-    expect("trf alibi --heads 1 --certificate proved", 1,
-           "proved: exists (expected another --certificate FILE, or --force)");
-    expect("trf alibi --heads 1 --certificate proved --force", 0, "converges");
-    expect("trf alibi --heads 1 --certificate both/trf.csv -o both", 1,
-           "--certificate both/trf.csv: is a file of the results in both");
-}
-
-/* A table of formulas with their parameters; where a cell is empty nothing is set. */
-static void formulas_from_a_table(void **state)
-{
-    struct csv_table t;
-
-    (void)state;
-    write_text("forms.csv", "# "
-                            "biases\nname,formula,p,a\nslow,kerple_log,1.5,1\n,\"kerple_log(2,1)\","
-                            ",\nexponential,-t/10,,\n");
-    expect("trf @forms.csv alibi --heads 1 -o tabled", 0, "exponential");
-    t = read_table(at("tabled/trf.csv"));
-    assert_int_equal(t.rows, 4);
-    assert_string_equal(cell(&t, 0, "formula"), "slow");
-    assert_string_equal(cell(&t, 0, "trf_lo"), "5861");
-    assert_string_equal(cell(&t, 1, "formula"), "kerple_log(2,1)");
-    assert_string_equal(cell(&t, 1, "trf_lo"), "61");
-    assert_string_equal(cell(&t, 2, "trf_hi"), "47");
-    assert_string_equal(cell(&t, 3, "formula"), "alibi");
-    csv_table_free(&t);
-    write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
-    expect("trf @forms.csv", 0, "-p*t, p=0.5");
-    expect(
-        "trf @forms.csv --set q=3", 2,
-        "--set: \"q=3\" is not a parameter of these formulas (expected NAME=VALUE, NAME one of p)");
-    write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
-    expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
-    write_text("forms.csv", "formula,p\n-p*t,\n");
-    expect("trf @forms.csv", 2, "forms.csv, row 1: -p*t: parameter 'p' has no value");
-    expect("trf @forms.csv --set p=3", 0, "converges");
-    write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,\n");
-    expect("trf @forms.csv --set p=3 -o both-set", 0, "converges");
-    t = read_table(at("both-set/trf.csv"));
-    assert_string_equal(cell(&t, 0, "trf_lo"), "10"); /* the cell's 0.5 */
-    assert_string_equal(cell(&t, 1, "trf_lo"), "2");
-    csv_table_free(&t);
-    write_text("forms.csv", "p\n1\n");
-    expect("trf @forms.csv", 2, "has no column 'formula'");
-    write_text("forms.csv", "formula\n");
-    expect("trf @forms.csv", 2, "no row");
-    expect("trf @none.csv", 1, "none.csv");
 }
 
 /* With a millionth of a second nothing is tried; what is told is true all the same. */
@@ -652,21 +367,13 @@ int main(void)
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(known_fields),
         cmocka_unit_test(refused_alike),
-        cmocka_unit_test(long_integers_are_whole_in_the_table),
         cmocka_unit_test(depth_cone_and_ranking),
-        cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
         cmocka_unit_test(epsilons_by_a_sweep),
-        cmocka_unit_test(plot_sets_fields_beside_each_other),
-        cmocka_unit_test(plot_draws_fields_over_epsilon),
         cmocka_unit_test(printed_counts_hold_the_count),
-        cmocka_unit_test(tables_hold_bounds),
-        cmocka_unit_test(certificates),
-        cmocka_unit_test(figure_dots_weights_that_stand_alone),
         cmocka_unit_test(effort_ends),
         cmocka_unit_test(dear_terms),
         cmocka_unit_test(outlooks),
-        cmocka_unit_test(formulas_from_a_table),
     };
 
-    return cmocka_run_group_tests(tests, make_inputs, program_close);
+    return cmocka_run_group_tests(tests, trf_inputs, program_close);
 }
