@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *threshold_text(char out[32], double q)
-{
-    snprintf(out, 32, "%.10g", q);
-    return out;
-}
-
 static void print_header(struct table *t, const struct result *r)
 {
     char q[32];

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *threshold_text(char out[32], double q)
+{
+    snprintf(out, 32, "%.10g", q);
+    return out;
+}
+
 /* The first tokens are mentioned from this share of the gradient, and twice that of an even
  * spread. */
 static const double sink_least = 0.01;

@@ -169,13 +169,26 @@ int finish_mpt(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
+/* Names of a Falcon with two norms in each layer. */
+static const struct name_row falcon_two_names[] = {
+    {"token_embd", "transformer.word_embeddings", LAYOUT_SAME},
+    {"output_norm", "transformer.ln_f", LAYOUT_SAME},
+    {"output", "lm_head", LAYOUT_SAME},
+    {"blk.#.attn_norm", "transformer.h.#.ln_mlp", LAYOUT_SAME},
+    {"blk.#.attn_norm_2", "transformer.h.#.ln_attn", LAYOUT_SAME},
+    {"blk.#.attn_qkv", "transformer.h.#.self_attention.query_key_value", LAYOUT_FUSED},
+    {"blk.#.attn_output", "transformer.h.#.self_attention.dense", LAYOUT_SAME},
+    {"blk.#.ffn_up", "transformer.h.#.mlp.dense_h_to_4h", LAYOUT_SAME},
+    {"blk.#.ffn_down", "transformer.h.#.mlp.dense_4h_to_h", LAYOUT_SAME},
+    {0}};
+
 /* The two published forms: one head for all keys and values, and groups of heads with one or two
  * norms. */
 int finish_falcon(struct gguf_model *m, json_t *config, struct error *e)
 {
     int two = model_tensor(m, "blk.0.attn_norm_2.weight") != NULL, grouped = two || m->kv_heads > 1;
     if (two)
-        m->names = gguf_falcon_two_names;
+        m->names = falcon_two_names;
     if (grouped && model_set(m, config, "num_ln_in_parallel_attn", json_integer(two ? 2 : 1), e))
         return -1;
     return model_set(m, config, "new_decoder_architecture", json_boolean(grouped), e) ||

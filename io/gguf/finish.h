@@ -11,6 +11,13 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
     finish_gpt_oss;
 
+/* "ARCHITECTURE.KEY". */
+enum { GGUF_KEY_MAX = 160 };
+const char *model_key(char out[GGUF_KEY_MAX], const struct gguf_model *m, const char *key);
+/* The value as JSON: number, boolean, text; or the number in an array of equal ones. NULL with
+ * *e. */
+json_t *model_scalar(const struct gguf_model *m, const struct gguf_pair *p,
+                     struct error *e) MUST_USE;
 /* The file, for messages. */
 const char *model_path(const struct gguf_model *m);
 /* Takes the value over, also on failure; NULL fails. */
@@ -27,8 +34,5 @@ int model_expect(const struct gguf_model *m, const char *key, int64_t expected,
                  struct error *e) MUST_USE;
 /* Adds to the list of assumptions. */
 void model_assume(struct gguf_model *m, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* Names of a Falcon with two norms in each layer. */
-extern const struct name_row *const gguf_falcon_two_names;
 
 #endif

@@ -169,17 +169,6 @@ static const struct name_row falcon_names[] = {
     {"blk.#.ffn_up", "transformer.h.#.mlp.dense_h_to_4h", LAYOUT_SAME},
     {"blk.#.ffn_down", "transformer.h.#.mlp.dense_4h_to_h", LAYOUT_SAME},
     {0}};
-static const struct name_row falcon_two_names[] = {
-    {"token_embd", "transformer.word_embeddings", LAYOUT_SAME},
-    {"output_norm", "transformer.ln_f", LAYOUT_SAME},
-    {"output", "lm_head", LAYOUT_SAME},
-    {"blk.#.attn_norm", "transformer.h.#.ln_mlp", LAYOUT_SAME},
-    {"blk.#.attn_norm_2", "transformer.h.#.ln_attn", LAYOUT_SAME},
-    {"blk.#.attn_qkv", "transformer.h.#.self_attention.query_key_value", LAYOUT_FUSED},
-    {"blk.#.attn_output", "transformer.h.#.self_attention.dense", LAYOUT_SAME},
-    {"blk.#.ffn_up", "transformer.h.#.mlp.dense_h_to_4h", LAYOUT_SAME},
-    {"blk.#.ffn_down", "transformer.h.#.mlp.dense_4h_to_h", LAYOUT_SAME},
-    {0}};
 static const struct name_row mpt_names[] = {
     {"token_embd", "transformer.wte", LAYOUT_SAME},
     {"output_norm", "transformer.norm_f", LAYOUT_SAME},
@@ -438,8 +427,6 @@ static const struct key_row cohere2_keys[] = {DECODER,
                                               {"attention.sliding_window", "sliding_window",
                                                KEY_NEEDED},
                                               {0}};
-
-const struct name_row *const gguf_falcon_two_names = falcon_two_names;
 
 /* -- what files do not say, as the families' readers then assume -- */
 
