@@ -96,9 +96,7 @@ struct weight *weight_of(struct kernels *k, enum weight_use use, const double *v
     return w;
 }
 
-/* Reads the buffer's first segments * each elements into the next output, destroys the buffer, and
- * returns the output. */
-static struct output *collect(struct outputs *o, struct kernels *k, const char *name,
+struct output *kernel_collect(struct outputs *o, struct kernels *k, const char *name,
                               struct buffer *b, size_t each, int bounds)
 {
     struct output *out = &o->array[o->count++];
@@ -115,7 +113,7 @@ static struct output *collect(struct outputs *o, struct kernels *k, const char *
     return out;
 }
 
-static double largest(const double *x, size_t n)
+double kernel_largest(const double *x, size_t n)
 {
     double m = 0;
     for (size_t i = 0; i < n; i++)
@@ -183,8 +181,8 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
             k->linear(k, by, bx, weight, bias, rows, c->accumulate);
         k->linear_reverse(k, bdx, bdy, weight, rows, c->accumulate);
         if (pass == 0) {
-            collect(&o, k, "linear y", by, y_each, bounds);
-            collect(&o, k, "linear dx", bdx, x_each, bounds);
+            kernel_collect(&o, k, "linear y", by, y_each, bounds);
+            kernel_collect(&o, k, "linear dx", bdx, x_each, bounds);
         } else {
             /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign,
              * and a few more for bias and accumulation */
@@ -220,7 +218,7 @@ static void bound_norms(struct output *y, struct output *st, struct output *dx, 
     const double *all_scales = scale, *all_shifts = shift;
     for (size_t r = 0; r < count; r++) {
         scale = all_scales + r % own * width, shift = all_shifts + r % own * width;
-        double factor = st->value[2 * r + 1], size = largest(x + r * width, width),
+        double factor = st->value[2 * r + 1], size = kernel_largest(x + r * width, width),
                u = 1 + size * factor, g = 0;
         for (size_t i = 0; i < width; i++)
             g = fmax(g, fabs(dy[r * width + i] * scale[i]));
@@ -273,9 +271,9 @@ struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds
     k->destroy(k, rounded);
     k->destroy(k, again);
     free(taken[0]), free(taken[1]);
-    struct output *y = collect(&o, k, "norm y", by, each, bounds),
-                  *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
-    struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);
+    struct output *y = kernel_collect(&o, k, "norm y", by, each, bounds),
+                  *st = kernel_collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
+    struct output *dx = kernel_collect(&o, k, "norm dx", bdx, each, bounds);
     if (bounds)
         bound_norms(y, st, dx, x, dy, dx0, scale, shift, c->kind, S * count, width, 1);
     k->destroy(k, bx);
@@ -318,10 +316,10 @@ struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int
     k->norm_heads(k, by, statistics, bx, &norm, rows, c->heads, c->head_size, c->width);
     k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size,
                           c->width);
-    struct output *y = collect(&o, k, "norm_heads y", by, each, bounds),
-                  *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads,
-                                bounds);
-    struct output *dx = collect(&o, k, "norm_heads dx", bdx, each, bounds);
+    struct output *y = kernel_collect(&o, k, "norm_heads y", by, each, bounds),
+                  *st = kernel_collect(&o, k, "norm_heads statistics", statistics,
+                                       2 * count * heads, bounds);
+    struct output *dx = kernel_collect(&o, k, "norm_heads dx", bdx, each, bounds);
     if (bounds) {
         /* of the heads one behind the other, then put back; what lies behind a row's heads is as it
          * was: bound 0 */
@@ -364,8 +362,8 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
                   *bdx = buffer_of(k, ROLE_ACTIVATION, dy, n);
     k->clip(k, bx, c->limit, rows, c->width);
     k->clip_reverse(k, bdx, bx, c->limit, rows, c->width);
-    collect(&o, k, "clip dx", bdx, each, bounds); /* bound 0: chosen, not computed */
-    struct output *y = collect(&o, k, "clip x", bx, each, bounds);
+    kernel_collect(&o, k, "clip dx", bdx, each, bounds); /* bound 0: chosen, not computed */
+    struct output *y = kernel_collect(&o, k, "clip x", bx, each, bounds);
     for (size_t i = 0; bounds && i < n; i++)
         y->bound[i] = c->limit; /* the limit is rounded */
     free(x), free(dy);
@@ -402,9 +400,10 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
         k->destroy(k, bu);
         k->destroy(k, bda);
     }
-    struct output *a = collect(&o, k, "activate a", ba, each, bounds),
-                  *du = collect(&o, k, "activate d_up", bdu, each, bounds);
-    struct output *dg = c->gated ? collect(&o, k, "activate d_gate", bdg, each, bounds) : NULL;
+    struct output *a = kernel_collect(&o, k, "activate a", ba, each, bounds),
+                  *du = kernel_collect(&o, k, "activate d_up", bdu, each, bounds);
+    struct output *dg = c->gated ? kernel_collect(&o, k, "activate d_gate", bdg, each, bounds)
+                                 : NULL;
     for (size_t i = 0; bounds && i < n; i++) {
         /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf
          * that is good to a few roundings */
@@ -435,8 +434,7 @@ uint16_t *upper_halves(const double *values, size_t n)
     return out;
 }
 
-/* Of `halves` where there are any. A set may read from both as long as the table is there. */
-static struct weight *table_of(struct kernels *k, const double *values, const uint16_t *halves,
+struct weight *kernel_table_of(struct kernels *k, const double *values, const uint16_t *halves,
                                size_t rows, size_t columns)
 {
     struct weight_part part = {
@@ -448,292 +446,4 @@ static struct weight *table_of(struct kernels *k, const double *values, const ui
     if (!w)
         fail_msg("%s: %s", k->name, e.text);
     return w;
-}
-
-struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds)
-{
-    enum { VOCABULARY = 37 };
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
-           S = (size_t)c->segments;
-    double *table = random_values(VOCABULARY * width, 1, 1),
-           *positions = random_values(((size_t)c->positions + 2) * width, 2, 1);
-    double *pick = random_segments(c->segments, c->first, count, 3, 1), scale = 3.1;
-    int32_t *ids = allocate(S * count * sizeof *ids);
-    for (size_t i = 0; i < S * count; i++)
-        ids[i] = (int32_t)((pick[i] + 2) / 4 * VOCABULARY);
-    struct buffer *tokens = index_of(k, ids, S * count),
-                  *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
-    size_t shifts = (size_t)c->positions + 2;
-    uint16_t *table_halves = c->tables_bf16 & 1 ? upper_halves(table, VOCABULARY * width) : NULL,
-             *position_halves = c->tables_bf16 & 2 ? upper_halves(positions, shifts * width) : NULL;
-    struct weight *w = table_of(k, table, table_halves, VOCABULARY, width),
-                  *p = c->position_rows ? table_of(k, positions, position_halves, shifts, width)
-                                        : NULL;
-    k->embed(k, bx, tokens, w, p, c->positions, scale, (struct rows){c->segments, c->rows},
-             (int)width);
-    struct output *x = collect(&o, k, "embed x", bx, count * width, bounds);
-    for (size_t i = 0; bounds && i < S * count * width; i++)
-        x->bound[i] = 4 * (2 * scale + 2);
-    k->destroy(k, tokens);
-    k->weight_free(k, w);
-    k->weight_free(k, p);
-    free(table), free(positions), free(pick), free(ids), free(table_halves), free(position_halves);
-    return o;
-}
-
-struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    /* more dimensions in a row than its heads have: they stay as they are. Rows of odd numbers of
-     * heads are aligned for vectors
-     */
-    size_t width = (size_t)c->heads * (size_t)c->head_size + (c->heads % 2 ? 4 : 2),
-           each = (size_t)c->rows * width, n = (size_t)c->segments * each;
-    size_t pairs = (size_t)c->rotary_size / 2, angles = (size_t)c->positions * pairs;
-    double *x = random_segments(c->segments, c->first, each, 1, 1),
-           *cosine = allocate(angles * sizeof(double)), *sine = allocate(angles * sizeof(double));
-    for (size_t i = 0; i < angles; i++) {
-        double angle = (double)(i / pairs) *
-                       pow(10000, -2.0 * (double)(i % pairs) / c->rotary_size);
-        cosine[i] = cos(angle);
-        sine[i] = sin(angle);
-    }
-    struct attention_shape shape = {.heads = c->heads,
-                                    .kv_heads = c->heads,
-                                    .head_size = c->head_size,
-                                    .positions = c->positions,
-                                    .scale = 1,
-                                    .rotary_size = c->rotary_size,
-                                    .pairing = c->pairing,
-                                    .cosine = cosine,
-                                    .sine = sine};
-    struct error e;
-    struct attention *a = k->attention_create(k, &shape, &e);
-    if (!a)
-        fail_msg("%s: %s", k->name, e.text);
-    struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n),
-                  *back = buffer_new(k, ROLE_ACTIVATION, n);
-    struct rows rows = {c->segments, c->rows};
-    k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
-    k->copy(k, back, turned, rows, (int)width);
-    k->rotate(k, back, a, rows, c->heads, (int)width, -1);
-    struct output *t = collect(&o, k, "rotate turned", turned, each, bounds),
-                  *b = collect(&o, k, "rotate back", back, each, bounds);
-    for (size_t i = 0; bounds && i < n; i++)
-        t->bound[i] = 4 * 4, b->bound[i] = 8 * 4;
-    k->attention_free(k, a);
-    free(x), free(cosine), free(sine);
-    return o;
-}
-
-struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, each = (size_t)c->rows * width,
-           n = (size_t)c->segments * each;
-    double *x = random_segments(c->segments, c->first, each, 1, 1),
-           *factor = allocate((size_t)c->positions * sizeof(double));
-    for (int i = 0; i < c->positions; i++)
-        factor[i] = 1 + log(1 + i);
-    struct attention_shape shape = {.heads = c->heads,
-                                    .kv_heads = c->heads,
-                                    .head_size = c->head_size,
-                                    .positions = c->positions,
-                                    .scale = 1,
-                                    .query_factor = factor};
-    struct error e;
-    struct attention *a = k->attention_create(k, &shape, &e);
-    if (!a)
-        fail_msg("%s: %s", k->name, e.text);
-    struct buffer *scaled = buffer_of(k, ROLE_ACTIVATION, x, n);
-    k->scale_queries(k, scaled, a, (struct rows){c->segments, c->rows}, (int)width);
-    struct output *out = collect(&o, k, "scaled queries", scaled, each, bounds);
-    for (size_t i = 0; bounds && i < n; i++)
-        out->bound[i] = 4 * fabs(out->value[i]);
-    k->attention_free(k, a);
-    free(x), free(factor);
-    return o;
-}
-
-struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
-           each = count * width, S = (size_t)c->segments, to = (count + 1) / 2;
-    double *x = random_segments(c->segments, c->first, each, 1, 1),
-           *y = random_segments(c->segments, c->first, each, 2, 1);
-    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each);
-    enum { BEHIND = 8 }; /* so many rows a block of the CUDA set does at once */
-    double behind[BEHIND], *zeros = allocate((S * count + BEHIND) * sizeof *zeros);
-    struct error e;
-    struct buffer *norms = buffer_of(k, ROLE_STATISTIC, zeros, S * count + BEHIND),
-                  *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
-    struct buffer *back = buffer_of(k, ROLE_RESIDUAL, y, S * each);
-    k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
-    k->read(k, behind, norms, S * count, BEHIND);
-    if (k->synchronize(k, &e))
-        fail_msg("%s: %s", k->name, e.text);
-    if (memcmp(behind, zeros, sizeof behind) != 0)
-        fail_msg("%s: row_norms writes past the last row", k->name);
-    k->tail(k, short_x, bx, c->segments, (int)to, c->rows, (int)width);
-    k->tail_reverse(k, back, short_x, c->segments, (int)to, c->rows, (int)width);
-    struct output *n = collect(&o, k, "row_norms", norms, count, bounds);
-    collect(&o, k, "tail", short_x, to * width, bounds); /* bound 0: copied */
-    struct output *b = collect(&o, k, "tail_reverse", back, each, bounds);
-    for (size_t i = 0; bounds && i < S * count; i++)
-        n->bound[i] = 4 * n->value[i]; /* summed in double */
-    for (size_t i = 0; bounds && i < S * each; i++) {
-        b->bound[i] = i % each >= (count - to) * width ? fabs(b->value[i]) : 0;
-    }
-    k->destroy(k, bx);
-    free(x), free(y), free(zeros);
-    return o;
-}
-
-struct outputs run_row_norms(struct kernels *k, const struct rows_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows,
-           each = count * width, S = (size_t)c->segments;
-    double *x = random_segments(c->segments, c->first, each, 1, 1);
-    for (size_t i = 0; i < S * each; i++)
-        x[i] = (double)(int)(128 * x[i]) / 128; /* in bf16 too */
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * each),
-                  *norms = buffer_new(k, ROLE_STATISTIC, S * count);
-    k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
-    struct output *n = collect(&o, k, "row_norms of activations", norms, count, bounds);
-    for (size_t i = 0; bounds && i < S * count; i++)
-        n->bound[i] = 4 * n->value[i]; /* summed in double */
-    k->destroy(k, bx);
-    free(x);
-    return o;
-}
-
-struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, S = (size_t)c->segments;
-    double *x = random_segments(c->segments, c->first, width, 1, c->size),
-           *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
-    int32_t *target = allocate(S * sizeof *target);
-    for (size_t s = 0; s < S; s++)
-        target[s] = (int32_t)((7 * (s + (size_t)c->first) + V - 1) % V);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * width),
-                  *bdx = buffer_new(k, ROLE_ACTIVATION, S * width);
-    struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, S), *targets = index_of(k, target, S);
-    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width),
-                  *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
-    k->head(k, bdx, logprob, bx, targets, table, bias, c->soft_cap, c->seed, c->segments, c->width);
-    struct output *dx = collect(&o, k, "head dx", bdx, width, bounds),
-                  *lp = collect(&o, k, "head logprob", logprob, 1, bounds);
-    double w_norm = 0, w_size = largest(w, V * width);
-    for (size_t v = 0; bounds && v < V; v++) {
-        double squares = 0;
-        for (size_t i = 0; i < width; i++)
-            squares += w[v * width + i] * w[v * width + i];
-        w_norm = fmax(w_norm, sqrt(squares));
-    }
-    for (size_t s = 0; bounds && s < S; s++) {
-        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two
-         * halves of the gradient have the size of w */
-        double squares = 0;
-        for (size_t i = 0; i < width; i++)
-            squares += x[s * width + i] * x[s * width + i];
-        double z = 1 + sqrt(squares) * w_norm + 2 * c->bias;
-        lp->bound[s] = 8 * z + 2 * fabs(lp->value[s]);
-        for (size_t i = 0; i < width; i++)
-            dx->bound[s * width + i] = 16 * z * fabs(c->seed) * 2 * w_size;
-    }
-    k->destroy(k, bx);
-    k->destroy(k, targets);
-    k->weight_free(k, table);
-    k->weight_free(k, bias);
-    free(x), free(w), free(b), free(target);
-    return o;
-}
-
-struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, count = (size_t)c->rows,
-           n = (size_t)c->segments * count;
-    double *x = random_segments(c->segments, c->first, count * width, 1, c->size),
-           *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
-    int32_t *target = allocate(n * sizeof *target);
-    for (size_t r = 0; r < n; r++)
-        target[r] = (int32_t)((7 * (r + (size_t)c->first * count) + V - 1) % V);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width),
-                  *logprob = buffer_new(k, ROLE_STATISTIC, n), *targets = index_of(k, target, n);
-    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width),
-                  *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
-    k->head_rows(k, logprob, bx, targets, table, bias, c->soft_cap,
-                 (struct rows){c->segments, c->rows}, c->width);
-    struct output *lp = collect(&o, k, "head_rows logprob", logprob, count, bounds);
-    double w_norm = 0;
-    for (size_t v = 0; bounds && v < V; v++) {
-        double squares = 0;
-        for (size_t i = 0; i < width; i++)
-            squares += w[v * width + i] * w[v * width + i];
-        w_norm = fmax(w_norm, sqrt(squares));
-    }
-    for (size_t r = 0; bounds && r < n; r++) {
-        /* a logit summed in single precision is wrong by roundings of |x| |w| that grow as
-         * sqrt(width) */
-        double squares = 0;
-        for (size_t i = 0; i < width; i++)
-            squares += x[r * width + i] * x[r * width + i];
-        lp->bound[r] = (8 + sqrt((double)width)) * (1 + sqrt(squares) * w_norm + 2 * c->bias) +
-                       2 * fabs(lp->value[r]);
-    }
-    k->destroy(k, bx);
-    k->destroy(k, targets);
-    k->weight_free(k, table);
-    k->weight_free(k, bias);
-    free(x), free(w), free(b), free(target);
-    return o;
-}
-
-struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
-    struct rows rows = {c->segments, c->rows};
-    double *x = random_segments(c->segments, c->first, each, 1, 1),
-           *y = random_segments(c->segments, c->first, each, 2, 1);
-    for (size_t i = 0; i < n; i++)
-        x[i] = rint(x[i] * 32),
-        y[i] = rint(y[i] *
-                    32); /* whole numbers whose sums bf16 holds: every set and role is exact */
-    struct buffer *bx = buffer_of(k, c->x, x, n), *copied = buffer_of(k, c->y, y, n),
-                  *sum = buffer_of(k, c->y, y, n);
-    k->copy(k, copied, bx, rows, c->width);
-    k->add(k, sum, bx, rows, c->width);
-    struct output *out[2] = {collect(&o, k, "copy", copied, each, bounds),
-                             collect(&o, k, "add", sum, each, bounds)};
-    for (size_t i = 0; i < n; i++)
-        if (out[0]->value[i] != x[i] || out[1]->value[i] != x[i] + y[i])
-            fail_msg("%s %s, element %zu: copy of %g is %g, %g + %g is %g", k->name, k->dtype, i,
-                     x[i], out[0]->value[i], y[i], x[i], out[1]->value[i]);
-    k->destroy(k, bx);
-    free(x), free(y);
-    return o;
-}
-
-struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds)
-{
-    struct outputs o = {.segments = c->segments};
-    size_t S = (size_t)c->segments, width = (size_t)c->width, before = (size_t)c->before * width,
-           behind = (size_t)c->behind * width;
-    double *a = random_segments(c->segments, c->first, before, 1, 1),
-           *b = random_segments(c->segments, c->first, behind, 2, 1);
-    struct buffer *ba = buffer_of(k, ROLE_ACTIVATION, a, S * before),
-                  *bb = buffer_of(k, ROLE_ACTIVATION, b, S * behind);
-    struct buffer *joined = buffer_new(k, ROLE_ACTIVATION, S * (before + behind));
-    k->join(k, joined, ba, bb, c->segments, c->before, c->behind, c->width);
-    collect(&o, k, "join", joined, before + behind, bounds); /* bound 0: copied */
-    k->destroy(k, ba);
-    k->destroy(k, bb);
-    free(a), free(b);
-    return o;
 }

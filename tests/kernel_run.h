@@ -183,4 +183,14 @@ struct weight *weight_of(struct kernels *k, enum weight_use use, const double *v
 /* malloc that fails the test. */
 void *allocate(size_t bytes);
 
+/* Shared by kernel_run.c and the files of its operations. */
+/* Reads the buffer's first segments * each elements into the next output, destroys the buffer, and
+ * returns the output. */
+struct output *kernel_collect(struct outputs *o, struct kernels *k, const char *name,
+                              struct buffer *b, size_t each, int bounds);
+/* Of `halves` where there are any. A set may read from both as long as the table is there. */
+struct weight *kernel_table_of(struct kernels *k, const double *values, const uint16_t *halves,
+                               size_t rows, size_t columns);
+double kernel_largest(const double *x, size_t n);
+
 #endif
