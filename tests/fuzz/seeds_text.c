@@ -168,7 +168,7 @@ void sow_tokens(struct sower *w)
     }
     static const char lines[] = "{\"text\": \"a\\n\\u00e4\", \"meta\": {\"n\": [1, NaN]}}\n\n"
                                 "  {\"n\": 2, \"text\": \"\"}\r\n{\"text\": \"last\"}";
-    add(w, lines, sizeof lines - 1);
+    sower_add(w, lines, sizeof lines - 1);
     sow(w, "records", "lines");
 }
 
