@@ -1,8 +1,8 @@
 /* Random formulas rich in infinities, exact cancellations, comparisons and jumps. Three evaluators
  * must agree at t = 0 .. DISTANCES-1: the one of this file, which bounds its errors and says where
- * it cannot tell; the double one; the exact one, as it was built for all t at once and for t alone.
- * The field of a finite length must be that of the terms added one by one, and the verdict must fit
- * the series far out. DIFFERENTIAL=COUNT[,SEED] sets how many formulas are drawn. */
+ * it cannot tell; the double one; the exact one, built for all t at once and for t alone. The field
+ * of a finite length must be that of the terms added one by one, and the verdict must fit the
+ * series far out. DIFFERENTIAL=COUNT[,SEED] sets how many formulas are drawn. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -152,7 +152,7 @@ static struct value multiply(struct value a, struct value b)
 {
     if (a.class == NUMBER && b.class == NUMBER) {
         double v = a.v * b.v, error = fabs(a.v) * b.error + fabs(b.v) * a.error + a.error * b.error;
-        if ((sign_of(a) == 0 || sign_of(b) == 0))
+        if (sign_of(a) == 0 || sign_of(b) == 0)
             return number(0, 0);
         return number(v, a.error == 0 && b.error == 0 && fma(a.v, b.v, -v) == 0
                              ? 0
@@ -318,8 +318,7 @@ static struct value of_node(const struct formula *f, const struct formula_node *
     switch (node->kind) {
     case NODE_SUM: {
         struct value sum = number(0, 0);
-        for (double i = a.v; i <= b.v && sum.class < NONE;
-             i++) { /* the bounds of these formulas are literals */
+        for (double i = a.v; i <= b.v && sum.class < NONE; i++) { /* literals */
             sum_index[node->slot] = i;
             struct value term = evaluate(f, node->child[2], t);
             sum = term.class >= NONE ? term : add(sum, term);
@@ -364,7 +363,7 @@ static enum value_class class_of(const struct expression_pool *p, int n)
                                       : NUMBER;
 }
 
-/* What the exact evaluator says at each t. */
+/* Of the exact evaluator. */
 struct exact {
     enum value_class class[DISTANCES];
     arb_struct b[DISTANCES];
@@ -395,10 +394,8 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
         /* this file's, where it is sure */
         struct value v = evaluate(f, f->root, t);
         double d = formula_evaluate(f, &at);
-        enum value_class of_double = isnan(d)         ? NONE
-                                     : d == INFINITY  ? PLUS
-                                     : d == -INFINITY ? MINUS
-                                                      : NUMBER;
+        enum value_class of_double = isnan(d) ? NONE : d == INFINITY ? PLUS : NUMBER;
+        of_double = d == -INFINITY ? MINUS : of_double;
         check_class(t, "exact value", x->class[t], v.class);
         check_class(t, "double", of_double, v.class);
         if (v.class == NUMBER) {
@@ -497,8 +494,7 @@ static void check_finite(const struct exact *x, const struct series *s)
     series_count_free(&c);
 }
 
-/* A verdict is suspicious where the bias is far on the other side of -ln t at every one of these.
- */
+/* A verdict is suspicious if the bias is far on the other side of -ln t at all of these. */
 static void check_verdict(const struct formula *f, const struct series *s)
 {
     int above = 1, under = 1, values = 0;
@@ -591,8 +587,6 @@ static void test_random(void **state)
                 tails[below(sizeof tails / sizeof tails[0])]);
             strcpy(formula, tail);
         }
-        if (getenv("DIFFERENTIAL_TRACE"))
-            fprintf(stderr, "%s\n", formula);
         check(formula);
     }
     print_message("%d decided, %d undecided, %d refused\n", decided, undecided, refused);

@@ -1,5 +1,4 @@
-/* The parts of the series: expressions keep values, ranges and growths hold at every sampled point,
- * Euler-Maclaurin agrees with plain sums. */
+/* The parts of the series: expressions, ranges, growths, Euler-Maclaurin against plain values. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -235,7 +234,7 @@ static void test_growth(void **state)
 {
     (void)state;
     static const struct {
-        const char *formula, *growth; /* NULL: it has none; "by X": which it is depends on X */
+        const char *formula, *growth; /* NULL: none; "by X": it depends on X */
     } cases[] = {
         {"-ln(1+t)", "t^-1"},
         {"-1.5*ln(3+2*t)", "t^(-3/2)"},
@@ -335,15 +334,11 @@ static void test_growth(void **state)
 static int scale_holds(const struct scaled *s, const struct expression_pool *p, const arb_t u,
                        const fmpz_t t)
 {
-    arb_t level[SCALE_LEVELS + 1], sum, term, x;
-    arb_init(sum);
-    arb_init(term);
-    arb_init(x);
-    for (int k = 0; k <= SCALE_LEVELS; k++)
-        arb_init(level[k]);
-    arb_set_fmpz(level[1], t); /* ln of level 0 */
+    LOCAL(arb, sum, term, x);
+    arb_ptr level = _arb_vec_init(SCALE_LEVELS + 1);
+    arb_set_fmpz(level + 1, t); /* ln of level 0 */
     for (int k = 2; k <= SCALE_LEVELS; k++)
-        arb_log(level[k], level[k - 1], BALL);
+        arb_log(level + k, level + k - 1, BALL);
     int holds = 1;
     for (int i = 0; i <= s->count && holds; i++) {
         const struct monomial *m = i < s->count ? &s->of[i] : &s->at;
@@ -351,7 +346,7 @@ static int scale_holds(const struct scaled *s, const struct expression_pool *p, 
         for (int k = 0; k < SCALE_LEVELS; k++) {
             arb_set_fmpq(x, &m->a[k], BALL);
             if (!arb_is_zero(x))
-                arb_addmul(term, x, level[k + 1], BALL);
+                arb_addmul(term, x, level + k + 1, BALL);
         }
         arb_exp(term, term, BALL);
         if (i < s->count) {
@@ -368,11 +363,7 @@ static int scale_holds(const struct scaled *s, const struct expression_pool *p, 
             holds = arb_overlaps(sum, u);
         }
     }
-    arb_clear(sum);
-    arb_clear(term);
-    arb_clear(x);
-    for (int k = 0; k <= SCALE_LEVELS; k++)
-        arb_clear(level[k]);
+    _arb_vec_clear(level, SCALE_LEVELS + 1);
     return holds;
 }
 
@@ -521,8 +512,7 @@ static void test_primitive(void **state)
             arb_set_d(t, x + step);
             assert_int_equal(antiderivative(high, &vanishes, b.pool, b.root, t, 256), 1);
             arb_sub(low, low, high, 256);
-            double exact_width = (x + step) - (x - step),
-                   slope = arf_get_d(arb_midref(low), ARF_RND_NEAR) / exact_width;
+            double slope = arf_get_d(arb_midref(low), ARF_RND_NEAR) / ((x + step) - (x - step));
             if (!(fabs(slope / exp(value_at(&b, x)) - 1) < 1e-6))
                 fail_msg("%s at %g: slope %.12g, f %.12g", cases[i].formula, x, slope,
                          exp(value_at(&b, x)));
@@ -532,8 +522,7 @@ static void test_primitive(void **state)
 }
 
 /* exp of a number with many digits before the point counts as what it takes: 3,322 bits of 10^1000
- * beside the 4,096 that tell it.
- */
+ * beside the 4,096 that tell it. */
 static void test_work_of_exp(void **state)
 {
     (void)state;
@@ -591,8 +580,8 @@ static void test_waves_unknown(void **state)
     struct evaluator *quick = evaluator_new(b.pool, b.root, 64, NULL);
     arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
     assert_true(evaluator_has_waves(quick));
-    assert_int_equal(evaluator_block(block, quick, 0, EVALUATE_BLOCK), -1);
-    assert_int_equal(evaluator_block(block, quick, 256, EVALUATE_BLOCK), -1);
+    for (ulong first = 0; first <= 256; first += 256)
+        assert_int_equal(evaluator_block(block, quick, first, EVALUATE_BLOCK), -1);
     _arb_vec_clear(block, EVALUATE_BLOCK);
     evaluator_free(quick);
     demolish(&b);
