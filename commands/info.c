@@ -44,18 +44,18 @@ static int describe(struct info_found *x, struct error *e)
     return (x->windows = decoder_windows_text(d)) ? 0 : fail(e, "%s: out of memory", d->path);
 }
 
-/* All but the estimate. */
-static int find(struct info_found *x, const struct model_argument *m, const struct info_options *o,
-                struct progress *p, struct error *e)
+/* All but the estimate, of an open model. */
+static int find(struct info_found *x, const struct info_options *o, struct progress *p,
+                struct error *e)
 {
-    struct decoder *d = x->decoder = model_open(m->path, m->adapter_path, o->strict, p, e);
+    struct decoder *d = x->decoder;
 
     if (!d || (!model_take_length(d, o->train_length) && models_refuse_length(e) != 0) ||
         run_override(d, &o->encoding, e) != 0 ||
-        (o->verify ? model_verify(&x->verified, x->digest, d, e) : model_digest(x->digest, d, e)) !=
-            0)
+        (tensors_supposed(d->tensors) ? 0
+         : o->verify                  ? model_verify(&x->verified, x->digest, d, e)
+                                      : model_digest(x->digest, d, e)) != 0)
         return -1;
-    x->adapter = m->adapter ? m->adapter_path : NULL;
     x->dtype = o->machine.dtype;
     x->segments = o->segments;
     x->length = o->length                                       ? o->length
@@ -74,20 +74,19 @@ static void release(struct info_found *x)
     decoder_close(x->decoder);
 }
 
-static int show(struct call *c, const struct model_argument *m, struct error *e)
+static int show(struct call *c, struct info_found *x, struct error *e)
 {
     const struct info_options *o = c->options;
-    struct info_found x = {.decoder = NULL};
-    int rc = find(&x, m, o, &c->terminal.progress, e);
+    int rc = find(x, o, &c->terminal.progress, e);
 
     if (rc == 0) {
-        rc = run_estimate(&x.estimate, x.decoder, x.length, &o->machine, e);
+        rc = run_estimate(&x->estimate, x->decoder, x->length, &o->machine, e);
         if (!c->json)
-            info_print(&x); /* if there is no estimate, the rest */
+            info_print(x); /* if there is no estimate, the rest */
         else if (rc == 0)
-            rc = verb_document(c, &x, NULL, e);
+            rc = verb_document(c, x, NULL, e);
     }
-    release(&x);
+    release(x);
     return rc;
 }
 
@@ -95,14 +94,24 @@ static int info_call(struct call *c, struct error *e)
 {
     const struct info_options *o = c->options;
     struct text_list models = {(const char *[]){o->model}, 1};
+    struct progress *p = &c->terminal.progress;
+    struct info_found x = {.decoder = NULL};
     struct model_argument *model;
     int rc = EXIT_USAGE;
 
     if (run_try_scratch(o->machine.scratch, e) != 0)
         return -1;
+    if (model_is_described(o->model)) {
+        x.decoder = model_told(model_describe(o->model, e), o->strict, p, e);
+        return show(c, &x, e);
+    }
     if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
-    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1 : show(c, model, e);
+    if ((rc = model_arguments_find(model, 1, p, e)) == 0) {
+        x.decoder = model_open(model->path, model->adapter_path, o->strict, p, e);
+        x.adapter = model->adapter ? model->adapter_path : NULL;
+        rc = show(c, &x, e);
+    }
     model_arguments_free(model, 1);
     return rc;
 }
@@ -145,12 +154,17 @@ static const struct option_row rows[] = {
 };
 
 static const struct operand_row operands[] = {
-    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(model)}};
+    {.name = "MODEL",
+     .expected = "a checkpoint folder, a config.json or shape:...",
+     .at = AT(model)}};
 
 static int check(void *options, struct error *e)
 {
     const struct info_options *o = options;
 
+    if (model_is_described(o->model) && (o->verify || o->adapter))
+        return fail(e, "%s: has no weights, which --%s needs (expected a checkpoint)", o->model,
+                    o->verify ? "verify" : "adapter");
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
@@ -165,9 +179,15 @@ const struct verb info_verb = {
                    "what one segment of `reach erf` would take in memory and time. The time is the "
                    "arithmetic of the matrix products at the "
                    "rate that this machine reaches now on a product of the model's own size; real "
-                   "runs take somewhat more.\n",
+                   "runs take somewhat more.\n"
+                   "\n"
+                   "MODEL may be a path to a config.json, or shape:layers=N,hidden=N,heads=N and "
+                   "kv_heads, head_size, mlp, vocabulary, positions, tied=0|1, dtype=f32|f16|bf16 "
+                   "for a model like Llama: then no weights are needed and none are read.\n",
     .examples =
-        "  reach info examples/models/window-40\n  reach info runs/8 --length 8192 --memory 16G\n",
+        "  reach info examples/models/window-40\n  reach info runs/8 --length 8192 --memory 16G\n"
+        "  reach info shape:layers=32,hidden=4096,heads=32,kv_heads=8,mlp=14336,vocabulary=128256 "
+        "--length 8192 --segments 1000\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -216,7 +216,7 @@ void info_print(const struct info_found *x)
     else
         printf("train length   unknown\n");
     print_fields(x);
-    print_line("digest", x->digest);
+    print_line("digest", tensors_supposed(d->tensors) ? "none: no weights are read" : x->digest);
     print_line("verified", x->verified ? x->verified : "");
     print_estimate(x);
 }

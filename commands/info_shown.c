@@ -49,7 +49,8 @@ static const struct csv_column model_columns[] = {
     CSV_OPTIONAL(model_row, assumed, "", "what the checkpoint does not say"),
     CSV_OPTIONAL(model_row, not_understood, "", "keys of the configuration"),
     CSV_OPTIONAL(model_row, train_length, "tokens", "it was trained on; empty: unknown"),
-    CSV_COLUMN(model_row, digest, "", "of its tensors and configuration"),
+    CSV_OPTIONAL(model_row, digest, "",
+                 "of its tensors and configuration; empty: no weights were read"),
     CSV_OPTIONAL(model_row, verified, "", "what --verify found; empty without it"),
 };
 

@@ -4,6 +4,7 @@
 #include "io/adapters/adapter.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/tensors/quantised.h"
+#include "io/tensors/store.h"
 #include "model/catalogue.h"
 #include "model/config_keys.h"
 #include "model/layout.h"
@@ -197,52 +198,103 @@ struct decoder *decoder_open(const char *path, struct error *e)
     return decoder_open_adapted(path, NULL, e);
 }
 
-struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e)
+static struct decoder *create(const char *path, struct error *e)
 {
     struct decoder *d = calloc(1, sizeof *d);
-    struct checkpoint checkpoint;
+    size_t length = strlen(path);
+
     if (!d) {
         fail_memory(e, sizeof *d, "decoder");
         return NULL;
     }
-    size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
     if (length >= sizeof d->path) {
         fail(e, "%.60s...: path too long", path);
-        goto failed;
+        free(d);
+        return NULL;
     }
     memcpy(d->path, path, length);
     d->embedding_scale = 1;
     d->bos = d->padding = -1;
-    if (checkpoint_open(&checkpoint, d->path, e))
-        goto failed;
+    return d;
+}
+
+/* Reads the decoder from its configuration and tensors. */
+static int read_model(struct decoder *d, const char *adapter, struct error *e)
+{
+    const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
+
+    if (!family)
+        return -1;
+    snprintf(d->family, sizeof d->family, "%s", family->name);
+    if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
+        return -1;
+    find_declared(d);
+    if (config_keys_refuse(d, family, e) ||
+        (family->layout ? layout_read(d, family->layout, e) : family->read(d, e)) ||
+        config_keys_check(d, family, e))
+        return -1;
+    if (!d->embedding_width)
+        d->embedding_width = d->hidden;
+    if (d->tied)
+        d->head.weight = d->embedding;
+    return refuse_unused(d, family, e) || (d->adapter && check_merged(d, e)) ? -1 : 0;
+}
+
+struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e)
+{
+    struct decoder *d = create(path, e);
+    struct checkpoint checkpoint;
+
+    if (!d)
+        return NULL;
+    if (checkpoint_open(&checkpoint, d->path, e)) {
+        decoder_close(d);
+        return NULL;
+    }
     d->tensors = checkpoint.tensors;
     d->config = checkpoint.config;
     if (*tensors_notes(d->tensors))
         family_note(d, "%s", tensors_notes(d->tensors));
     if (*tensors_assumed(d->tensors))
         family_note(d, "assumed, since the file does not say: %s", tensors_assumed(d->tensors));
-    const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
-    if (!family)
-        goto failed;
-    snprintf(d->family, sizeof d->family, "%s", family->name);
-    if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
-        goto failed;
-    find_declared(d);
-    if (config_keys_refuse(d, family, e) ||
-        (family->layout ? layout_read(d, family->layout, e) : family->read(d, e)) ||
-        config_keys_check(d, family, e))
-        goto failed;
-    if (!d->embedding_width)
-        d->embedding_width = d->hidden;
-    if (d->tied)
-        d->head.weight = d->embedding;
-    if (refuse_unused(d, family, e) || (d->adapter && check_merged(d, e)))
-        goto failed;
+    if (read_model(d, adapter, e)) {
+        decoder_close(d);
+        return NULL;
+    }
     note_quantised(d);
     return d;
-failed:
+}
+
+struct decoder *decoder_suppose(const char *path, struct config *config, struct error *e)
+{
+    struct decoder *d = create(path, e);
+    const char *type = json_string_value(config_get(config, "dtype"));
+
+    if (!d) {
+        config_close(config);
+        return NULL;
+    }
+    if (!type)
+        type = json_string_value(config_get(config, "torch_dtype"));
+    d->config = config;
+    if (!(d->tensors = store_create(path, e))) {
+        decoder_close(d);
+        return NULL;
+    }
+    store_suppose(d->tensors, type && strcmp(type, "bfloat16") == 0  ? ELEMENT_BF16
+                              : type && strcmp(type, "float16") == 0 ? ELEMENT_F16
+                                                                     : ELEMENT_F32);
+    if (read_model(d, NULL, e) == 0) {
+        if (d->vocabulary > 0)
+            return d;
+        fail(e,
+             "%s: does not say how large the vocabulary is, which is a size of its weights "
+             "(expected "
+             "the checkpoint itself)",
+             d->path);
+    }
     decoder_close(d);
     return NULL;
 }

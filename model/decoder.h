@@ -165,6 +165,10 @@ struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 /* The same with an adapter merged onto it (io/adapters/adapter.h); NULL: none. */
 struct decoder *decoder_open_adapted(const char *path, const char *adapter,
                                      struct error *e) MUST_USE;
+/* A decoder by its configuration alone, which is taken over (on failure too): its sizes and
+ * encoding mean something, its weights are zeros. The type of its tensors is dtype or torch_dtype,
+ * else float32. PATH names it. A model that needs numbers of its tensors to be read is an error. */
+struct decoder *decoder_suppose(const char *path, struct config *config, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
 /* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by

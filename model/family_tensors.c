@@ -71,6 +71,12 @@ static void shape_text(char text[128], const size_t *shape, int rank)
 static int fail_missing(const struct decoder *d, const char *name, struct error *e)
 {
     int some = tensors_count(d->tensors) > 0;
+    if (tensors_supposed(d->tensors))
+        return fail(
+            e,
+            "%s: the numbers of tensor '%s' are needed (expected the checkpoint itself, or a "
+            "model that its configuration describes alone)",
+            d->path, name);
     return fail(e, "%s: tensor '%s' is missing (family %s; the first tensor there is %s%.200s%s)",
                 d->path, name, d->family, some ? "'" : "",
                 some ? tensors_at(d->tensors, 0)->name : "none", some ? "'" : "");
@@ -80,16 +86,19 @@ static int fail_missing(const struct decoder *d, const char *name, struct error 
 static struct tensor *find_shaped(const struct decoder *d, const char *name, const size_t *shape,
                                   int rank, struct error *e)
 {
-    struct tensor *t = tensors_find(d->tensors, name);
-    if (!t) {
+    struct tensor *t = tensors_supposed(d->tensors)
+                           ? tensors_suppose(d->tensors, name, rank, shape, e)
+                           : tensors_find(d->tensors, name);
+    if (!t && !tensors_supposed(d->tensors)) {
         const struct tensor *integer = tensors_find_any(d->tensors, name);
         if (integer)
             fail(e, "%s: tensor '%s' is stored as %s (expected F64, F32, F16 or BF16)", d->path,
                  name, integer->stored->name);
         else
             fail_missing(d, name, e);
-        return NULL;
     }
+    if (!t)
+        return NULL;
     t->used = 1;
     if (t->rank == rank && memcmp(t->shape, shape, (size_t)rank * sizeof *shape) == 0)
         return t;

@@ -10,11 +10,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
-                           struct error *e)
+struct decoder *model_told(struct decoder *d, int strict, struct progress *p, struct error *e)
 {
-    struct decoder *d = decoder_open_adapted(path, adapter, e);
-
     if (!d)
         return NULL;
     if (strict && *d->not_understood) {
@@ -26,12 +23,18 @@ struct decoder *model_open(const char *path, const char *adapter, int strict, st
     for (const char *line = d->notes; *line;) {
         size_t length = strcspn(line, "\n");
 
-        progress_message(p, "%s: %.*s", path, (int)length, line);
+        progress_message(p, "%s: %.*s", d->path, (int)length, line);
         line += length + (line[length] != 0);
     }
     if (*d->not_understood)
         progress_warning(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
     return d;
+}
+
+struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
+                           struct error *e)
+{
+    return model_told(decoder_open_adapted(path, adapter, e), strict, p, e);
 }
 
 int model_digest(char digest[33], const struct decoder *d, struct error *e)

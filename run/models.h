@@ -37,6 +37,17 @@ char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_
  * NULL on failure. */
 struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
                            struct error *e) MUST_USE;
+/* The same with an open one, or NULL. */
+struct decoder *model_told(struct decoder *d, int strict, struct progress *p,
+                           struct error *e) MUST_USE;
+
+/* 1 if MODEL is described without its weights: a path to a config.json, or shape:NAME=NUMBER,... */
+int model_is_described(const char *model);
+/* Opens that (decoder_suppose). `shape:` takes layers, hidden, heads, and if given kv_heads
+ * (default heads), head_size (hidden / heads), mlp (4 hidden), vocabulary (32000), positions, tied
+ * (0 or 1) and dtype (f32, f16, bf16), for a model with rotary positions and a gated MLP, as Llama.
+ */
+struct decoder *model_describe(const char *model, struct error *e) MUST_USE;
 
 /* XXH3-128 of the tensors' digest and the model's and adapter's configs, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/formats/json.h"
 #include "run/progress.h"
 #include "tests/program.h"
 #include "tests/tiny.h"
@@ -12,8 +13,10 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void durations(void **state)
 {
@@ -49,6 +52,78 @@ static void info_of_a_run(void **state)
     expect("info model --segments 0", 2, "--segments");
 }
 
+static json_t *model_of(const char *of)
+{
+    struct outcome o;
+    struct error e = {""};
+    json_t *document, *model;
+    char line[500];
+
+    snprintf(line, sizeof line, "info %s --length 8 --json", of);
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("reach %s: %s", line, o.err);
+    document = json_parse_object(line, "the document", o.out, strlen(o.out), &e);
+    if (!document)
+        fail_msg("%s", e.text);
+    model = json_incref(json_object_get(document, "model"));
+    json_decref(document);
+    outcome_free(&o);
+    return model;
+}
+
+/* A configuration says what the checkpoint does. */
+static void models_without_weights(void **state)
+{
+    static const char *const goldens[] = {"llama",         "gpt2",          "gemma2",
+                                          "bloom-4-heads", "falcon-alibi",  "mixtral",
+                                          "opt",           "phi3",          "qwen3-moe",
+                                          "olmo2",         "own-t5-formula"},
+                             *const same[] = {"parameters", "vocabulary", "layers", "hidden",
+                                              "heads",      "kv_heads",   "mlp",    "experts",
+                                              "blocks",     "positions",  "cone",   "tied"};
+    json_t *shape;
+    int compared = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++) {
+        char folder[200], config[230];
+        json_t *whole, *alone;
+
+        snprintf(folder, sizeof folder, "goldens/%s", goldens[i]);
+        snprintf(config, sizeof config, "%s/config.json", folder);
+        if (!exists(at("%s", config)))
+            continue;
+        whole = model_of(folder);
+        alone = model_of(config);
+        for (size_t k = 0; k < sizeof same / sizeof *same; k++)
+            if (!json_equal(json_object_get(whole, same[k]), json_object_get(alone, same[k])))
+                fail_msg("%s: %s differs without its weights", folder, same[k]);
+        assert_true(json_is_null(json_object_get(alone, "digest")));
+        json_decref(whole);
+        json_decref(alone);
+        compared++;
+    }
+    assert_in_range(compared, 8, 20);
+
+    shape = model_of("shape:layers=32,hidden=4096,heads=32,kv_heads=8,mlp=14336,vocabulary=128256,"
+                     "dtype=bf16");
+    assert_int_equal(json_integer_value(json_object_get(shape, "parameters")), 8030261248);
+    assert_int_equal(json_integer_value(json_object_get(shape, "bytes")), 2 * 8030261248);
+    json_decref(shape);
+
+    expect("info shape:layers=2,hidden=16", 1, "has no heads (expected layers=N");
+    expect("info shape:layers=2,hidden=16,heads=2,wide=1", 1, "\"wide\" is not valid");
+    expect("info shape:layers=2,hidden=16,heads=2,mlp=0", 1, "mlp 0 is not valid");
+    expect("info shape:layers=2,layers=2", 1, "layers is given twice");
+    expect("info shape:layers=2,hidden=16,heads=2,dtype=i8", 1, "dtype i8 is not valid");
+    expect("info shape:layers=2,hidden=15,heads=2", 1, "hidden_size 15 over num_attention_heads 2");
+    expect("info shape:layers=2,hidden=16,heads=2 --verify", 2, "has no weights, which --verify");
+    expect("info goldens/fairseq-alibi/config.json", 1, "does not say how large the vocabulary is");
+    expect("info goldens/fairseq-sandwich/config.json", 1, "the numbers of tensor 'decoder.emb'");
+    expect("erf goldens/llama/config.json --text text -o x", 1, "config.json");
+}
+
 static int is_said(const struct system_call *c, void *unused)
 {
     char *text = c->made ? slurp(at("stderr"), NULL) : NULL;
@@ -77,8 +152,15 @@ static void long_runs_say_so_first(void **state)
 
 static int make_inputs(void **state)
 {
+    char *goldens = realpath("tests/goldens", NULL);
+    int linked;
+
     (void)state;
-    return program_open() != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 ||
+    if (!goldens || program_open() != 0)
+        return -1;
+    linked = symlink(goldens, at("goldens"));
+    free(goldens);
+    return linked != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 ||
                    tiny_checkpoint(at("large"), &(struct tiny){.seed = 2,
                                                                .hidden = 256,
                                                                .layers = 8,
@@ -91,6 +173,7 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(durations), cmocka_unit_test(info_of_a_run),
+                                       cmocka_unit_test(models_without_weights),
                                        cmocka_unit_test(long_runs_say_so_first)};
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

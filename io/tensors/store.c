@@ -133,7 +133,7 @@ struct tensor *store_add(struct tensors *t, const struct mapped *file, const cha
     }
     if (t->entry_count == t->entry_capacity) {
         size_t capacity = t->entry_capacity ? 2 * t->entry_capacity : 64;
-        struct entry *grown = realloc(t->entries, capacity * sizeof *grown);
+        struct slot *grown = realloc(t->entries, capacity * sizeof *grown);
         if (!grown) {
             fail_memory(e, (double)capacity * sizeof *grown, "the table of tensors");
             return NULL;
@@ -146,8 +146,8 @@ struct tensor *store_add(struct tensors *t, const struct mapped *file, const cha
         fail_memory(e, (double)length + 1, "a tensor's name");
         return NULL;
     }
-    struct entry *entry = &t->entries[t->entry_count++];
-    *entry = (struct entry){.tensor = {.name = copy}, .file = file};
+    struct slot *entry = &t->entries[t->entry_count++];
+    *entry = (struct slot){.tensor = {.name = copy}, .file = file};
     return &entry->tensor;
 }
 
@@ -195,8 +195,7 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
     return 0;
 }
 
-/* Makes room for one more in the table of memory. */
-static int owned_room(struct tensors *t, const char *what, struct error *e)
+int owned_room(struct tensors *t, const char *what, struct error *e)
 {
     struct owned *grown = realloc(t->owned, (t->owned_count + 1) * sizeof *grown);
     if (!grown)
@@ -230,7 +229,7 @@ void *store_spill(struct tensors *t, size_t bytes, const char *what, struct erro
 
 int entry_order(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct slot *x = a, *y = b;
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
@@ -258,7 +257,7 @@ int store_finish(struct tensors *t, struct error *e)
     if (t->entry_count)
         qsort(t->entries, t->entry_count, sizeof *t->entries, entry_order);
     for (size_t i = 1; i < t->entry_count; i++) {
-        const struct entry *one = &t->entries[i - 1], *other = &t->entries[i];
+        const struct slot *one = &t->entries[i - 1], *other = &t->entries[i];
         if (entry_order(one, other))
             continue;
         if (one->file == other->file)
@@ -313,7 +312,7 @@ void store_replace(struct tensors *t, struct tensor *old, const struct tensor *w
     old->bytes = with->bytes;
     memcpy(old->stride, with->stride, sizeof old->stride);
     old->merged = 1;
-    ((struct entry *)old)->file = file;
+    ((struct slot *)old)->file = file;
 }
 
 size_t store_files(const struct tensors *t)
@@ -328,7 +327,7 @@ const struct mapped *store_file_at(const struct tensors *t, size_t index)
 
 const struct mapped *store_file(const struct tensor *tensor)
 {
-    return ((const struct entry *)tensor)->file;
+    return ((const struct slot *)tensor)->file;
 }
 
 void tensors_close(struct tensors *t)
@@ -347,6 +346,7 @@ void tensors_close(struct tensors *t)
     for (size_t i = 0; i < t->owned_count; i++)
         munmap(t->owned[i].memory, t->owned[i].bytes);
     watch_close(&t->watch);
+    supposed_free(t);
     free(t->owned);
     free(t->entries);
     free(t->files);

@@ -42,6 +42,10 @@ void *store_memory(struct tensors *t, size_t bytes, const char *what, struct err
 /* The same for data that may be larger than memory (io/system/spill.h). */
 void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
+/* A store without data: from now on each tensor that tensors_suppose is asked for exists, of this
+ * type and full of zeros. */
+void store_suppose(struct tensors *t, enum element type);
+
 /* Sorts by name, and refuses duplicate names and tensors that share data so much that they claim 64
  * times the size of the files. Afterwards tensors can be found, and none added. */
 int store_finish(struct tensors *t, struct error *e) MUST_USE;

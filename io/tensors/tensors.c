@@ -21,7 +21,7 @@ struct tensor *tensors_at(struct tensors *t, size_t index)
 
 struct tensor *tensors_find_any(struct tensors *t, const char *name)
 {
-    struct entry key = {.tensor = {.name = name}};
+    struct slot key = {.tensor = {.name = name}};
     return t->entry_count ? bsearch(&key, t->entries, t->entry_count, sizeof key, entry_order)
                           : NULL;
 }

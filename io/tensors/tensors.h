@@ -67,6 +67,13 @@ struct tensor *tensors_at(struct tensors *t, size_t index);
 struct tensor *tensors_find(struct tensors *t, const char *name);
 /* The same, including integers. */
 struct tensor *tensors_find_any(struct tensors *t, const char *name);
+/* 1 if there are no data, and tensors are supposed (store_suppose): then only sizes mean anything.
+ */
+int tensors_supposed(const struct tensors *t);
+/* The tensor of that name and shape, in a store of such tensors. NULL when memory runs out. Valid
+ * until the next is asked for. */
+struct tensor *tensors_suppose(struct tensors *t, const char *name, int rank, const size_t *shape,
+                               struct error *e) MUST_USE;
 const char *tensors_path(const struct tensors *t);
 /* Lines, separated by \n, about how the checkpoint was read, for whoever runs it: what was skipped,
  * cut from names or assumed; "": none. */
