@@ -80,7 +80,7 @@ static const struct csv_column differences_columns[] = {
     CSV_COLUMN(differences_row, model, "", "name of the model"),
     CSV_COLUMN(differences_row, against, "", "name of the first model"),
     CSV_COLUMN(differences_row, difference, "tokens",
-               "its field at the main threshold less that of the first model"),
+               "its field at the main threshold minus that of the first model"),
     CSV_OPTIONAL(
         differences_row, difference_lo, "tokens",
         "lower end of the 95 % bootstrap interval, paired by segment; empty: not paired, or "

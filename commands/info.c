@@ -127,7 +127,7 @@ static const struct option_row rows[] = {
      WHOLE_AT(length, 2, 1 << 30)},
     {.name = "segments",
      .value = "N",
-     .help = "also time and disk for a run of so many segments",
+     .help = "also time and disk for a run of N segments",
      WHOLE_AT(segments, 1, 1L << 31)},
     {.name = "dtype",
      .value = "TYPE",

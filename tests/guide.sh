@@ -23,7 +23,7 @@ for name in step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rotar
 gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
 head -c 300 text >chat.txt
-printf '{"content": "%s"}\n' "$(head -c 4000 text | tr '"\\\n\t' "' ")" | gzip >corpus.jsonl.gz
+printf '{"content": "%s"}\n' "$(tr '"\\\n\t' "' " <text)" | gzip >corpus.jsonl.gz
 for run in run-1 run-2 run FOLDER DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
 reach ppl A --text chat.txt --context 16,32 -o run-ppl --quiet >out
 reach trf B -o theory >out

@@ -153,7 +153,7 @@ static void damage_is_noticed(void **state)
 /* Zeros: refused after 64 MiB, whatever the memory. */
 static void bombs_are_refused(void **state)
 {
-    enum { ZEROS = 80 << 20 };
+    enum { ZEROS = 66 << 20 };
     char *zeros = calloc(ZEROS, 1);
     unsigned char *packed = malloc(1 << 20);
 
