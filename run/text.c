@@ -167,7 +167,7 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
                 "length%s",
                 n->bounds->bos, d->count ? "; " : "");
     if (d->count) {
-        fprintf(f, "%zu documents", d->count);
+        fprintf(f, "%zu document%s", d->count, d->count == 1 ? "" : "s");
         if (n->bounds->boundary >= 0)
             fprintf(f, " between tokens %d", n->bounds->boundary);
         fprintf(f, ": %zu used, %zu too short, whose %zu tokens are left out", d->used,
