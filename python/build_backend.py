@@ -26,6 +26,7 @@ except ImportError:  # before setuptools 70.1
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("reach", "reach-mpi", "reach-cuda.so")
+NOT_STAGED = ("bin", "tests", "examples", "__pycache__", "*.egg-info")
 TOOLS = {"make": "make", "gcc": "gcc", "pkg-config": "pkg-config"}
 LIBRARIES = {  # as `make probe` names them, and as Debian does
     "HDF5": "libhdf5-dev", "Jansson": "libjansson-dev", "zlib": "zlib1g-dev", "xxHash": "libxxhash-dev", "oneDNN": "libdnnl-dev",
@@ -45,6 +46,11 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+def _make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make here; its standard output has its errors, too."""
+    return subprocess.run(["make", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
 def _missing() -> list[str]:
     """What make lacks here, each with its package."""
     tools = dict(TOOLS)
@@ -53,7 +59,7 @@ def _missing() -> list[str]:
     found = [f"{tool} ({package})" for tool, package in tools.items() if not shutil.which(tool)]
     if found:
         return found
-    said = subprocess.run(["make", "-s", "probe"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    said = _make("-s", "probe")
     lacks = re.findall(r"^ +(\S+) +missing$", said.stdout, re.M)
     if said.returncode and not lacks:
         sys.exit(f"reach-erf: make probe failed: {said.stdout.strip()}")
@@ -65,12 +71,12 @@ def _build() -> list[Path]:
     missing = _missing()
     if missing:
         packages = sorted({one.partition("(")[2].rstrip(")") for one in missing})
-        sys.exit(f"reach-erf: cannot be built, missing: {', '.join(missing)}. On Debian and Ubuntu: apt install {' '.join(packages)}; "
-                 "doc/install.md has other systems")
+        sys.exit(f"reach-erf: cannot be built, missing: {', '.join(missing)}. "
+                 f"On Debian and Ubuntu: apt install {' '.join(packages)}; doc/install.md has other systems")
     jobs = os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)))
     if not jobs.isdigit() or jobs == "0":
         sys.exit(f"reach-erf: JOBS is {jobs} (expected the number of jobs of make)")
-    done = subprocess.run(["make", f"-j{jobs}", "all"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = _make(f"-j{jobs}", "all")
     if done.returncode:
         sys.exit("\n".join([*done.stdout.splitlines()[-20:], f"reach-erf: make ended with status {done.returncode}"]))
     return [ROOT / name for name in PROGRAMS if (ROOT / name).is_file()]
@@ -83,7 +89,7 @@ def _staged(programs: list[Path]) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="reach-erf-") as folder:
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / name, folder)
-        shutil.copytree(ROOT / "python", Path(folder, "python"), ignore=shutil.ignore_patterns("bin", "tests", "__pycache__", "*.egg-info"))
+        shutil.copytree(ROOT / "python", Path(folder, "python"), ignore=shutil.ignore_patterns(*NOT_STAGED))
         _place(programs, Path(folder, "python"))
         os.chdir(folder)
         try:

@@ -161,12 +161,13 @@ class Call:
                 raise ReachError(f"{name}: {type(model).__name__} has no state_dict (expected a torch module with names=)")
             write_checkpoint(folder, model.state_dict(), self.names, self.config or {}, ignore=self.ignore)
         elif hasattr(model, "peft_config"):
-            raise ReachError(f"{name}: is a PEFT model (expected the base model, and adapter=FOLDER with what its save_pretrained wrote)")
+            raise ReachError(f"{name}: is a PEFT model (expected the base model, and adapter=FOLDER with what "
+                             "its save_pretrained wrote)")
         elif hasattr(model, "save_pretrained"):
             model.save_pretrained(folder)
         else:
-            raise ReachError(f"{name}: {type(model).__name__} is not a model (expected a path, a name in the cache, a transformers model, "
-                             "or a torch module with names= and config=)")
+            raise ReachError(f"{name}: {type(model).__name__} is not a model (expected a path, a name in the cache, "
+                             "a transformers model, or a torch module with names= and config=)")
         if self.tokenizer is not None:
             self.tokenizer.save_pretrained(folder)
         return folder
@@ -174,7 +175,8 @@ class Call:
 
 def _given_name(name: Any) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[^\W_][\w.+@ -]*", name):
-        raise ReachError(f"{name!r}: cannot be a name (expected one that begins with a letter or digit, of these, blanks and _ . - + @)")
+        raise ReachError(f"{name!r}: cannot be a name (expected one that begins with a letter or digit, "
+                         "of these, blanks and _ . - + @)")
     return name
 
 

@@ -333,12 +333,13 @@ class Explanation(TableOutcome):
         return self._tokens()[1:]
 
     def _tokens(self) -> list[Token]:
-        found = re.findall(r'("(?:[^"\\]|\\.)*") \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
-        return [Token(spelt_bytes(text[1:-1]).decode("utf-8", "replace"), int(one), float(logprob) if logprob else math.nan) for text, one, logprob in found]
+        found = re.findall(r'"((?:[^"\\]|\\.)*)" \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
+        return [Token(spelt_bytes(text).decode("utf-8", "replace"), int(one), float(logprob or math.nan)) for text, one, logprob in found]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of each input over its position, in tokens, from 1, with the tokens' texts if they are few."""
-        ax = new_axes(ax, f"What {repr(self.target.text) if self.target else 'the prediction'} depended on", "position (tokens)", "share")
+        what = repr(self.target.text) if self.target else "the prediction"
+        ax = new_axes(ax, f"What {what} depended on", "position (tokens)", "share")
         ax.bar(self["position"], self.share)
         if self.rows <= TOKENS_NAMED:
             ax.set_xticks(self["position"], [label(repr(piece)[1:-1]) for piece in self.pieces], rotation=90)

@@ -188,7 +188,8 @@ class Result(Outcome, dict):  # type: ignore[type-arg]
             rows.append([model.name, model.attributes["position_encoding"], int((model.status == USED).sum()), _shown(found),
                          f"[{found.lo}, {found.hi}]", *(_shown(model.erf(q)) for q in others), number(np.exp(-model.mean_logprob)),
                          trained])
-        names = ["model", "position encoding", "segments", f"ERF({main:g})", "95 % interval", *(f"({q:g})" for q in others), "PPL", "L_tr"]
+        names = ["model", "position encoding", "segments", f"ERF({main:g})", "95 % interval", *(f"({q:g})" for q in others),
+                 "PPL", "L_tr"]
         return table(names, rows, "ERF in tokens; \u2265: all tokens of the segment are needed, and the field may be longer"
                      if any(model.erf(q).saturated for model in self.values() for q in first.thresholds) else "ERF in tokens")
 
