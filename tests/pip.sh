@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the package as a newcomer does, with pip into an environment of its own, from the sources
 # in the working folder: needs numpy, h5py, setuptools and wheel of the distribution, and no network.
-# Then runs the program, a measurement, and the notebook. What make built is used again.
+# Then runs the program, a measurement, the notebook, and the tests of the functions. What make built
+# is used again.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -31,3 +32,6 @@ mkdir -p python/examples
 cp "$root/python/examples/tour.ipynb" python/examples/
 ln -s "$root/examples" examples
 "$folder/env/bin/python" "$root/python/tests/run_notebook.py" python/examples/tour.ipynb
+cd "$root/python/tests"
+REACH=$("$folder/env/bin/python" -c 'import reach_erf; print(reach_erf.find_program())') \
+    "$folder/env/bin/python" -B -m unittest test_verbs

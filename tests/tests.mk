@@ -4,7 +4,8 @@
 #   make check-environments   kernels and verbs under OpenMP settings that grant fewer threads
 #   make check-python         the package in python/; PYTHON with numpy, h5py, torch, safetensors
 #   make check-pip            `pip install` of this tree into an environment of its own, by $(PYTHON)
-#                             with the distribution's numpy and h5py; a measurement, the notebook
+#                             with the distribution's numpy and h5py; a measurement, the notebook,
+#                             and the tests that need no torch
 #   make check-random         `reach trf` on COUNT random formulas (1000) from SEED on, against sums
 #                             in ball arithmetic by a script of its own; WAVES=1: with waves
 #   make check-formulas       one question of each of 1,000 formulas: counted work within its cap,
