@@ -13,5 +13,6 @@ same() {
 same CHANGELOG.md 's/^## \([0-9][0-9.]*\).*/\1/p'
 same CITATION.cff 's/^version: //p'
 same debian/changelog 's/^reach (\([^)]*\)).*/\1/p'
+same python/reach_erf/__init__.py 's/^__version__ = "\(.*\)"/\1/p'
 same pyproject.toml 's/^version = "\(.*\)"/\1/p'
 exit $wrong

@@ -15,6 +15,8 @@ from .sources import Source, apply, concat, ones, rows, split, split_heads, tran
 from .tables import Table, read_table
 from .verbs import bias, erf, explain, fit, info, ppl, trf
 
+__version__ = "0.3.0"
+
 __all__ = [
     "Bias", "Check", "Erf", "Explanation", "Field", "Fit", "Info", "Mismatch", "Model", "Perplexity", "ReachError", "ReachWarning",
     "Result", "Source", "Svg", "Table", "Theory", "Token", "apply", "bias", "check", "concat", "erf", "explain", "find_program", "fit",
