@@ -88,6 +88,14 @@ static const struct option_row rows[] = {
      WHOLE_AT(targets, 1, 1000),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "answer",
+     .value = "TEXT",
+     .help = "explain TEXT, of any number of tokens, after a prompt: the gradient of the sum of "
+             "their log p, and of each by itself; mostly TEXT begins with a blank",
+     .type = OPTION_TEXT,
+     .at = AT(answer),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "against",
      .value = "TOKEN",
      .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log "
@@ -188,6 +196,17 @@ static int check(void *options, struct error *e)
                     o->target           ? "with --target"
                     : o->position_count ? "with --target-position"
                                         : "without --prompt or --prompts");
+    if (o->answer && (o->target || o->targets > 1 || o->against || o->position_count))
+        return fail(e, "--answer and --%s are both given (expected one of them)",
+                    o->target        ? "target"
+                    : o->targets > 1 ? "targets"
+                    : o->against     ? "against"
+                                     : "target-position");
+    if (o->answer && ((!o->prompt && !o->prompts) || o->attribution != ATTRIBUTION_GRAD))
+        return fail(e,
+                    "--answer is given %s (expected --prompt or --prompts, and --attribution grad)",
+                    o->attribution != ATTRIBUTION_GRAD ? "with another --attribution"
+                                                       : "without a prompt");
     if (!o->segment && o->model)
         return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)

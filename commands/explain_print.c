@@ -23,7 +23,10 @@ static int predicted(struct table *t, const struct explanation *x, const char *w
         return -1;
     table_cell(t, "%s", what);
     table_cell(t, "%s", screen_columns(quoted) > width ? "(long)" : quoted);
-    table_cell(t, "%d", (int)p.id);
+    if (p.id < 0) /* several tokens */
+        table_cell(t, "%s", "");
+    else
+        table_cell(t, "%d", (int)p.id);
     if (isnan(p.logprob)) {
         table_cell(t, "%s", "");
         table_cell(t, "%s", "");

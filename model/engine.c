@@ -169,22 +169,24 @@ int engine_contrast(struct engine *g, const int32_t *against, int count, struct 
 int engine_upload(struct engine *g, const int32_t *ids, int first, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0];
+    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0],
+           outputs = (size_t)g->shape.outputs;
     if (count < 1 || first + count > g->plan.batch)
         return fail(e, "%d segments at once, planned for %d", first + count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
         return -1;
-    int32_t *inputs = malloc((size_t)count * (rows + 1) * sizeof *inputs), *targets;
+    int32_t *inputs = malloc((size_t)count * (rows + outputs) * sizeof *inputs), *targets;
     if (!inputs)
-        return fail_memory(e, 4.0 * count * ((double)rows + 1), "token ids");
+        return fail_memory(e, 4.0 * count * ((double)rows + (double)outputs), "token ids");
     targets = inputs + (size_t)count * rows;
     for (size_t b = 0; b < (size_t)count; b++) {
         memcpy(inputs + b * rows, ids + b * (n + 1) + (n - rows), rows * sizeof *inputs);
-        targets[b] = ids[b * (n + 1) + n];
+        memcpy(targets + b * outputs, ids + b * (n + 1) + (n + 1 - outputs),
+               outputs * sizeof *targets);
     }
     k->write_index(k, g->tokens, 0, inputs,
                    (size_t)count * rows); /* at once: each device write waits */
-    k->write_index(k, g->targets, 0, targets, (size_t)count);
+    k->write_index(k, g->targets, 0, targets, (size_t)count * outputs);
     if (g->against)
         k->write_index(k, g->against, 0, g->contrasts + first, (size_t)count);
     free(inputs);

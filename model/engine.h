@@ -50,6 +50,8 @@ struct gradient_request {
     uint64_t noise_seed;
     int contrast; /* 1: for log p of the target minus that of `against` */
     int32_t against;
+    int outputs; /* the last ids of a segment that are targets: their log p are summed; 0: one. Only
+                  * for the plain gradient, without a contrast */
 };
 
 struct score_request {
@@ -118,8 +120,9 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
                     const struct engine_request *request, struct error *e) MUST_USE;
 
 /* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p
- * / d e_m||_2, logprob [count]. With gradient.by_layer norm is [count, layers, n]: from layer 1 on
- * the norms of the gradient with respect to the input of block l, x[l]. */
+ * / d e_m||_2, logprob [count], with gradient.outputs [count, outputs]. With gradient.by_layer norm
+ * is [count, layers, n]: from layer 1 on the norms of the gradient with respect to the input of
+ * block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count,
                    struct error *e) MUST_USE;
 
@@ -146,7 +149,8 @@ int engine_contrast(struct engine *g, const int32_t *against, int count, struct 
  * each must be valid. */
 int engine_forward(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* logprob [count, vocabulary]: log p of every token after the inputs of segments first .. first +
- * count - 1 of the last pass, in double from the head's input. */
+ * count - 1 of the last pass, in double from the head's input. With gradient.outputs these are
+ * numbers of targets, segment by segment. */
 int engine_predict(struct engine *g, double *logprob, int first, int count,
                    struct error *e) MUST_USE;
 /* The rest of engine_measure after engine_forward of the same inputs, with nothing in between but

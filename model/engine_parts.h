@@ -2,8 +2,8 @@
  *
  * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes
  * `queries[l]`: the last block writes one, a windowed block reads queries + window - 1, any other,
- * or one that keeps first keys, all n; queries[l] = keys[l + 1]. For forward alone the last block
- * may write more (score.outputs); with score.carry every block reads and writes these, and finds
+ * or one that keeps first keys, all n; queries[l] = keys[l + 1]. The last block may write more
+ * (outputs of a request); with score.carry every block reads and writes these, and finds
  * earlier keys and values in the layer's `carry`. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
@@ -42,7 +42,7 @@ struct shape {
     const struct decoder *d;
     enum request_kind kind;
     int n; /* inputs of a segment */
-    int outputs; /* of a segment, except for attention, which uses n */
+    int outputs; /* of a segment; for attention, which uses n, 1 */
     int carry; /* 0, or the most positions before x[0]'s with stored keys and values */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */

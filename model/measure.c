@@ -23,7 +23,8 @@ static int readings_count(const struct engine *g)
 static const struct buffer *reading_of(const struct engine *g, int i, size_t *each)
 {
     int layers = layers_measured(g);
-    *each = i < layers ? (size_t)g->shape.keys[i] : 1;
+    /* log p, and the first of range.c's points, are of every target */
+    *each = i < layers ? (size_t)g->shape.keys[i] : i < layers + 2 ? (size_t)g->shape.outputs : 1;
     if (i < layers)
         return i ? g->layers[i].norms : g->norms;
     return i == layers ? g->logprob : range_point(g, i - layers - 1);
@@ -145,14 +146,15 @@ static int take_norms(struct engine *g, double *norm, struct begun *b, int l, st
     return rc;
 }
 
-/* Everything read from a batch: norm [count, layers, n], logprob [count], and the extent [count] of
- * its gradients. */
+/* Everything read from a batch: norm [count, layers, n], logprob [count, outputs], and the extent
+ * [count] of its gradients. */
 static int take_all(struct engine *g, double *norm, double *logprob, struct extent *extent,
                     struct begun *b, struct error *e)
 {
-    size_t n = (size_t)g->shape.n, count = (size_t)b->count, layers = (size_t)layers_measured(g);
-    double *peak = calloc(count, sizeof *peak);
-    int rc = peak ? 0 : fail_memory(e, 8.0 * (double)count, "norms");
+    size_t n = (size_t)g->shape.n, count = (size_t)b->count, layers = (size_t)layers_measured(g),
+           outputs = (size_t)g->shape.outputs;
+    double *peak = calloc(count * outputs, sizeof *peak);
+    int rc = peak ? 0 : fail_memory(e, 8.0 * (double)count * (double)outputs, "norms");
     for (int l = 0; rc == 0 && l < (int)layers; l++)
         rc = take_norms(g, norm, b, l, e);
     if (rc == 0)
@@ -160,9 +162,10 @@ static int take_all(struct engine *g, double *norm, double *logprob, struct exte
     for (size_t s = 0; s < count; s++)
         extent[s] = EXTENT_NONE;
     for (int point = 0; rc == 0 && point < range_points(g); point++) {
+        size_t each = point == 0 ? outputs : 1;
         rc = take(g, peak, b, (int)layers + 1 + point, e);
-        for (size_t s = 0; rc == 0 && s < count; s++)
-            extent_add(&extent[s], peak[s]);
+        for (size_t s = 0; rc == 0 && s < count * each; s++)
+            extent_add(&extent[s / each], peak[s]);
     }
     free(peak);
     if (rc == 0 && !b->readings)
@@ -180,19 +183,30 @@ static int measure_again(struct engine *g, double *norm, const int32_t *ids, int
 {
     struct begun one = {.count = 1};
     struct buffer *gradient;
-    double own = g->seed, logprob;
-    int exponent = 0, tries = 0, rc = 0;
+    double own = g->seed, *logprob = calloc((size_t)g->shape.outputs, sizeof *logprob);
+    int exponent = 0, tries = 0, rc = logprob ? 0 : fail_memory(e, 8.0 * g->shape.outputs, "log p");
     while (rc == 0 && range_next(&exponent, &tries, g, &extent)) {
         g->seed = ldexp(own, exponent);
         rc = engine_upload(g, ids, s, 1, e) || reverse_pass(g, &gradient, 1, e) ? -1 : 0;
         g->seed = own;
         if (rc)
-            return -1;
+            break;
         reverse_norms(g, gradient, 1);
-        rc = take_all(g, norm, &logprob, &extent, &one, e);
+        rc = take_all(g, norm, logprob, &extent, &one, e);
     }
+    free(logprob);
+    if (rc)
+        return -1;
     range_end(norm, (size_t)g->shape.n * (size_t)layers_measured(g), exponent, g, &extent);
     return rc;
+}
+
+static int all_finite(const double *value, int count)
+{
+    int finite = 1;
+    for (int i = 0; i < count; i++)
+        finite &= isfinite(value[i]) != 0;
+    return finite;
 }
 
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
@@ -206,7 +220,8 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
                     : fail_memory(e, (double)b->count * sizeof *extent, "norms");
     drop(g, b);
     for (size_t s = 0; rc == 0 && s < (size_t)b->count; s++)
-        if (isfinite(logprob[s]) && !extent_fits(g, &extent[s]))
+        if (all_finite(logprob + s * (size_t)g->shape.outputs, g->shape.outputs) &&
+            !extent_fits(g, &extent[s]))
             rc = measure_again(g, norm + s * layers * n, b->ids + s * (n + 1), (int)s, extent[s],
                                e);
     free(extent);

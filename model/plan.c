@@ -43,6 +43,11 @@ static double beside_bytes(const struct choice *c)
         scratch = fmax(scratch,
                        (double)c->k->scratch_bytes(c->k, &shape,
                                                    (struct rows){s->batch, s->keys[l]}, head));
+        if (s->kind == REQUEST_GRADIENT && s->outputs > 1) /* the head's rows are all at once */
+            scratch = fmax(scratch,
+                           (double)c->k->scratch_bytes(c->k, &shape,
+                                                       (struct rows){s->batch * s->outputs, 1},
+                                                       head));
     }
     /* tables are made in double before there is scratch */
     return fmax(scratch, passing) + tables + 8.0 * (double)attribution_host(s) + experts_host(s);

@@ -12,7 +12,7 @@ int engine_forward(struct engine *g, const int32_t *ids, int count, struct error
     if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 0, count, e) ||
         forward_blocks(g, count, e))
         return -1;
-    forward_last(g, (struct rows){count, 1});
+    forward_last(g, (struct rows){count, g->shape.outputs});
     return g->k->synchronize(g->k, e);
 }
 

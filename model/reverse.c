@@ -80,11 +80,12 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
-    struct rows rows = {batch, 1};
+    struct rows rows = {batch, g->shape.outputs};
     struct buffer *dy = g->d_last;
     forward_last(g, rows);
+    /* of a sum of log p each row has its own target, and nothing else */
     k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap,
-            g->seed, batch, d->embedding_width);
+            g->seed, batch * g->shape.outputs, d->embedding_width);
     if (g->against) { /* the gradient of a difference is that of its two parts, the second negated
                        */
         k->head(k, g->d_against, g->logprob_against, g->last, g->against, g->head, g->head_bias,

@@ -33,11 +33,16 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
     *s = (struct shape){.d = d, .kind = request->kind};
     switch (request->kind) {
     case REQUEST_GRADIENT:
-        s->outputs = 1;
+        s->outputs = request->gradient.outputs > 0 ? request->gradient.outputs : 1;
         s->by_layer = request->gradient.by_layer;
         s->attributed = request->gradient.attribution != ATTRIBUTION_GRAD;
         s->contrast = request->gradient.contrast;
         s->short_inputs = request->gradient.keep == KEEP_BF16;
+        if (s->outputs > 1 && (s->attributed || s->contrast || s->outputs > n))
+            return fail(e,
+                        "a sum of %d targets after %d inputs%s (expected as many inputs, the plain "
+                        "gradient and no contrast)",
+                        s->outputs, n, s->contrast ? ", with a contrast" : "");
         break;
     case REQUEST_SCORE:
         s->outputs = request->score.outputs;
@@ -48,7 +53,7 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
             return -1;
         n = s->carry ? stream_inputs(s) : n;
         break;
-    case REQUEST_ATTENTION: break;
+    case REQUEST_ATTENTION: s->outputs = 1; break;
     }
     s->keys = calloc(layers + 1, sizeof *s->keys);
     s->queries = calloc(layers, sizeof *s->queries);

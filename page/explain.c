@@ -44,7 +44,10 @@ static int put_prediction(FILE *f, const struct explanation *x, const char *what
     fprintf(f, "<tr><th scope=row>%s</th><td>", what);
     if (put_quoted(f, x, p.id) != 0)
         return -1;
-    fprintf(f, "</td><td>%d</td>", (int)p.id);
+    if (p.id < 0) /* several tokens */
+        fputs("</td><td></td>", f);
+    else
+        fprintf(f, "</td><td>%d</td>", (int)p.id);
     if (isnan(p.logprob))
         fputs("<td></td><td></td></tr>\n", f);
     else

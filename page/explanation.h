@@ -24,6 +24,8 @@ struct explanation {
     size_t segment; /* in a result, from 1; 0: the model was run */
     int predicted; /* 1: the target is the likeliest token after a prompt, 2: the next likely one,
                     * ...; 0: it is in the text, or named */
+    size_t answer; /* more than 1: the target is so many tokens, with an id below 0, and the sum of
+                    * their log p is explained */
     int contrast; /* 1: of log p(target) - log p(against) */
     struct prediction target, against,
         alternative[ALTERNATIVES]; /* alternatives: likeliest others */

@@ -128,6 +128,8 @@ void show_rank(char text[SHOW_RANK], const struct explanation *x)
     *text = 0;
     if (x->predicted == 1)
         snprintf(text, SHOW_RANK, ", the likeliest next token");
+    else if (x->answer > 1)
+        snprintf(text, SHOW_RANK, ", log p summed over its %zu tokens", x->answer);
     else if (x->predicted > 1)
         snprintf(text, SHOW_RANK, ", number %d of the likeliest next tokens", x->predicted);
 }

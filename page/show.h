@@ -23,8 +23,8 @@ int around_make(struct around *a, const struct explanation *x, size_t input, int
                 struct error *e) MUST_USE;
 void around_free(struct around *a);
 
-/* ", the likeliest next token", or which of them the target is; empty for a token that is in the
- * text or was named. */
+/* ", the likeliest next token", or which of them the target is, or that it is several tokens; empty
+ * for a token that is in the text or was named. */
 enum { SHOW_RANK = 64 };
 void show_rank(char text[SHOW_RANK], const struct explanation *x);
 /* "gradient", or the other quantity of the shares. */

@@ -220,6 +220,13 @@ static void test_refused(void **state)
     (void)state;
     assert_null(engine_create(k, d, &o, &e));
     assert_non_null(strstr(e.text, "outside the vocabulary"));
+    o.gradient.against = 1;
+    o.gradient.outputs = 2;
+    assert_null(engine_create(k, d, &o, &e));
+    assert_non_null(strstr(e.text, "a sum of 2 targets after 5 inputs, with a contrast"));
+    o.gradient = (struct gradient_request){.outputs = 6};
+    assert_null(engine_create(k, d, &o, &e));
+    assert_non_null(strstr(e.text, "a sum of 6 targets after 5 inputs (expected"));
     decoder_close(d);
     k->close(k);
 }

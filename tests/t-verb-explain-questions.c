@@ -31,11 +31,9 @@ static char saved[PATH_MAX]; /* tests/goldens/saved */
 static json_t *question[QUESTIONS_MOST];
 static size_t question_count;
 
-/* transformers computes the angles of llama in float32 */
-static const struct {
-    const char *name;
-    double tolerance;
-} models[] = {{"gpt2", 1e-9}, {"llama", 2e-6}};
+static const char *const models[] = {"gpt2", "llama", "mistral"};
+static const double tolerance = 1e-9;
+enum { MODELS = 2 }; /* the last one is asked for an answer only */
 
 static int setup(void **state)
 {
@@ -81,9 +79,9 @@ static int next_row(size_t *i, const char *model, int number_of, const char *qua
     return 0;
 }
 
-static void near(double got, double expected, double tolerance, const char *what)
+static void near(double got, double expected, double most, const char *what)
 {
-    if (!(fabs(got - expected) <= tolerance))
+    if (!(fabs(got - expected) <= most))
         fail_msg("%s: %.17g (expected %.17g)", what, got, expected);
 }
 
@@ -92,8 +90,8 @@ static void near(double got, double expected, double tolerance, const char *what
 static void compare_target(const struct csv_table *got, size_t *at_row, size_t *from, size_t model,
                            int asked)
 {
-    const char *name = models[model].name;
-    double tolerance = models[model].tolerance, sum = 0;
+    const char *name = models[model];
+    double sum = 0;
     size_t first = *from, target = first, n = 0;
     char what[96];
 
@@ -141,15 +139,14 @@ static void compare_others(const char *folder, size_t model, int asked)
     assert_non_null(note);
     *strchr(note, '\n') = 0;
     for (size_t q = 0; q < 2; q++)
-        for (size_t i = 0; next_row(&i, models[model].name, asked, quantities[q]);) {
+        for (size_t i = 0; next_row(&i, models[model], asked, quantities[q]);) {
             char id[40];
 
             snprintf(id, sizeof id, "(id %s), log p ", cell(&want, i - 1, "id"));
             end = strstr(note, id);
             if (!end)
                 fail_msg("%s is not in %s", id, note);
-            near(strtod(end + strlen(id), NULL), number(&want, i - 1, "value"),
-                 models[model].tolerance, id);
+            near(strtod(end + strlen(id), NULL), number(&want, i - 1, "value"), tolerance, id);
         }
     free(text);
 }
@@ -175,14 +172,14 @@ static char *word(const char *option, const json_t *value)
 static void test_questions(void **state)
 {
     (void)state;
-    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+    for (size_t m = 0; m < MODELS; m++)
         for (size_t i = 0; i < question_count; i++) {
             const json_t *text = json_object_get(question[i], "text");
 
             if (text)
                 scratch_write(base, "question", json_string_value(text), json_string_length(text));
-            succeed("explain %s/%s%s%s%s%s --dtype f64 -o one --force --quiet", saved,
-                    models[m].name, text ? " --text question" : "",
+            succeed("explain %s/%s%s%s%s%s --dtype f64 -o one --force --quiet", saved, models[m],
+                    text ? " --text question" : "",
                     word("prompt", json_object_get(question[i], "prompt")),
                     word("target", json_object_get(question[i], "target")),
                     word("against", json_object_get(question[i], "against")));
@@ -196,13 +193,13 @@ static void test_likeliest(void **state)
     const char *prompt = word("prompt", json_object_get(question[0], "prompt"));
 
     (void)state;
-    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        succeed("explain %s/%s%s --targets 4 --dtype f64 -o four --force --quiet", saved,
-                models[m].name, prompt);
+    for (size_t m = 0; m < MODELS; m++) {
+        succeed("explain %s/%s%s --targets 4 --dtype f64 -o four --force --quiet", saved, models[m],
+                prompt);
         compare("four", m, -1, 4);
         /* --memory leaves room for one at a time: the same numbers */
         succeed("explain %s/%s%s --targets 4 --dtype f64 --memory 700K -o less --force --quiet",
-                saved, models[m].name, prompt);
+                saved, models[m], prompt);
         assert_same_file(at("four/explain.csv"), at("less/explain.csv"));
     }
 }
@@ -240,10 +237,10 @@ static void test_positions(void **state)
 
     (void)state;
     scratch_write(base, "question", json_string_value(text), json_string_length(text));
-    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    for (size_t m = 0; m < MODELS; m++) {
         succeed("explain %s/%s --text question --target-position 7,3 --target-position 10 --dtype "
                 "f64 -o places --force --quiet",
-                saved, models[m].name);
+                saved, models[m]);
         compare("places", m, 0, 3);
     }
 }
@@ -266,6 +263,71 @@ static void test_positions_of_a_result(void **state)
     assert_string_equal(strstr(stored, "\nmodel,"), strstr(measured, "\nmodel,"));
     free(stored);
     free(measured);
+}
+
+/* The sum of log p of several tokens, and each of them; with a window, whose last block then
+ * computes a cone of several rows. */
+static void test_answer(void **state)
+{
+    static const char prompt[] = "I~found~Queequeg's~arm~thrown~over~me~in~the~most~loving",
+                      answer[] = "~and~affectionate";
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct csv_table got;
+        size_t row = 0, from = 0;
+
+        succeed("explain %s/%s --prompt %s --answer %s --dtype f64 -o answer --force --quiet",
+                saved, models[m], prompt, answer);
+        got = read_table(at("answer/explain.csv"));
+        compare_target(&got, &row, &from, m, -2);
+        for (from = 0; row < got.rows;)
+            compare_target(&got, &row, &from, m, -3);
+        assert_false(next_row(&from, models[m], -3, "target"));
+        csv_table_free(&got);
+    }
+}
+
+/* In a file of prompts, beside others, each is what it is by itself; of one token there is no sum.
+ */
+static void test_answers(void **state)
+{
+    static const char file[] = "{\"prompt\": \"abcde\", \"answer\": \"fgh\"}\n"
+                               "{\"prompt\": \"a\"}\n"
+                               "{\"prompt\": \"abcd\", \"answer\": \"xy\", \"id\": \"z\"}\n"
+                               "{\"prompt\": \"vwxyz\", \"answer\": \"abc\"}\n"
+                               "{\"prompt\": \"abcd\", \"answer\": \"e\"}\n";
+    struct csv_table all, one;
+    char *text;
+    json_t *line;
+
+    (void)state;
+    scratch_write(base, "prompts", file, sizeof file - 1);
+    succeed("explain bytes --prompts prompts --by word -o many --force --quiet");
+    all = read_table(at("many/explain.csv"));
+    assert_int_equal(all.rows, (5 + 5 + 6 + 7) + 1 + (4 + 4 + 5) + (5 + 5 + 6 + 7) + 4);
+    succeed("explain bytes --prompt vwxyz --answer abc -o one --force --quiet");
+    one = read_table(at("one/explain.csv"));
+    assert_int_equal(one.rows, 5 + 5 + 6 + 7);
+    for (size_t i = 0; i < one.rows; i++) {
+        assert_string_equal(cell(&one, i, "norm"), cell(&all, 37 + i, "norm"));
+        assert_string_equal(cell(&one, i, "target_logprob"), cell(&all, 37 + i, "target_logprob"));
+    }
+    assert_string_equal(cell(&one, 0, "target_id"), "-1");
+    near(number(&one, 0, "target_logprob"),
+         number(&one, 5, "target_logprob") + number(&one, 10, "target_logprob") +
+             number(&one, 16, "target_logprob"),
+         1e-6, "the sum of log p");
+    text = slurp(at("many/explain.jsonl"), NULL);
+    line = json_loads(strtok(text, "\n"), 0, NULL);
+    assert_string_equal(json_string_value(
+                            json_object_get(json_object_get(line, "target"), "token")),
+                        "fgh");
+    assert_true(json_is_null(json_object_get(json_object_get(line, "target"), "id")));
+    json_decref(line);
+    free(text);
+    csv_table_free(&all);
+    csv_table_free(&one);
 }
 
 /* ---- by word, sentence, line ---- */
@@ -383,7 +445,7 @@ static void near_json(const json_t *got, const char *expected)
 }
 
 /* A prediction of a line: an id with log p. */
-static void check_prediction(const json_t *one, size_t row, double tolerance)
+static void check_prediction(const json_t *one, size_t row)
 {
     assert_int_equal(json_integer_value(json_object_get(one, "id")), (int)number(&want, row, "id"));
     near(json_number_value(json_object_get(one, "logprob")), number(&want, row, "value"), tolerance,
@@ -396,23 +458,22 @@ static void check_line(const json_t *line, const struct csv_table *rows, size_t 
 {
     const json_t *id = json_object_get(question[asked - 1], "id"),
                  *ids = json_object_get(line, "ids");
-    const char *name = models[model].name;
+    const char *name = models[model];
     size_t i = 0;
 
     assert_true(id ? json_equal(id, json_object_get(line, "id"))
                    : json_integer_value(json_object_get(line, "id")) == asked);
     assert_string_equal(json_string_value(json_object_get(line, "model")), name);
     assert_true(next_row(&i, name, asked, "target"));
-    check_prediction(json_object_get(line, "target"), i - 1, models[model].tolerance);
+    check_prediction(json_object_get(line, "target"), i - 1);
     i = 0;
     if (next_row(&i, name, asked, "against"))
-        check_prediction(json_object_get(line, "against"), i - 1, models[model].tolerance);
+        check_prediction(json_object_get(line, "against"), i - 1);
     else
         assert_null(json_object_get(line, "against"));
     i = 0;
     for (size_t k = 0; next_row(&i, name, asked, "other"); k++)
-        check_prediction(json_array_get(json_object_get(line, "alternatives"), k), i - 1,
-                         models[model].tolerance);
+        check_prediction(json_array_get(json_object_get(line, "alternatives"), k), i - 1);
     for (size_t k = 0; k < json_array_size(ids); k++) {
         assert_int_equal(json_integer_value(json_array_get(ids, k)),
                          (int)number(rows, first + k, "id"));
@@ -427,14 +488,14 @@ static void check_line(const json_t *line, const struct csv_table *rows, size_t 
 static void test_prompts(void **state)
 {
     (void)state;
-    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    for (size_t m = 0; m < MODELS; m++) {
         char *lines;
         struct csv_table rows;
         size_t row = 0, line = 0;
 
         succeed("explain %s/%s --prompts %s/../explain/questions.jsonl --dtype f64 -o many --force "
                 "--quiet",
-                saved, models[m].name, saved);
+                saved, models[m], saved);
         rows = read_table(at("many/explain.csv"));
         lines = slurp(at("many/explain.jsonl"), NULL);
         for (char *one = strtok(lines, "\n"); one; one = strtok(NULL, "\n")) {
@@ -636,6 +697,11 @@ static void test_refused(void **state)
          "--targets 2 is given with --target-position", 2},
         {"--prompt x --targets 512", "--targets 512: has a vocabulary of 512", 1},
         {"--text text --target-position 5,91", "--target-position 91: text has ", 1},
+        {"--prompt x --answer yz --target 3", "--answer and --target are both given", 2},
+        {"--text text --answer yz", "--answer is given without a prompt", 2},
+        {"--prompt x --answer yz --attribution ig", "--answer is given with another --attrib", 2},
+        {"--prompt The~coun --answer terpane",
+         "--prompt: the tokenizer joins the end of the prompt with the answer", 1},
         {"--text text --target-position 5,1", "--target-position", 2},
     };
     char line[PATH_MAX + 160];
@@ -657,6 +723,8 @@ int main(void)
                                        cmocka_unit_test(test_likeliest_but_one),
                                        cmocka_unit_test(test_positions),
                                        cmocka_unit_test(test_positions_of_a_result),
+                                       cmocka_unit_test(test_answer),
+                                       cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_units),
                                        cmocka_unit_test(test_sums),
                                        cmocka_unit_test(test_prompts),

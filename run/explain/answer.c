@@ -23,7 +23,7 @@ struct batch {
     struct answer *answer; /* [count] */
     int count;
     int32_t *id, *against; /* [most, inputs + 1], [most] */
-    double *norm, *logprob; /* [most, inputs], [most] */
+    double *norm, *logprob; /* [most, inputs], [most, outputs] */
     struct completeness *completeness; /* [most] */
     double *vocabulary; /* [PREDICTED_AT_ONCE, vocabulary] log p */
 };
@@ -38,12 +38,13 @@ static void close_batch(struct batch *b)
     free(b->vocabulary);
 }
 
-static int open_batch(struct batch *b, size_t most, size_t inputs, int vocabulary, struct error *e)
+static int open_batch(struct batch *b, size_t most, size_t inputs, size_t outputs, int vocabulary,
+                      struct error *e)
 {
     *b = (struct batch){.id = calloc(most * (inputs + 1), sizeof *b->id),
                         .against = calloc(most, sizeof *b->against),
                         .norm = calloc(most * inputs, sizeof *b->norm),
-                        .logprob = calloc(most, sizeof *b->logprob),
+                        .logprob = calloc(most * outputs, sizeof *b->logprob),
                         .completeness = calloc(most, sizeof *b->completeness),
                         .vocabulary = calloc(PREDICTED_AT_ONCE * (size_t)vocabulary,
                                              sizeof *b->vocabulary)};
@@ -94,7 +95,7 @@ static int choose_against(const struct explainer *s, const struct question *q,
     return x->against.id != x->target.id
                ? 0
                : fail(e, "%s: %s %s is the target itself (expected another token)",
-                      q->where ? q->where : s->argument->path, q->against.option,
+                      q->from ? q->from->where : s->argument->path, q->against.option,
                       q->against.written);
 }
 
@@ -153,7 +154,38 @@ static int predict(const struct explainer *s, struct batch *b, struct error *e)
     return 0;
 }
 
-/* Answers of one number of inputs, all with a contrast or all without. */
+/* Tokens whose log p is summed, and inputs of the engine. */
+static size_t outputs_of(const struct answer *a)
+{
+    return a->of->answer > 1 ? a->of->answer : 1;
+}
+
+static size_t inputs_of(const struct answer *a)
+{
+    return a->of->count + outputs_of(a) - 1;
+}
+
+/* The sum of log p of answers of several tokens: all are known, so nothing is predicted. */
+static int sum_batch(struct explainer *s, struct batch *b, struct error *e)
+{
+    size_t n = inputs_of(b->answer), outputs = outputs_of(b->answer);
+
+    for (int i = 0; i < b->count; i++)
+        memcpy(b->id + (size_t)i * (n + 1), b->answer[i].of->id, (n + 1) * sizeof *b->id);
+    if (engine_measure(s->engine, b->norm, b->logprob, b->id, b->count, e) != 0)
+        return -1;
+    for (int i = 0; i < b->count; i++) {
+        struct explanation *x = b->answer[i].x;
+
+        memcpy(x->norm, b->norm + (size_t)i * n, x->count * sizeof *b->norm); /* of the prompt */
+        x->target.logprob = 0;
+        for (size_t k = 0; k < outputs; k++)
+            x->target.logprob += b->logprob[(size_t)i * outputs + k];
+    }
+    return 0;
+}
+
+/* Answers of one kind. */
 static int answer_batch(struct explainer *s, struct batch *b, struct error *e)
 {
     size_t n = b->answer->x->count;
@@ -183,33 +215,41 @@ static int answer_batch(struct explainer *s, struct batch *b, struct error *e)
     return 0;
 }
 
-/* What can share batches. */
-static int by_kind(const void *a, const void *b)
+/* What can share batches: equally many inputs and outputs, all with a contrast or all without. */
+static int by_kind(const struct answer *a, const struct answer *b)
 {
-    const struct explanation *x = ((const struct answer *)a)->x, *y = ((const struct answer *)b)->x;
+    size_t x = inputs_of(a), y = inputs_of(b);
 
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return y->contrast - x->contrast;
+    if (x == y)
+        x = outputs_of(a), y = outputs_of(b);
+    return x != y ? (x > y ? -1 : 1) : b->x->contrast - a->x->contrast;
+}
+
+/* In the order of the results. */
+static int by_place(const void *a, const void *b)
+{
+    const struct answer *x = a, *y = b;
+
+    return (x->x > y->x) - (x->x < y->x);
 }
 
 static int compare_answers(const void *a, const void *b)
 {
     const struct answer *x = a, *y = b;
-    int kind = by_kind(a, b);
+    int kind = by_kind(x, y);
 
-    return kind ? kind : (x->x > y->x) - (x->x < y->x);
+    return kind ? kind : by_place(a, b);
 }
 
 static int answer_group(struct explainer *s, struct answer *answer, size_t count, struct error *e)
 {
-    const struct explanation *x = answer->x;
+    size_t inputs = inputs_of(answer), outputs = outputs_of(answer);
     struct batch b;
     int rc = 0;
 
-    if (explainer_fit(s, x->count, x->contrast, count, e) != 0 ||
-        open_batch(&b, (size_t)engine_plan(s->engine)->batch, x->count, s->decoder->vocabulary,
-                   e) != 0)
+    if (explainer_fit(s, inputs, outputs, answer->x->contrast, count, e) != 0 ||
+        open_batch(&b, (size_t)engine_plan(s->engine)->batch, inputs, outputs,
+                   s->decoder->vocabulary, e) != 0)
         return -1;
     for (size_t first = 0; rc == 0 && first < count; first += (size_t)b.count) {
         size_t left = count - first;
@@ -217,7 +257,10 @@ static int answer_group(struct explainer *s, struct answer *answer, size_t count
         b.answer = answer + first;
         b.count = engine_plan(s->engine)->batch;
         b.count = left < (size_t)b.count ? (int)left : b.count;
-        rc = answer_batch(s, &b, e) != 0 || tensors_unchanged(s->decoder->tensors, e) != 0 ? -1 : 0;
+        rc = (outputs > 1 ? sum_batch(s, &b, e) : answer_batch(s, &b, e)) != 0 ||
+                     tensors_unchanged(s->decoder->tensors, e) != 0
+                 ? -1
+                 : 0;
         if (rc == 0 && s->progress->total)
             progress_step(s->progress, (size_t)b.count, s->argument->name);
     }
@@ -225,23 +268,64 @@ static int answer_group(struct explainer *s, struct answer *answer, size_t count
     return rc;
 }
 
-/* Of all tokens shown; ids without texts are shown as <ID>. */
-static int take_pieces(struct explainer *s, struct explanations *all, struct error *e)
+/* Texts of answers of several tokens, whose ids are below 0: those of their tokens, joined. */
+static int add_answers(struct explanations *all, const struct answer *answer, size_t sums,
+                       struct error *e)
 {
-    size_t total = 0, count = 0;
+    struct token_text *piece = calloc(sums + 1, sizeof *piece);
+    struct token_texts texts = {0};
+    size_t made = 0;
+    int rc = piece ? 0 : fail_memory(e, (double)sums * sizeof *piece, "the answers");
+
+    for (size_t i = all->count; rc == 0 && i-- > 0;) { /* by ascending id */
+        const struct question *q = answer[i].of;
+        char *text = NULL, room[16];
+        FILE *f = q->answer > 1 ? open_memstream(&text, &piece[made].size) : NULL;
+
+        if (q->answer < 2)
+            continue;
+        for (size_t k = 0; f && k < q->answer; k++) {
+            size_t size;
+            const char *one = explanation_piece(&all->item[i], q->id[q->count + k], &size, room);
+
+            fwrite(one, 1, size, f);
+        }
+        if (!f || fclose(f) != 0)
+            rc = fail(e, "out of memory for an answer");
+        piece[made].id = all->item[i].target.id;
+        piece[made++].text = text;
+    }
+    if (rc == 0 && (rc = texts_make(&texts, piece, made, e)) == 0)
+        rc = texts_add(&all->pieces, &texts, e);
+    texts_free(&texts);
+    for (size_t i = 0; i < made; i++)
+        free((char *)(uintptr_t)piece[i].text);
+    free(piece);
+    return rc;
+}
+
+/* Of all tokens shown; ids without texts are shown as <ID>. */
+static int take_pieces(struct explainer *s, struct explanations *all, const struct answer *answer,
+                       struct error *e)
+{
+    size_t total = 0, count = 0, sums = 0;
     int32_t *id;
     int rc;
 
     for (size_t i = 0; i < all->count; i++)
-        total += all->item[i].count + ALTERNATIVES + 2;
+        total += inputs_of(&answer[i]) + ALTERNATIVES + 2;
     id = malloc(total * sizeof *id);
     if (!id)
         return fail_memory(e, (double)total * sizeof *id, "the tokens");
     for (size_t i = 0; i < all->count; i++) {
         const struct explanation *x = &all->item[i];
+        const struct question *q = answer[i].of;
 
-        memcpy(id + count, x->id, (x->count + 1) * sizeof *id);
-        count += x->count + 1;
+        memcpy(id + count, x->id, (x->count + (q->answer < 2)) * sizeof *id);
+        count += x->count + (q->answer < 2);
+        memcpy(id + count, q->id + x->count, q->answer * sizeof *id);
+        count += q->answer;
+        sums += q->answer > 1;
         for (size_t k = 0; k < x->alternative_count; k++)
             id[count++] = x->alternative[k].id;
         if (x->contrast)
@@ -249,9 +333,9 @@ static int take_pieces(struct explainer *s, struct explanations *all, struct err
     }
     rc = model_text_pieces(&all->pieces, &s->reading, s->argument->path, id, count, e);
     free(id);
-    return rc == 0 && !s->reading.tokenizer && s->decoder->vocabulary == 256
-               ? texts_of_bytes(&all->pieces, e)
-               : rc;
+    if (rc == 0 && !s->reading.tokenizer && s->decoder->vocabulary == 256)
+        rc = texts_of_bytes(&all->pieces, e);
+    return rc == 0 && sums ? add_answers(all, answer, sums, e) : rc;
 }
 
 static char *number_text(size_t number)
@@ -265,11 +349,13 @@ static int prepare(struct answer *a, const struct explainer *s, const struct exp
                    struct error *e)
 {
     const struct question *q = a->of;
+    const struct prompt_line *line = q->from;
     struct explanation *x = a->x;
 
-    if (q->where && !(x->name = q->name ? strdup(q->name) : number_text(q->number)))
-        return fail(e, "%s: out of memory", q->where);
-    x->is_numbered = !q->name || json_is_integer(json_object_get(q->line, "id"));
+    if (line && !(x->name = line->name ? strdup(line->name) : number_text(line->number)))
+        return fail(e, "%s: out of memory", line->where);
+    x->is_numbered = line && (!line->name || json_is_integer(json_object_get(line->object, "id")));
+    x->answer = q->answer;
     x->count = q->count;
     x->contrast = q->against.written != NULL;
     x->predicted = q->predicted && !q->target.written ? (int)a->nth + 1 : 0;
@@ -284,6 +370,8 @@ static int prepare(struct answer *a, const struct explainer *s, const struct exp
     if (!x->model || !x->path || !x->position_encoding || !x->id || !x->norm)
         return fail_memory(e, (double)x->count * (sizeof *x->id + sizeof *x->norm), "the norms");
     memcpy(x->id, q->id, (x->count + 1) * sizeof *x->id);
+    if (q->answer > 1) /* unlike any token's; each has its own */
+        x->target.id = x->id[x->count] = -1 - (int32_t)(x - all->item);
     return 0;
 }
 
@@ -324,7 +412,10 @@ int explain_answer(struct explainer *s, const struct questions *q, struct explan
             answer[out->count] = (struct answer){&q->item[i], &out->item[out->count], k};
             rc = prepare(&answer[out->count], s, out, e);
         }
-    rc = rc == 0 && answer_all(s, answer, total, e) == 0 ? take_pieces(s, out, e) : -1;
+    if (rc == 0 && (rc = answer_all(s, answer, total, e)) == 0) {
+        qsort(answer, total, sizeof *answer, by_place);
+        rc = take_pieces(s, out, answer, e);
+    }
     free(answer);
     return rc;
 }

@@ -43,7 +43,7 @@ static int open_kernels(struct explainer *x, struct error *e)
     return x->kernels ? 0 : -1;
 }
 
-int explainer_fit(struct explainer *x, size_t inputs, int contrast, size_t segments,
+int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contrast, size_t segments,
                   struct error *e)
 {
     const struct explain_options *o = x->options;
@@ -55,7 +55,8 @@ int explainer_fit(struct explainer *x, size_t inputs, int contrast, size_t segme
                                      .segments = segments,
                                      .gradient = {.attribution = o->attribution,
                                                   .noise_seed = o->seed,
-                                                  .contrast = contrast}};
+                                                  .contrast = contrast,
+                                                  .outputs = (int)outputs}};
     char text[MEMORY_PLAN_TEXT];
 
     if (!x->kernels && open_kernels(x, e) != 0)

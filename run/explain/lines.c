@@ -53,7 +53,10 @@ static int put_prediction(FILE *f, const struct explanation *x, struct predictio
 {
     int rc;
 
-    fprintf(f, "{\"id\":%d,\"token\":", (int)p.id);
+    if (p.id < 0) /* several tokens */
+        fputs("{\"id\":null,\"token\":", f);
+    else
+        fprintf(f, "{\"id\":%d,\"token\":", (int)p.id);
     rc = put_piece(f, x, p.id, text, size);
     fputs(",\"logprob\":", f);
     put_real(f, p.logprob);

@@ -26,6 +26,7 @@ struct explain_options {
     size_t positions[TARGETS_MAX]; /* of targets in the text, ascending */
     size_t position_count; /* 0: its end */
     const char *target, *against; /* target NULL: see `targets`; against NULL: no contrast */
+    const char *answer; /* to a prompt, of any number of tokens; NULL: none */
     long targets; /* after a prompt: the likeliest tokens, so many */
     const char *adapter, *folder; /* NULL: nothing is written */
     struct reading_options reading;

@@ -25,9 +25,9 @@ struct explainer {
 /* Opens the model and what reads its texts; kernels come with the first answer. */
 int explainer_open(struct explainer *x, const struct explain_run *r, struct error *e) MUST_USE;
 void explainer_close(struct explainer *x);
-/* Makes its engine one for texts of this many inputs, with a contrast or without, of which there
- * are `segments`. */
-int explainer_fit(struct explainer *x, size_t inputs, int contrast, size_t segments,
+/* Makes its engine one for texts of this many inputs, the last of them followed by targets
+ * (`outputs`), with a contrast or without, of which there are `segments`. */
+int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contrast, size_t segments,
                   struct error *e) MUST_USE;
 
 /* ---- a question ---- */
@@ -48,29 +48,38 @@ int32_t named_choose(const struct named_token *n, const double *logprob, int32_t
 int named_tell(const struct named_token *n, const struct explanation *x, int32_t id,
                struct progress *p, struct error *e) MUST_USE;
 
+/* A line of --prompts. */
+struct prompt_line {
+    size_t number; /* from 1 */
+    char *where; /* "FILE: line 3", for messages */
+    json_t *object;
+    char *name, *target, *against, *answer; /* of its members; NULL: not there */
+};
+
 /* A text, and what about the place after it is explained. */
 struct question {
-    char *where; /* "FILE: line 3", for messages; NULL: not of a file of prompts */
-    size_t number; /* of that line */
-    json_t *line; /* the line; NULL: none */
-    char *name, *target_text, *against_text; /* of its members; NULL: not there */
+    const struct prompt_line *from; /* borrowed; NULL: not of a file of prompts */
     int32_t *id; /* [count + 1] inputs, and the target if it is in the text */
     size_t count;
     int predicted; /* 1: the text ends before the target */
     struct named_token target, against;
     size_t targets; /* the likeliest, if none is named or in the text; else 1 */
+    size_t answer; /* more than 1: the target is so many tokens, which follow in `id`, and what is
+                    * explained is the sum of their log p */
 };
 
 /* The questions of a run, in the order of its results. */
 struct questions {
     struct question *item;
-    size_t count;
+    size_t count, room;
+    struct prompt_line **line; /* [line_count] each allocated by itself */
+    size_t line_count, line_room;
 };
 
 int questions_read(struct questions *q, struct explainer *x, struct error *e) MUST_USE;
-/* Those of --prompts; tokens that a line does not name are the given ones. */
-int questions_of_prompts(struct questions *q, struct explainer *x, const struct named_token *target,
-                         const struct named_token *against, struct error *e) MUST_USE;
+/* Those of --prompts; tokens that a line does not name are those of `like`. */
+int questions_of_prompts(struct questions *q, struct explainer *x, const struct question *like,
+                         struct error *e) MUST_USE;
 /* Fails unless the tokens are one text in the model's vocabulary. */
 int question_check(const struct explainer *x, const struct tokens *t, const char *name,
                    struct error *e) MUST_USE;
@@ -78,6 +87,15 @@ int question_check(const struct explainer *x, const struct tokens *t, const char
  * it is a prompt. */
 int question_take(struct question *q, const struct explainer *x, const struct tokens *t,
                   size_t position, int is_prompt, struct error *e) MUST_USE;
+/* Adds the question of `like`, which owns no memory; NULL: out of memory. */
+struct question *questions_add(struct questions *q, const struct question *like,
+                               struct error *e) MUST_USE;
+/* Adds those of an answer to a prompt: of the sum of log p of its tokens, and of each token. */
+int questions_add_answer(struct questions *q, struct explainer *x, const struct question *like,
+                         const char *where, const char *prompt, const char *answer,
+                         struct error *e) MUST_USE;
+/* Makes room for one more than `count` in an array of items of this size. */
+int grow(void **array, size_t count, size_t *room, size_t size, struct error *e) MUST_USE;
 void questions_free(struct questions *q);
 
 /* ---- answers ---- */

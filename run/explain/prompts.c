@@ -37,10 +37,10 @@ static const char *next_line(struct lines *l, size_t *size)
 
 /* A member that is a text, or if `or_number` a whole number from 0 on; *out is owned, and NULL if
  * there is no such member. */
-static int read_member(char **out, const struct question *q, const char *name, int or_number,
+static int read_member(char **out, const struct prompt_line *line, const char *name, int or_number,
                        struct error *e)
 {
-    const json_t *value = json_object_get(q->line, name);
+    const json_t *value = json_object_get(line->object, name);
     int made;
 
     *out = NULL;
@@ -51,129 +51,147 @@ static int read_member(char **out, const struct question *q, const char *name, i
     else if (or_number && json_is_integer(value) && json_integer_value(value) >= 0)
         made = asprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else
-        return fail(e, "%s: the value of %s is not valid (expected a text%s)", q->where, name,
+        return fail(e, "%s: the value of %s is not valid (expected a text%s)", line->where, name,
                     or_number ? ", or a whole number from 0 on" : "");
     if (made >= 0)
         return 0;
     *out = NULL;
-    return fail(e, "%s: out of memory", q->where);
+    return fail(e, "%s: out of memory", line->where);
 }
 
-/* The names of all members are known; others are told once. */
-static void tell_unused(const struct question *q, struct progress *p, int *told)
+/* Members with other names are told once. */
+static void tell_unused(const struct prompt_line *line, struct progress *p, int *told)
 {
-    static const char *const known[] = {"prompt", "text", "target", "against", "id", NULL};
+    static const char *const known[] = {"prompt", "text", "target", "against",
+                                        "answer", "id",   NULL};
     const char *name;
     json_t *value;
 
-    json_object_foreach(q->line, name, value)
+    json_object_foreach(line->object, name, value)
     {
         size_t i = 0;
 
         while (known[i] && strcmp(known[i], name) != 0)
             i++;
         if (!known[i] && !*told) {
-            progress_message(p, "%s: %s is not used (prompt, text, target, against and id are)",
-                             q->where, name);
+            progress_message(p,
+                             "%s: %s is not used (prompt, text, target, against, answer and id "
+                             "are)",
+                             line->where, name);
             *told = 1;
         }
     }
 }
 
-static int is_number(const struct question *q, const char *name)
+/* A token that the line names, if it does. */
+static int take_token(struct named_token *n, struct explainer *x, const struct prompt_line *line,
+                      const char *name, const char *written, struct error *e)
 {
-    return json_is_integer(json_object_get(q->line, name));
-}
+    const json_t *value = json_object_get(line->object, name);
 
-/* A line's own token, else that of the option. */
-static int take_token(struct named_token *n, struct explainer *x, struct question *q, char **owned,
-                      const char *name, const struct named_token *standard, struct error *e)
-{
-    if (read_member(owned, q, name, 1, e) != 0)
-        return -1;
-    if (!*owned) {
-        *n = *standard;
+    if (!written)
         return 0;
-    }
-    if (is_number(q, name) && json_integer_value(json_object_get(q->line, name)) > INT32_MAX)
-        return fail(e, "%s: %s %s is not an id (expected 0 to %d)", q->where, name, *owned,
+    if (json_is_integer(value) && json_integer_value(value) > INT32_MAX)
+        return fail(e, "%s: %s %s is not an id (expected 0 to %d)", line->where, name, written,
                     INT32_MAX);
-    return named_find(n, x, q->where, name, *owned, is_number(q, name), e);
+    return named_find(n, x, line->where, name, written, json_is_integer(value), e);
 }
 
-static int read_question(struct question *q, struct explainer *x, const struct named_token *target,
-                         const struct named_token *against, struct error *e)
+static int read_text(struct questions *q, struct explainer *x, struct question *like,
+                     const char *text, int is_prompt, struct error *e)
 {
+    const char *where = like->from->where;
+    /* borrowed */
+    struct run_text read = {.text = {.bytes = (char *)(uintptr_t)text,
+                                     .size = strlen(text),
+                                     .name = (char *)(uintptr_t)where}};
+    const struct tokens *t = model_text_tokens(&x->reading, &read, x->progress, e);
+    struct question *next;
+
+    if (!t || question_check(x, t, where, e) != 0 || !(next = questions_add(q, like, e)) ||
+        question_take(next, x, t, 0, is_prompt, e) != 0)
+        return -1;
+    next->targets = next->predicted && !next->target.written ? like->targets : 1;
+    return 0;
+}
+
+static int read_line(struct questions *q, struct explainer *x, struct prompt_line *line,
+                     const struct question *standard, struct error *e)
+{
+    struct question like = *standard;
     char *prompt = NULL, *text = NULL;
-    struct run_text read = {0};
-    const struct tokens *t;
     int rc = -1;
 
-    if (read_member(&prompt, q, "prompt", 0, e) != 0 || read_member(&text, q, "text", 0, e) != 0 ||
-        read_member(&q->name, q, "id", 1, e) != 0 ||
-        take_token(&q->target, x, q, &q->target_text, "target", target, e) != 0 ||
-        take_token(&q->against, x, q, &q->against_text, "against", against, e) != 0)
+    like.from = line;
+    if (read_member(&prompt, line, "prompt", 0, e) != 0 ||
+        read_member(&text, line, "text", 0, e) != 0 ||
+        read_member(&line->name, line, "id", 1, e) != 0 ||
+        read_member(&line->target, line, "target", 1, e) != 0 ||
+        read_member(&line->against, line, "against", 1, e) != 0 ||
+        read_member(&line->answer, line, "answer", 0, e) != 0 ||
+        take_token(&like.target, x, line, "target", line->target, e) != 0 ||
+        take_token(&like.against, x, line, "against", line->against, e) != 0)
         goto end;
-    if (!prompt == !text) {
-        fail(e, "%s: has %s (expected one of them)", q->where,
+    if (!prompt == !text)
+        fail(e, "%s: has %s (expected one of them)", line->where,
              text ? "both a prompt and a text" : "neither a prompt nor a text");
-        goto end;
-    }
-    read.text = (struct text){.bytes = prompt ? prompt : text,
-                              .size = strlen(prompt ? prompt : text),
-                              .name = q->where};
-    if ((t = model_text_tokens(&x->reading, &read, x->progress, e)) &&
-        question_check(x, t, q->where, e) == 0)
-        rc = question_take(q, x, t, 0, prompt != NULL, e);
-    q->targets = q->predicted && !q->target.written ? (size_t)x->options->targets : 1;
+    else if (line->answer && (text || line->target || line->against))
+        fail(e, "%s: has an answer and a %s (expected an answer to a prompt)", line->where,
+             text           ? "text"
+             : line->target ? "target"
+                            : "token to compare it with");
+    else if (line->answer || (prompt && x->options->answer))
+        rc = questions_add_answer(q, x, &like, line->where, prompt,
+                                  line->answer ? line->answer : x->options->answer, e);
+    else
+        rc = read_text(q, x, &like, prompt ? prompt : text, prompt != NULL, e);
 end:
     free(prompt);
     free(text);
     return rc;
 }
 
-static int add(struct questions *q, size_t *room, struct error *e)
+static struct prompt_line *add_line(struct questions *q, const struct lines *l, struct error *e)
 {
-    struct question *grown;
+    void *array = q->line;
+    int rc = grow(&array, q->line_count, &q->line_room, sizeof *q->line, e);
+    struct prompt_line *line = NULL;
 
-    if (q->count < *room)
-        return 0;
-    grown = realloc(q->item, (2 * *room + 16) * sizeof *grown);
-    if (!grown)
-        return fail_memory(e, (double)(2 * *room + 16) * sizeof *grown, "the questions");
-    q->item = grown;
-    *room = 2 * *room + 16;
-    return 0;
+    q->line = array;
+    if (rc == 0 && !(line = calloc(1, sizeof *line)))
+        fail_memory(e, sizeof *line, "a line");
+    if (!line)
+        return NULL;
+    q->line[q->line_count++] = line;
+    line->number = l->number;
+    if (asprintf(&line->where, "%s: line %zu", l->text.name, l->number) >= 0)
+        return line;
+    line->where = NULL;
+    fail(e, "%s: out of memory", l->path);
+    return NULL;
 }
 
-int questions_of_prompts(struct questions *q, struct explainer *x, const struct named_token *target,
-                         const struct named_token *against, struct error *e)
+int questions_of_prompts(struct questions *q, struct explainer *x, const struct question *like,
+                         struct error *e)
 {
     struct lines l = {.path = x->options->prompts};
-    size_t room = 0, size;
-    const char *line;
+    size_t size;
+    const char *text;
     int rc = 0, told = 0;
 
     if (text_read(&l.text, &l.path, 1, e) != 0)
         return -1;
     l.at = l.text.bytes;
-    while (rc == 0 && (line = next_line(&l, &size))) {
-        struct question *next;
+    while (rc == 0 && (text = next_line(&l, &size))) {
+        struct prompt_line *line = add_line(q, &l, e);
         char what[32];
 
-        if ((rc = add(q, &room, e)) != 0)
-            break;
-        next = &q->item[q->count++];
-        *next = (struct question){.number = l.number};
         snprintf(what, sizeof what, "line %zu", l.number);
-        if (asprintf(&next->where, "%s: %s", l.text.name, what) < 0) {
-            next->where = NULL;
-            rc = fail(e, "%s: out of memory", l.path);
-        } else if (!(next->line = json_parse_object(l.text.name, what, line, size, e))) {
+        if (!line || !(line->object = json_parse_object(l.text.name, what, text, size, e))) {
             rc = -1;
         } else {
-            tell_unused(next, x->progress, &told);
-            rc = read_question(next, x, target, against, e);
+            tell_unused(line, x->progress, &told);
+            rc = read_line(q, x, line, like, e);
         }
     }
     if (rc == 0 && q->count == 0)

@@ -50,10 +50,24 @@ int question_check(const struct explainer *x, const struct tokens *t, const char
     return 0;
 }
 
+static int check_limit(const struct question *q, const struct explainer *x, size_t inputs,
+                       struct error *e)
+{
+    int limit = x->decoder->position_limit;
+
+    return limit <= 0 || inputs <= (size_t)limit
+               ? 0
+               : fail(e,
+                      "%s%s%s: has learned positions for %d inputs, and there are %zu (expected a "
+                      "shorter text, or --target-position %d at "
+                      "most)",
+                      q->from ? q->from->where : "", q->from ? ": " : "", x->argument->path, limit,
+                      inputs, limit + 1);
+}
+
 int question_take(struct question *q, const struct explainer *x, const struct tokens *t,
                   size_t position, int is_prompt, struct error *e)
 {
-    const struct decoder *d = x->decoder;
     const char *name = t->name ? t->name : "text";
     size_t begins = (size_t)x->reading.bounds.begins, total = t->total + begins,
            most = total + (size_t)is_prompt;
@@ -69,13 +83,8 @@ int question_take(struct question *q, const struct explainer *x, const struct to
         return fail(e, "%s: has %zu tokens (expected at most %d, or --target-position)", name,
                     total, (1 << 30) + 1);
     q->predicted = q->count == total;
-    if (d->position_limit > 0 && q->count > (size_t)d->position_limit)
-        return fail(e,
-                    "%s%s%s: has learned positions for %d inputs, and there are %zu (expected a "
-                    "shorter text, or --target-position %d at "
-                    "most)",
-                    q->where ? q->where : "", q->where ? ": " : "", x->argument->path,
-                    d->position_limit, q->count, d->position_limit + 1);
+    if (check_limit(q, x, q->count, e) != 0)
+        return -1;
     q->id = calloc(q->count + 1, sizeof *q->id);
     if (!q->id)
         return fail_memory(e, (double)q->count * sizeof *q->id, "the tokens");
@@ -85,36 +94,146 @@ int question_take(struct question *q, const struct explainer *x, const struct to
     return 0;
 }
 
-static int make_room(struct questions *q, size_t count, struct error *e)
+int grow(void **array, size_t count, size_t *room, size_t size, struct error *e)
 {
-    q->item = calloc(count, sizeof *q->item);
-    if (!q->item)
-        return fail_memory(e, (double)count * sizeof *q->item, "the questions");
-    q->count = count;
+    size_t wanted = 2 * *room + 16;
+    void *grown;
+
+    if (count < *room)
+        return 0;
+    grown = realloc(*array, wanted * size);
+    if (!grown)
+        return fail_memory(e, (double)wanted * (double)size, "the questions");
+    *array = grown;
+    *room = wanted;
     return 0;
 }
 
+struct question *questions_add(struct questions *q, const struct question *like, struct error *e)
+{
+    void *item = q->item;
+    int rc = grow(&item, q->count, &q->room, sizeof *q->item, e);
+
+    q->item = item;
+    if (rc != 0)
+        return NULL;
+    q->item[q->count] = *like;
+    return &q->item[q->count++];
+}
+
+/* Tokens of two texts joined; borrowed until the next text is read. */
+static const struct tokens *read_joined(struct explainer *x, const char *where, const char *one,
+                                        const char *other, struct error *e)
+{
+    struct run_text text = {0};
+    char *joined, *name = strdup(where);
+    const struct tokens *t = NULL;
+
+    if (asprintf(&joined, "%s%s", one, other) < 0)
+        joined = NULL;
+    text.text = (struct text){.bytes = joined, .size = joined ? strlen(joined) : 0, .name = name};
+    if (joined && name)
+        t = model_text_tokens(&x->reading, &text, x->progress, e);
+    else
+        fail(e, "%s: out of memory", where);
+    run_text_free(&text);
+    return t;
+}
+
+/* The ids of a prompt and of its answer. The tokens of the prompt are those that it has by itself:
+ * otherwise nobody could say which of them are the answer's. */
+static int read_answer(int32_t **id, size_t *inputs, size_t *total, struct explainer *x,
+                       const char *where, const char *prompt, const char *answer, struct error *e)
+{
+    size_t begins = (size_t)x->reading.bounds.begins;
+    const struct tokens *t = read_joined(x, where, prompt, "", e);
+    int32_t *first;
+
+    if (!t)
+        return -1;
+    *inputs = t->total;
+    first = malloc((t->total + 1) * sizeof *first);
+    if (!first)
+        return fail_memory(e, (double)t->total * sizeof *first, "the tokens");
+    memcpy(first, t->ids, t->total * sizeof *first);
+    t = read_joined(x, where, prompt, answer, e);
+    if (t && (t->total <= *inputs || memcmp(first, t->ids, *inputs * sizeof *first) != 0)) {
+        fail(e,
+             "%s: the tokenizer joins the end of the prompt with the answer (expected a prompt "
+             "that ends where a token ends; a blank between them belongs to the answer)",
+             where);
+        t = NULL;
+    }
+    free(first);
+    if (!t || question_check(x, t, where, e) != 0)
+        return -1;
+    *total = t->total + begins;
+    *inputs += begins;
+    *id = malloc(*total * sizeof **id);
+    if (!*id)
+        return fail_memory(e, (double)*total * sizeof **id, "the tokens");
+    if (begins)
+        **id = x->reading.bounds.bos;
+    memcpy(*id + begins, t->ids, t->total * sizeof **id);
+    return 0;
+}
+
+int questions_add_answer(struct questions *q, struct explainer *x, const struct question *like,
+                         const char *where, const char *prompt, const char *answer, struct error *e)
+{
+    int32_t *id;
+    size_t inputs = 0, total = 0;
+    int rc = read_answer(&id, &inputs, &total, x, where, prompt, answer, e);
+
+    if (rc != 0)
+        return -1;
+    if (inputs == 0 || check_limit(like, x, total - 1, e) != 0)
+        rc = inputs ? -1 : fail(e, "%s: has no token (expected at least one input)", where);
+    /* of one token there is no sum */
+    for (size_t k = total - inputs > 1 ? 0 : 1; k <= total - inputs && rc == 0; k++) {
+        struct question *next = questions_add(q, like, e);
+        size_t ids = k == 0 ? total : inputs + k;
+
+        if (!next || !(next->id = malloc(ids * sizeof *id))) {
+            rc = next ? fail_memory(e, (double)ids * sizeof *id, "the tokens") : -1;
+            break;
+        }
+        memcpy(next->id, id, ids * sizeof *id);
+        next->count = k == 0 ? inputs : inputs + k - 1;
+        next->answer = k == 0 ? total - inputs : 0;
+        next->targets = 1;
+        next->target = next->against = (struct named_token){0}; /* of other prompts */
+    }
+    free(id);
+    return rc;
+}
+
 /* One text, at each of its --target-positions. */
-static int read_one_text(struct questions *q, struct explainer *x, const struct named_token *target,
-                         const struct named_token *against, struct error *e)
+static int read_one_text(struct questions *q, struct explainer *x, const struct question *like,
+                         struct error *e)
 {
     const struct explain_options *o = x->options;
+    size_t count = o->position_count ? o->position_count : 1;
     struct run_text text = {0};
     const struct tokens *t;
     int rc = -1;
 
-    if (read_text(&text, x, e) != 0 ||
-        !(t = model_text_tokens(&x->reading, &text, x->progress, e)) ||
-        question_check(x, t, t->name ? t->name : "text", e) != 0 ||
-        make_room(q, o->position_count ? o->position_count : 1, e) != 0)
+    if (read_text(&text, x, e) != 0)
+        goto end;
+    if (o->answer) {
+        rc = questions_add_answer(q, x, like, text.text.name, text.text.bytes, o->answer, e);
+        goto end;
+    }
+    if (!(t = model_text_tokens(&x->reading, &text, x->progress, e)) ||
+        question_check(x, t, t->name ? t->name : "text", e) != 0)
         goto end;
     rc = 0;
-    for (size_t i = 0; i < q->count && rc == 0; i++) {
-        q->item[i] = (struct question){.target = *target,
-                                       .against = *against,
-                                       .targets = (size_t)o->targets};
-        rc = question_take(&q->item[i], x, t, o->position_count ? o->positions[i] : 0,
-                           o->prompt != NULL, e);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct question *next = questions_add(q, like, e);
+
+        rc = next ? question_take(next, x, t, o->position_count ? o->positions[i] : 0,
+                                  o->prompt != NULL, e)
+                  : -1;
     }
 end:
     run_text_free(&text);
@@ -126,16 +245,15 @@ int questions_read(struct questions *q, struct explainer *x, struct error *e)
     const struct explain_options *o = x->options;
     const char *path = x->argument->path;
     const long vocabulary = x->decoder->vocabulary;
-    struct named_token target, against;
+    struct question like = {.targets = (size_t)o->targets};
     size_t most = 0;
 
     if (o->targets >= vocabulary)
         return fail(e, "%s: --targets %ld: has a vocabulary of %ld (expected fewer targets)", path,
                     o->targets, vocabulary);
-    if (named_find(&target, x, path, "--target", o->target, 1, e) != 0 ||
-        named_find(&against, x, path, "--against", o->against, 1, e) != 0 ||
-        (o->prompts ? questions_of_prompts(q, x, &target, &against, e)
-                    : read_one_text(q, x, &target, &against, e)) != 0)
+    if (named_find(&like.target, x, path, "--target", o->target, 1, e) != 0 ||
+        named_find(&like.against, x, path, "--against", o->against, 1, e) != 0 ||
+        (o->prompts ? questions_of_prompts(q, x, &like, e) : read_one_text(q, x, &like, e)) != 0)
         return -1;
     for (size_t i = 0; i < q->count; i++)
         most = q->item[i].count > most ? q->item[i].count : most;
@@ -146,16 +264,20 @@ int questions_read(struct questions *q, struct explainer *x, struct error *e)
 
 void questions_free(struct questions *q)
 {
-    for (size_t i = 0; i < q->count; i++) {
-        struct question *one = &q->item[i];
+    for (size_t i = 0; i < q->count; i++)
+        free(q->item[i].id);
+    for (size_t i = 0; i < q->line_count; i++) {
+        struct prompt_line *line = q->line[i];
 
-        free(one->id);
-        free(one->where);
-        free(one->name);
-        free(one->target_text);
-        free(one->against_text);
-        json_decref(one->line);
+        free(line->where);
+        free(line->name);
+        free(line->target);
+        free(line->against);
+        free(line->answer);
+        json_decref(line->object);
+        free(line);
     }
     free(q->item);
+    free(q->line);
     *q = (struct questions){0};
 }

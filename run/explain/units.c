@@ -97,6 +97,7 @@ static int make(struct explanation *x, const struct explanation *tokens, enum ex
                               .attribution = tokens->attribution,
                               .segment = tokens->segment,
                               .predicted = tokens->predicted,
+                              .answer = tokens->answer,
                               .contrast = tokens->contrast,
                               .target = tokens->target,
                               .against = tokens->against,

@@ -84,7 +84,7 @@ static int write_rows(struct csv *csv, const struct explanation *x,
                                                .rank = (long long)x->rank[i] + 1,
                                                .line = (long long)x->line[i],
                                                .target_position = (long long)x->count + 1,
-                                               .target_id = x->target.id,
+                                               .target_id = x->answer > 1 ? -1 : x->target.id,
                                                .target_logprob = x->target.logprob,
                                                .unit = (long long)unit,
                                                .prompt = x->name ? x->name : ""});
@@ -118,7 +118,7 @@ static int write_units(struct csv *csv, const struct explanation *x, struct erro
                                        .rank = (long long)x->rank[i] + 1,
                                        .line = (long long)x->line[i],
                                        .target_position = (long long)x->tokens->count + 1,
-                                       .target_id = x->target.id,
+                                       .target_id = x->answer > 1 ? -1 : x->target.id,
                                        .target_logprob = x->target.logprob,
                                        .prompt = x->name ? x->name : ""});
         else

@@ -178,6 +178,38 @@ def check_page(page, folder, name, pictures):
     print(f"{name}: printed in {time.monotonic() - begin:.1f} s")
 
 
+def check_several(page, scratch, pictures):
+    """Of several targets one is shown at a time, with its own tokens; keys, links and the table go from one to the next."""
+    folder = os.path.join(scratch, "several")
+    run_reach("explain", os.path.join(MODELS, "alibi"), "--prompt", "def add(self, child): self.children.append(", "--targets", "3",
+              "--show", "0", "--quiet", "-o", folder)
+    rows, path = read_rows(folder), os.path.join(folder, "explain.html")
+    each = [rows[i:i + len(rows) // 3] for i in range(0, len(rows), len(rows) // 3)]
+    which = 'document.getElementById("which").textContent'
+    for scheme in ("light", "dark"):
+        page.open(path, scheme=scheme)
+        if pictures:
+            page.picture(os.path.join(pictures, f"several-{scheme}.png"))
+        if page.run('document.querySelectorAll("#index tbody tr").length') != 3:
+            fail("several: the table does not have 3 targets")
+        for action, number in (("", 1), ('key("ArrowRight")', 2), ('key("ArrowRight")', 3), ('key("ArrowRight")', 3), ('key("ArrowLeft")', 2),
+                               ('document.querySelectorAll("#index a")[0].click()', 1), ('document.getElementById("right").click()', 2)):
+            page.run('(() => { const key = name => document.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true})); '
+                     f'{action}; return new Promise(done => setTimeout(done, 300)); }})()')
+            if page.run(which) != f"{number} of 3":
+                fail(f"several, {scheme}: {action} shows {page.run(which)} (expected {number} of 3)")
+            check_tokens(page, each[number - 1], f"several, {scheme}, {number}")
+        check_words(page, f"several, {scheme}", WORDS + ("#index td", "#index th", "#turn button", "#which"))
+        check_hover(page, each[1], f"several, {scheme}")
+        check_keys(page, each[1], f"several, {scheme}")
+        if page.complaints():
+            fail(f"several, {scheme}: the console has {page.complaints()}")
+    page.open(path, width=390, height=800)
+    if page.run("document.documentElement.scrollWidth") > 390:
+        fail("several: a narrow window has to be scrolled to the side")
+    print(f"several: 3 targets, {os.path.getsize(path) / 1e6:.2f} MB")
+
+
 def check_report(page, scratch, pictures):
     """Results of several kinds in one page: read, printed, and as narrow as a window may be; a name that is HTML is a name."""
     models, name = os.path.join(ROOT, "examples", "models"), "<img src onerror>&\"'"
@@ -242,6 +274,7 @@ def main():
                 folder = os.path.join(scratch, name)
                 run_reach("explain", *arguments, "--show", "0", "--quiet", "-o", folder)
                 check_page(page, folder, name, pictures)
+            check_several(page, scratch, pictures)
             check_report(page, scratch, pictures)
     finally:
         page.close()

@@ -12,32 +12,49 @@ questions.csv has a row a number: model, question (the line, from 1), quantity, 
     other     log p of the likeliest tokens besides the target, by rank from 1
 
 Then rows of the question 0, the text of the last question with `text`: of each position of POSITIONS as the target. And rows of the question
--1, the first prompt: of each of its LIKELIEST likeliest tokens as the target.
+-1, the first prompt: of each of its LIKELIEST likeliest tokens as the target. And, for ANSWERING too, rows of the question -2: of the sum of
+log p of the tokens of ANSWER after PROMPT (norms of the prompt's tokens; the id -1 stands for all of them), and -3: of each of these tokens.
 
-Rotary angles of llama are computed in float32 by transformers, so its numbers are good to 1e-6; gpt2's to 1e-12.
 Made with transformers 5.24.0, PyTorch 2.15.0 (CPU).
 """
 
 import csv
 import json
 import os
+import sys
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from make_goldens import RefuseNarrow, Widen  # noqa: E402
+
 SAVED = os.path.join(os.path.dirname(HERE), "saved")
 MODELS, POSITIONS, LIKELIEST, OTHERS = ("gpt2", "llama"), (3, 7, 10), 4, 5
+ANSWERING = ("mistral",)  # whose window is shorter than the prompt
+PROMPT, ANSWER = "I found Queequeg's arm thrown over me in the most loving", " and affectionate"
 
 
 class Model:
     def __init__(self, name):
         folder = os.path.join(SAVED, name)
         self.name, self.tokenizer = name, AutoTokenizer.from_pretrained(folder)
-        self.net = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval().requires_grad_(False)
+        with Widen():
+            self.net = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder), dtype=torch.float64)
+        state = load_file(os.path.join(folder, "model.safetensors"))
+        assert not self.net.load_state_dict({key: value.double() for key, value in state.items()}, strict=False).unexpected_keys
+        self.net.tie_weights()
+        self.net.eval().requires_grad_(False)
+
+    def all_log_p(self, rows):
+        with Widen(), RefuseNarrow():
+            return torch.log_softmax(self.net(inputs_embeds=rows[None]).logits[0], 1)
 
     def log_p(self, rows):
-        return torch.log_softmax(self.net(inputs_embeds=rows[None]).logits[0, -1], 0)
+        return self.all_log_p(rows)[-1]
 
     def rows_of(self, ids):
         return self.net.get_input_embeddings().weight[ids].detach().clone().requires_grad_(True)
@@ -52,7 +69,7 @@ class Model:
         return [vocabulary[name] for name in names if name in vocabulary]
 
     def likelier(self, log_p, word, other=None):
-        return max((one for one in self.meanings(word) if one != other), key=lambda one: float(log_p[one]))
+        return max((one for one in self.meanings(word) if one != other), key=lambda one: log_p[one].item())
 
     def rows(self, number, ids, target, against):
         """Rows of the table of one target after the ids; `target` None: the likeliest, an id, or a word."""
@@ -74,8 +91,24 @@ class Model:
         return [(self.name, number, quantity, place, one, repr(value.item())) for quantity, place, one, value in found]
 
 
+def answer_rows(model):
+    prompt, ids = model.tokenizer(PROMPT).input_ids, model.tokenizer(PROMPT + ANSWER).input_ids
+    first = len(prompt)
+    assert ids[:first] == prompt and len(ids) > first + 1
+    leaf = model.rows_of(ids)
+    log_p = model.all_log_p(leaf)
+    total = sum(log_p[place - 1, ids[place]] for place in range(first, len(ids)))
+    norms = torch.autograd.grad(total, leaf)[0].norm(dim=1)[:first]
+    rows = [(model.name, -2, "norm", place, ids[place - 1], repr(norm.item())) for place, norm in enumerate(norms, 1)]
+    rows.append((model.name, -2, "target", first + 1, -1, repr(total.item())))
+    for place in range(first, len(ids)):
+        rows += model.rows(-3, ids[:place], ids[place], None)
+    return rows
+
+
 def main():
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
     with open(os.path.join(HERE, "questions.jsonl"), encoding="utf-8") as file:
         questions = [json.loads(line) for line in file]
     with open(os.path.join(HERE, "questions.csv"), "w", newline="", encoding="utf-8") as file:
@@ -94,6 +127,8 @@ def main():
             order = torch.argsort(model.log_p(model.rows_of(ids)).detach(), descending=True)[:LIKELIEST].tolist()
             for target in order:
                 table.writerows(model.rows(-1, ids, target, None))
+        for model in map(Model, (*MODELS, *ANSWERING)):
+            table.writerows(answer_rows(model))
 
 
 if __name__ == "__main__":
