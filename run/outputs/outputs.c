@@ -11,8 +11,9 @@
 /* What the verbs write, and the file of an option. */
 static const struct results_file per_token = {.layout = &ppl_targets_csv};
 static const struct results_file *const named[] = {&per_token, NULL};
-static const struct results_file *const *const lists[] = {
-    erf_files, ppl_files, named, trf_files, fit_files, bias_files, explain_files};
+static const struct results_file *const *const lists[] = {erf_files,    ppl_files, named,
+                                                          trf_files,    fit_files, bias_files,
+                                                          explain_files};
 
 const struct csv_layout *output_at(size_t i)
 {
