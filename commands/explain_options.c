@@ -38,8 +38,8 @@ static const struct option_row rows[] = {
      .value = "FILE",
      .help =
          "explain many prompts: a JSON object a line, with prompt (or text, whose last token is "
-         "explained), and optionally target, against and id; the model is opened once, and "
-         "explain.jsonl has the answers; .gz is unpacked, - is standard input",
+         "explained), and optionally target, against, answer and id; the model is opened once, "
+         "and explain.jsonl has the answers; .gz is unpacked, - is standard input",
      .type = OPTION_TEXT,
      .at = AT(prompts),
      .flags = OPTION_RESULT | OPTION_COMMON},
