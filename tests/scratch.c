@@ -22,6 +22,9 @@ char *scratch_make(void)
     if (asprintf(&made, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0 ||
         !mkdtemp(made))
         give_up("scratch folder");
+    /* a suite that runs in the background, or under nohup, begins with these ignored */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     return made;
 }
 
