@@ -394,7 +394,8 @@ class Shown(Verbs):
         bin_ = self.scratch / "bin"  # has no gnuplot
         bin_.mkdir()
         with mock.patch.dict(os.environ, PATH=str(bin_)), warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error")  # such as a legend without a line
+            warnings.simplefilter("ignore", DeprecationWarning)  # of old matplotlib with new pyparsing
             results = self.results()
             for result in results:
                 self.assertIn("matplotlib", result.figure)
