@@ -87,23 +87,27 @@ def token_ids(value: Any) -> np.ndarray:
 
 @dataclass
 class Call:
-    """One call of the program: a temporary folder for what it is to read, and how models that live in memory are written there."""
+    """One call of the program: how models that live in memory are written, and a temporary folder for that, once it is needed."""
 
     tokenizer: Any = None
     names: Mapping[str, Source] | None = None
     config: Mapping[str, Any] | None = None
     ignore: Sequence[str] = ()
-    scratch: Path | None = field(default=None, init=False)
     _folder: Any = field(default=None, init=False)
     _taken: set[str] = field(default_factory=set, init=False)
 
     def __enter__(self) -> Call:
-        self._folder = tempfile.TemporaryDirectory(prefix="reach-")
-        self.scratch = Path(self._folder.name)
         return self
 
     def __exit__(self, *unused: Any) -> None:
-        self._folder.cleanup()
+        if self._folder:
+            self._folder.cleanup()
+
+    @property
+    def scratch(self) -> Path:
+        """The temporary folder."""
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="reach-")
+        return Path(self._folder.name)
 
     def texts(self, text: Any, tokens: Any) -> list[str]:
         """Return the options for texts and token ids."""
@@ -111,7 +115,6 @@ class Call:
         if tokens is None:
             return found
         if not is_path(tokens):
-            assert self.scratch
             ids, tokens = token_ids(tokens), self.scratch / "tokens.npy"
             np.save(tokens, ids)
         return found + [f"--tokens={path}" for path in paths(tokens, "tokens")]
@@ -153,7 +156,6 @@ class Call:
 
     def _written(self, model: Any, name: str) -> Path:
         """The folder that a model in memory is written to."""
-        assert self.scratch
         folder = self.scratch / f"model-{len(self._taken)}"
         model = _unwrapped(model)
         if self.names is not None:

@@ -85,7 +85,6 @@ def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
     protocol="sliding", gain=True. per_token=True puts the NLL of every target, in nats, into result.tables["per-token"].
     """
     with Call(tokenizer, names, config, ignore) as call:
-        assert call.scratch
         per_token = options.get("per_token") is True
         if per_token:
             options["per_token"] = call.scratch / "per-token.csv"

@@ -308,7 +308,8 @@ class Runs(Verbs):
 import os, signal, reach_erf
 reach_erf.erf({str(ALIBI)!r}, text={str(TEXT)!r}, length=512, segments=1300, out={str(out)!r},
               progress=lambda done, total: os.kill(os.getpid(), signal.SIGKILL))"""
-        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(self.temporary)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
         self.assertEqual(done.returncode, -signal.SIGKILL)
         until = time.monotonic() + 20
         while time.monotonic() < until and self.running(out):
