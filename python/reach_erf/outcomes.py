@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import copy
 import io
 import math
 import os
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROWS_MOST = 60  # of a table in a notebook
 TOKENS_NAMED = 60  # on an axis
+PARTS_SHOWN = 8  # explanations in a notebook, of several targets
+ANSWER = "the whole answer"
 GNUPLOT_SECONDS = 120
 NO_FIGURE = ("No figure: there is neither gnuplot nor matplotlib (expected one of them: apt install gnuplot-nox, "
              "or pip install matplotlib).")
@@ -306,9 +309,25 @@ def spelt_bytes(piece: str) -> bytes:
 
 
 class Explanation(TableOutcome):
-    """What one prediction depended on, of `explain`: a row for each input token, in order, the first token first."""
+    """What predictions depended on, of `explain`: a row for each target and input token, in order, the first token first."""
 
-    kinds = ("explain",)
+    kinds = ("explain", "units")
+
+    @property
+    def parts(self) -> list[Explanation]:
+        """The explanation of each target in order, by itself; of an answer the sum first, and then its tokens."""
+        keys = list(zip(*(self.get(name, np.zeros(self.rows)) for name in ("prompt", "target_position", "target_id"))))
+        starts = [i for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
+        if len(starts) < 2:
+            return [self]
+        parts = []
+        for first, end in zip(starts, starts[1:] + [len(keys)]):
+            part = copy.copy(self)
+            rows = {name: column[first:end] for name, column in self.table.columns.items()}
+            notes = {name: note for name, note in self.table.notes.items() if name != "target"}
+            part.tables = {"explain": Table("explain", rows, notes)}
+            parts.append(part)
+        return parts
 
     @property
     def pieces(self) -> list[str]:
@@ -324,7 +343,8 @@ class Explanation(TableOutcome):
 
     @property
     def target(self) -> Token | None:
-        """The token that was predicted; None if the file does not say it in a way that this version knows."""
+        """The token that was predicted, of several targets the first; None if the file does not say it in a way that this version knows.
+        Of one of several targets the text is its id, as in <17>, and of an answer ANSWER."""
         return next(iter(self._tokens()), None)
 
     @property
@@ -334,6 +354,9 @@ class Explanation(TableOutcome):
 
     def _tokens(self) -> list[Token]:
         found = re.findall(r'"((?:[^"\\]|\\.)*)" \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
+        if not found and self.rows and "target_id" in self:
+            one = int(self["target_id"][0])
+            return [Token(f"<{one}>" if one >= 0 else ANSWER, one, float(self["target_logprob"][0]))]
         return [Token(spelt_bytes(text).decode("utf-8", "replace"), int(one), float(logprob or math.nan)) for text, one, logprob in found]
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -352,6 +375,11 @@ class Explanation(TableOutcome):
         return page if page and page.is_file() else None
 
     def _repr_html_(self) -> str:
+        parts = self.parts
+        left = len(parts) - PARTS_SHOWN
+        return "".join(part._part() for part in parts[:PARTS_SHOWN]) + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
+
+    def _part(self) -> str:
         tokens = self._tokens()
         best = np.argsort(self["rank"])[:10]
         pieces = self.pieces

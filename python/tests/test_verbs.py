@@ -441,6 +441,21 @@ class Shown(Verbs):
             self.assertEqual(list(frame)[0], list(result)[0] if not isinstance(result, reach.Result) else "model")
         self.assertEqual(reach.info(ALIBI).to_frame()["name"].tolist()[0], "model")
 
+    def test_several_targets(self):
+        prompt = "def add(self, child):"
+        both, ids = reach.explain(ALIBI, prompt=prompt, targets=2), []
+        for part in both.parts:
+            ids.append(part.target.id)
+            alone = reach.explain(ALIBI, prompt=prompt, target=str(part.target.id))
+            np.testing.assert_allclose(part["norm"], alone["norm"], rtol=1e-5)
+            self.assertEqual((part.target.id, part.target.text), (alone.target.id, f"<{alone.target.id}>"))
+            self.assertAlmostEqual(part.target.logprob, alone.target.logprob, places=5)
+        self.assertEqual(len(set(ids)), 2)
+        self.assertEqual(both._repr_html_().count("<pre "), 2)
+        answer = reach.explain(ALIBI, prompt="import os", answer="\nimport sys").parts
+        self.assertEqual(answer[0].target.text, "the whole answer")
+        self.assertAlmostEqual(answer[0].target.logprob, sum(part.target.logprob for part in answer[1:]), places=5)
+
     def test_explanation(self):
         found = reach.explain(ALIBI, prompt="def add(self, child):", against="return")
         said = found.text
