@@ -24,6 +24,7 @@ gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
 head -c 300 text >chat.txt
 printf '{"content": "%s"}\n' "$(tr '"\\\n\t' "' " <text)" | gzip >corpus.jsonl.gz
+printf '{"prompt": "def add(self"}\n{"prompt": "import os", "answer": "\\nimport"}\n' >questions.jsonl
 for run in run-1 run-2 run FOLDER DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
 reach ppl A --text chat.txt --context 16,32 -o run-ppl --quiet >out
 reach trf B -o theory >out
