@@ -270,6 +270,8 @@ class Runs(Verbs):
         self.assertEqual(said.getvalue(), "")
 
     def test_ctrl_c_keeps_what_there_is(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         out, whole, many = self.scratch / "out", self.scratch / "whole", {"length": 64, "segments": 400, "bootstrap": 0}
 
         def interrupt(times):
