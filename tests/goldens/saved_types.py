@@ -30,7 +30,8 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from family_cases import FAMILY_CASES
 from make_goldens import draw_tokens, generator, random_weight
-from random_configurations import measure, oracle
+from random_configurations import measure
+from transformers_oracle import oracle
 
 ERROR = 1e-9
 LENGTH = 60

@@ -28,7 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDENS = os.path.dirname(HERE)
 SAVED = os.path.join(GOLDENS, "saved")
 sys.path[:0] = [GOLDENS, os.path.join(GOLDENS, "tokenizer")]
-from random_configurations import RefuseNarrow, Widen, model_of, oracle   # noqa: E402
+from make_goldens import RefuseNarrow, Widen            # noqa: E402
+from transformers_oracle import model_of, oracle        # noqa: E402
 
 
 class Model:

@@ -29,8 +29,8 @@ from transformers import (AutoConfig, AutoModelForCausalLM, AutoTokenizer, CodeG
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "tokenizer")]
 from make_goldens import generator, random_weight      # noqa: E402
-from random_configurations import oracle               # noqa: E402
 from styles import BLOOM, LLAMA3                       # noqa: E402
+from transformers_oracle import oracle                 # noqa: E402
 
 VOCABULARY, LENGTH, STRIDE, SEGMENTS = 512, 40, 30, 2
 TEMPLATE = "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}\n{% endfor %}"
