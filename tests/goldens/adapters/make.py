@@ -26,7 +26,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDENS = os.path.dirname(HERE)
 sys.path[:0] = [GOLDENS]
-from make_goldens import RefuseNarrow, Widen, check_gradient, generator, norms_of      # noqa: E402
+from expected import check_gradient, generator, norms_of      # noqa: E402
+from make_goldens import RefuseNarrow, Widen      # noqa: E402
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 # base, settings of LoraConfig, type that the adapter's tensors are stored in

@@ -26,6 +26,7 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import expected  # noqa: E402
 import make_goldens  # noqa: E402
 from family_cases import FamilyCase  # noqa: E402
 
@@ -139,8 +140,8 @@ def measured(oracle, tokens, rng, where):
     for segment in tokens:
         ids = torch.from_numpy(segment.astype(np.int64))
         rows, target = oracle.table[ids[:-1]], ids[-1]
-        norm, logprob, gradient = make_goldens.norms_of(oracle.log_probability, rows, target)
-        make_goldens.check_gradient(oracle.log_probability, rows, target, gradient, rng, where)
+        norm, logprob, gradient = expected.norms_of(oracle.log_probability, rows, target)
+        expected.check_gradient(oracle.log_probability, rows, target, gradient, rng, where)
         norms.append(norm.numpy())
         logprobs.append(logprob)
     return np.stack(norms), np.array(logprobs)
