@@ -203,9 +203,10 @@ class Results(Case):
 
 class Tables(Case):
     def test_columns_are_those_of_the_document(self):
-        kinds = {"text": "", "text or empty": "", "whole": "w", "whole or empty": "w?", "real": "r", "real or empty": "r?"}
+        kinds = {"text": "", "text or empty": "", "whole": "w", "whole or empty": "w?", "real": "r", "real or empty": "r?",
+                 "decimal or empty": "r?"}
         text, documented = (ROOT / "doc/outputs.md").read_text().partition("<!-- end of columns -->")[0], {}
-        for title, section in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.M | re.S):
+        for title, section in re.findall(r"^### (.+?)\n(.*?)(?=^### |\Z)", text, re.M | re.S):
             name = "per-token" if "--per-token" in title else title.removesuffix(".csv")
             rows = re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", section, re.M)
             documented[name] = [(column, kinds[kind]) for column, kind in rows]
@@ -267,7 +268,7 @@ class Tables(Case):
             ["trf", str(turned), "-o", f"{out}/rotary"],
             ["fit", str(biased), "--range", "0:100"],
             ["bias", "window(3)", str(biased), "--length", "8"],
-            ["explain", alibi, "--text", str(text)],
+            ["explain", alibi, "--text", str(text), "--by", "word"],
         ):
             run_reach([*arguments, *([] if "-o" in arguments else ["-o", str(out)]), "--force"], REACH)
         files = sorted(out.rglob("*.csv"))
