@@ -27,17 +27,18 @@ void json_write_quoted(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static void new_line(const struct json_writer *d)
+/* 1: the members or items of the innermost object or list have lines of their own. */
+static int has_lines(const struct json_writer *d)
 {
-    if (d->depth > 0 && d->depth <= LINES)
-        fprintf(d->stream, "\n%*s", 2 * d->depth, "");
+    return !d->is_line && d->depth <= LINES;
 }
 
 static void begin(struct json_writer *d, const char *name)
 {
     if (d->any)
-        fputs(d->depth > LINES ? ", " : ",", d->stream);
-    new_line(d);
+        fputs(has_lines(d) ? "," : ", ", d->stream);
+    if (has_lines(d) && d->depth > 0)
+        fprintf(d->stream, "\n%*s", 2 * d->depth, "");
     if (name) {
         json_write_quoted(d->stream, name);
         fputs(": ", d->stream);
@@ -55,8 +56,10 @@ void json_write_open(struct json_writer *d, const char *name, char bracket)
 
 void json_write_close(struct json_writer *d, char bracket)
 {
+    int was_lines = has_lines(d);
+
     d->depth--;
-    if (d->any && d->depth < LINES)
+    if (d->any && was_lines)
         fprintf(d->stream, "\n%*s", 2 * d->depth, "");
     fputc(bracket, d->stream);
     d->any = 1;

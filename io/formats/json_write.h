@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-/* Zeroed but for the stream: nothing is written yet. */
+/* Zeroed but for the stream and `is_line`: nothing is written yet. */
 struct json_writer {
     FILE *stream; /* borrowed */
     int depth; /* open objects and lists */
     int any; /* 1: something precedes in the innermost of them */
+    int is_line; /* 1: the document is one line, as in a file of JSON lines */
 };
 
 /* Begins an object ('{') or list ('['). `name` is for a member of an object, here and below; NULL:

@@ -1,150 +1,120 @@
 /* explain.jsonl: an explanation a line, for programs. */
 #include "run/explain/explain.h"
 
-#include "io/formats/csv.h"
-#include "io/formats/json.h"
+#include "io/formats/json_write.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-/* `"name":` after what is before it. */
-static void put_name(FILE *f, const char *name)
-{
-    fprintf(f, ",\"%s\":", name);
-}
-
-static int put_text(FILE *f, const char *text)
-{
-    json_t *value = json_string(text);
-    int rc = value ? json_dumpf(value, f, JSON_ENCODE_ANY) : -1;
-
-    json_decref(value);
-    return rc;
-}
-
-/* JSON has no numbers that are not finite. */
-static void put_real(FILE *f, double value)
-{
-    char number[32];
-
-    fputs(isfinite(value) ? csv_format_real(number, value) : "null", f);
-}
-
-static void put_reals(FILE *f, const char *name, const double *value, size_t count)
-{
-    put_name(f, name);
-    for (size_t i = 0; i < count; i++) {
-        fputc(i ? ',' : '[', f);
-        put_real(f, value[i]);
-    }
-    fputc(']', f);
-}
+/* What is written, and room for spelling a piece. */
+struct line {
+    struct json_writer json;
+    const struct explanation *x;
+    char *text;
+    size_t size;
+};
 
 /* Spelt as in explain.csv: bytes of a token need not be characters. */
-static int put_piece(FILE *f, const struct explanation *x, int32_t id, char **text, size_t *size)
+static int put_piece(struct line *l, const char *name, int32_t id)
 {
-    const char *piece = texts_spell(x->pieces, id, text, size);
+    const char *piece = texts_spell(l->x->pieces, id, &l->text, &l->size);
 
-    return piece ? put_text(f, piece) : -1;
+    json_write_text(&l->json, name, piece);
+    return piece ? 0 : -1;
 }
 
-static int put_prediction(FILE *f, const struct explanation *x, struct prediction p, char **text,
-                          size_t *size)
+static int put_prediction(struct line *l, const char *name, struct prediction p)
 {
     int rc;
 
+    json_write_open(&l->json, name, '{');
     if (p.id < 0) /* several tokens */
-        fputs("{\"id\":null,\"token\":", f);
+        json_write_text(&l->json, "id", NULL);
     else
-        fprintf(f, "{\"id\":%d,\"token\":", (int)p.id);
-    rc = put_piece(f, x, p.id, text, size);
-    fputs(",\"logprob\":", f);
-    put_real(f, p.logprob);
-    fputc('}', f);
+        json_write_whole(&l->json, "id", p.id);
+    rc = put_piece(l, "token", p.id);
+    json_write_real(&l->json, "logprob", p.logprob);
+    json_write_close(&l->json, '}');
     return rc;
 }
 
-static int put_predictions(FILE *f, const struct explanation *x, char **text, size_t *size)
+static int put_predictions(struct line *l)
 {
-    int rc;
+    int rc = put_prediction(l, "target", l->x->target);
 
-    put_name(f, "target");
-    rc = put_prediction(f, x, x->target, text, size);
-    if (x->contrast) {
-        put_name(f, "against");
-        rc |= put_prediction(f, x, x->against, text, size);
-    }
-    put_name(f, "alternatives");
-    for (size_t i = 0; i < x->alternative_count; i++) {
-        fputc(i ? ',' : '[', f);
-        rc |= put_prediction(f, x, x->alternative[i], text, size);
-    }
-    fputs(x->alternative_count ? "]" : "[]", f);
+    if (l->x->contrast)
+        rc |= put_prediction(l, "against", l->x->against);
+    json_write_open(&l->json, "alternatives", '[');
+    for (size_t i = 0; i < l->x->alternative_count; i++)
+        rc |= put_prediction(l, NULL, l->x->alternative[i]);
+    json_write_close(&l->json, ']');
     return rc;
 }
 
-static int put_inputs(FILE *f, const struct explanation *x, char **text, size_t *size)
+static void put_reals(struct line *l, const char *name, const double *value)
+{
+    json_write_open(&l->json, name, '[');
+    for (size_t i = 0; i < l->x->count; i++)
+        json_write_real(&l->json, NULL, value[i]);
+    json_write_close(&l->json, ']');
+}
+
+static int put_inputs(struct line *l)
 {
     int rc = 0;
 
-    put_name(f, "ids");
-    for (size_t i = 0; i < x->count; i++)
-        fprintf(f, "%c%d", i ? ',' : '[', (int)x->id[i]);
-    fputc(']', f);
-    put_name(f, "tokens");
-    for (size_t i = 0; i < x->count; i++) {
-        fputc(i ? ',' : '[', f);
-        rc |= put_piece(f, x, x->id[i], text, size);
-    }
-    fputc(']', f);
-    put_reals(f, "norms", x->norm, x->count);
-    put_reals(f, "shares", x->share, x->count);
+    json_write_open(&l->json, "ids", '[');
+    for (size_t i = 0; i < l->x->count; i++)
+        json_write_whole(&l->json, NULL, l->x->id[i]);
+    json_write_close(&l->json, ']');
+    json_write_open(&l->json, "tokens", '[');
+    for (size_t i = 0; i < l->x->count; i++)
+        rc |= put_piece(l, NULL, l->x->id[i]);
+    json_write_close(&l->json, ']');
+    put_reals(l, "norms", l->x->norm);
+    put_reals(l, "shares", l->x->share);
     return rc;
 }
 
 /* Words, sentences or lines. */
-static int put_units(FILE *f, const struct explanation *x, char **text, size_t *size)
+static int put_units(struct line *l)
 {
     int rc = 0;
 
-    put_name(f, "units");
-    for (size_t i = 0; i < x->count; i++) {
-        fprintf(f, "%c{\"first\":%zu,\"last\":%zu,\"text\":", i ? ',' : '[', x->start[i] + 1,
-                x->start[i + 1]);
-        rc |= put_piece(f, x, x->id[i], text, size);
-        fputs(",\"share\":", f);
-        put_real(f, x->share[i]);
-        fputc('}', f);
+    json_write_open(&l->json, "units", '[');
+    for (size_t i = 0; i < l->x->count; i++) {
+        json_write_open(&l->json, NULL, '{');
+        json_write_whole(&l->json, "first", (long long)l->x->start[i] + 1);
+        json_write_whole(&l->json, "last", (long long)l->x->start[i + 1]);
+        rc |= put_piece(l, "text", l->x->id[i]);
+        json_write_real(&l->json, "share", l->x->share[i]);
+        json_write_close(&l->json, '}');
     }
-    fputc(']', f);
+    json_write_close(&l->json, ']');
     return rc;
 }
 
 /* `joined`: of its units, or NULL. */
 static int put_line(FILE *f, const struct explanation *x, const struct explanation *joined)
 {
-    char *text = NULL;
-    size_t size;
-    int rc = 0;
+    struct line l = {.json = {.stream = f, .is_line = 1}, .x = x};
+    int rc;
 
-    fputs("{\"id\":", f);
+    json_write_open(&l.json, NULL, '{');
     if (x->is_numbered)
-        fputs(x->name, f);
+        json_write_whole(&l.json, "id", strtoll(x->name, NULL, 10));
     else
-        rc |= put_text(f, x->name);
-    put_name(f, "model");
-    rc |= put_text(f, x->model);
-    put_name(f, "attribution");
-    rc |= put_text(f, x->attribution);
-    put_name(f, "target_position");
-    fprintf(f, "%zu", x->count + 1);
-    put_name(f, "predicted");
-    fprintf(f, "%d", x->predicted);
-    rc |= put_predictions(f, x, &text, &size) | put_inputs(f, x, &text, &size);
-    if (joined)
-        rc |= put_units(f, joined, &text, &size);
-    fputs("}\n", f);
-    free(text);
+        json_write_text(&l.json, "id", x->name);
+    json_write_text(&l.json, "model", x->model);
+    json_write_text(&l.json, "attribution", x->attribution);
+    json_write_whole(&l.json, "target_position", (long long)x->count + 1);
+    json_write_whole(&l.json, "predicted", x->predicted);
+    rc = put_predictions(&l) | put_inputs(&l);
+    if (joined) {
+        l.x = joined;
+        rc |= put_units(&l);
+    }
+    json_write_close(&l.json, '}');
+    free(l.text);
     return rc;
 }
 
