@@ -12,7 +12,7 @@ static int call(struct call *c, struct explain_run *r, struct error *e)
 {
     const struct explain_options *o = r->options;
 
-    r->progress->unit = o->prompts ? "prompts" : "targets";
+    r->progress->unit = "targets";
     if ((o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 ||
         show(c, r, e) != 0)
         return -1;

@@ -23,7 +23,7 @@ static const struct csv_column target_columns[] = {
     CSV_COLUMN(target_row, attribution, "", "grad, inputxgrad, ig or smoothgrad"),
     CSV_COLUMN(target_row, inputs, "tokens", "that the target was predicted from"),
     CSV_COLUMN(target_row, position, "tokens", "of the target, from 1"),
-    CSV_COLUMN(target_row, id, "", "its token id"),
+    CSV_COLUMN(target_row, id, "", "its token id; -1: the tokens of --answer together"),
     CSV_OPTIONAL(target_row, text, "", "its text, spelt as `piece` in explain.csv"),
     CSV_OPTIONAL(target_row, logprob, "nats", "its log p; empty: unknown"),
     CSV_COLUMN(
@@ -80,8 +80,8 @@ static int token_row(struct csv *csv, const struct explanation *x, struct predic
     const char *spelt = texts_spell(x->pieces, p.id, &text, &size);
 
     if (spelt)
-        csv_row(csv, &(struct token_row){(long long)x->count + 1, x->target.id, p.id, spelt,
-                                         p.logprob, x->name});
+        csv_row(csv, &(struct token_row){(long long)x->count + 1, explanation_target_id(x), p.id,
+                                         spelt, p.logprob, x->name});
     free(text);
     return spelt ? 0 : fail(e, "out of memory for a token");
 }
@@ -98,7 +98,7 @@ static int target_row(struct csv *csv, const struct explanation *x, struct error
                                           .attribution = x->attribution,
                                           .inputs = (long long)x->count,
                                           .position = (long long)x->count + 1,
-                                          .id = x->target.id,
+                                          .id = explanation_target_id(x),
                                           .text = spelt,
                                           .logprob = x->target.logprob,
                                           .likeliest = x->predicted,
@@ -155,10 +155,9 @@ static int field_row(struct csv *csv, const struct explanation *x, struct error 
 
     (void)e;
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++)
-        csv_row(csv,
-                &(struct field_row){(long long)x->count + 1, x->target.id, thresholds[i],
-                                    (long long)curve_erf(x->cumulative, x->count, thresholds[i]),
-                                    x->name});
+        csv_row(csv, &(struct field_row){
+                         (long long)x->count + 1, explanation_target_id(x), thresholds[i],
+                         (long long)curve_erf(x->cumulative, x->count, thresholds[i]), x->name});
     return 0;
 }
 

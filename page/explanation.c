@@ -30,6 +30,11 @@ const char *explanation_unit(const struct explanation *x)
     return x->by ? x->by : "token";
 }
 
+int32_t explanation_target_id(const struct explanation *x)
+{
+    return x->answer > 1 ? -1 : x->target.id;
+}
+
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16])
 {
     const char *text = texts_find(x->pieces, id, size);

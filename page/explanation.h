@@ -54,6 +54,8 @@ size_t explanation_inputs(const struct explanation *x);
 /* What an input is called: "token", or as `by` says. */
 const char *explanation_unit(const struct explanation *x);
 
+/* The id of the target for files: -1 of an answer of several tokens. */
+int32_t explanation_target_id(const struct explanation *x);
 /* The bytes of an id. An id without a text is <id>, in `room`. */
 const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16]);
 /* The same, readable and quoted; caller frees. NULL: out of memory. */

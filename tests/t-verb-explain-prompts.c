@@ -182,14 +182,59 @@ static void test_prompts_as_one(void **state)
                     rest);
             one = read_table(at("one/explain.csv"));
             for (size_t k = 0; k < one.rows; k++, row++)
-                for (size_t c = 0; c + 1 < one.columns; c++)
-                    assert_string_equal(one.cell[k * one.columns + c],
-                                        all.cell[row * all.columns + c]);
+                for (size_t c = 0; c < one.columns; c++)
+                    if (strcmp(one.header[c], "prompt") != 0)
+                        assert_string_equal(one.cell[k * one.columns + c],
+                                            all.cell[row * all.columns + c]);
             csv_table_free(&one);
         }
         assert_int_equal(row, all.rows);
         csv_table_free(&all);
     }
+}
+
+/* Every answer of several tokens has the id -1 and its text, in each file and document. */
+static void test_two_answers(void **state)
+{
+    static const char file[] = "{\"prompt\": \"ab\", \"answer\": \"cd\"}\n"
+                               "{\"prompt\": \"ab\", \"answer\": \"e\\\\f\"}\n";
+    static const char *const texts[] = {"cd", "c", "d", "e\\\\f", "e", "\\\\", "f"};
+    struct outcome o;
+    json_t *all, *targets;
+
+    (void)state;
+    scratch_write(base, "two", file, sizeof file - 1);
+    o = reach("explain bytes --prompts two --by word -o two-answers --json --quiet");
+    assert_int_equal(o.status, 0);
+    all = json_loads(o.out, 0, NULL);
+    targets = json_object_get(all, "targets");
+    assert_int_equal(json_array_size(targets), 7);
+    for (size_t i = 0; i < 7; i++) {
+        const json_t *one = json_array_get(targets, i);
+        json_int_t id = json_integer_value(json_object_get(one, "id"));
+
+        assert_true(i % 3 == 0 && i < 6 ? id == -1 : id >= 0);
+        assert_string_equal(json_string_value(json_object_get(one, "text")), texts[i]);
+    }
+    for (int units = 0; units < 2; units++) {
+        struct csv_table t = read_table(
+            at(units ? "two-answers/units.csv" : "two-answers/explain.csv"));
+        size_t id = (size_t)csv_column(&t, "target_id"), text = (size_t)csv_column(&t, "target");
+        size_t at_text = 0;
+
+        for (size_t k = 0; k < t.rows; k++) {
+            const char *const *row = (const char *const *)&t.cell[k * t.columns];
+
+            if (strcmp(row[text], texts[at_text]) != 0)
+                at_text++;
+            assert_string_equal(row[text], texts[at_text]);
+            assert_int_equal(strcmp(row[id], "-1") == 0, at_text % 3 == 0 && at_text < 6);
+        }
+        assert_int_equal(at_text, 6);
+        csv_table_free(&t);
+    }
+    json_decref(all);
+    outcome_free(&o);
 }
 
 static void test_bad_lines(void **state)
@@ -249,7 +294,7 @@ static void test_members(void **state)
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.err, "prompts: line 2: note is not used"));
     assert_null(strstr(o.err, "line 4: note"));
-    assert_non_null(strstr(o.err, "2 prompts in "));
+    assert_non_null(strstr(o.err, "2 targets in "));
     outcome_free(&o);
     t = read_table(at("members/explain.csv"));
     assert_int_equal(t.rows, 2);
@@ -283,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers),
                                        cmocka_unit_test(test_prompts),
                                        cmocka_unit_test(test_prompts_as_one),
+                                       cmocka_unit_test(test_two_answers),
                                        cmocka_unit_test(test_bad_lines),
                                        cmocka_unit_test(test_members),
                                        cmocka_unit_test(test_interrupted)};

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 ROWS_MOST = 60  # of a table in a notebook
 TOKENS_NAMED = 60  # on an axis
 PARTS_SHOWN = 8  # explanations in a notebook, of several targets
-ANSWER = "the whole answer"
 GNUPLOT_SECONDS = 120
 NO_FIGURE = ("No figure: there is neither gnuplot nor matplotlib (expected one of them: apt install gnuplot-nox, "
              "or pip install matplotlib).")
@@ -344,7 +343,7 @@ class Explanation(TableOutcome):
     @property
     def target(self) -> Token | None:
         """The token that was predicted, of several targets the first; None if the file does not say it in a way that this version knows.
-        Of one of several targets the text is its id, as in <17>, and of an answer ANSWER."""
+        Of an answer of several tokens the text is the whole answer, and the id -1."""
         return next(iter(self._tokens()), None)
 
     @property
@@ -356,7 +355,8 @@ class Explanation(TableOutcome):
         found = re.findall(r'"((?:[^"\\]|\\.)*)" \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
         if not found and self.rows and "target_id" in self:
             one = int(self["target_id"][0])
-            return [Token(f"<{one}>" if one >= 0 else ANSWER, one, float(self["target_logprob"][0]))]
+            text = spelt_bytes(str(self["target"][0])).decode("utf-8", "replace") if "target" in self else ""
+            return [Token(text, one, float(self["target_logprob"][0]))]
         return [Token(spelt_bytes(text).decode("utf-8", "replace"), int(one), float(logprob or math.nan)) for text, one, logprob in found]
 
     def plot(self, ax: Axes | None = None) -> Axes:

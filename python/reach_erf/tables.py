@@ -40,9 +40,9 @@ COLUMNS = {  # by make outputs
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
     "explain": """model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w
-        target_position:w target_id:w target_logprob:r unit:w? prompt""",
+        target_position:w target_id:w target_logprob:r unit:w? prompt target""",
     "units": """model unit:w position:w last:w distance:w text norm:r share:r cumulative:r rank:w
-        line:w target_position:w target_id:w target_logprob:r prompt""",
+        line:w target_position:w target_id:w target_logprob:r prompt target""",
 }
 
 

@@ -450,12 +450,12 @@ class Shown(Verbs):
             ids.append(part.target.id)
             alone = reach.explain(ALIBI, prompt=prompt, target=str(part.target.id))
             np.testing.assert_allclose(part["norm"], alone["norm"], rtol=1e-5)
-            self.assertEqual((part.target.id, part.target.text), (alone.target.id, f"<{alone.target.id}>"))
+            self.assertEqual((part.target.id, part.target.text), (alone.target.id, alone.target.text))
             self.assertAlmostEqual(part.target.logprob, alone.target.logprob, places=5)
         self.assertEqual(len(set(ids)), 2)
         self.assertEqual(both._repr_html_().count("<pre "), 2)
         answer = reach.explain(ALIBI, prompt="import os", answer="\nimport sys").parts
-        self.assertEqual(answer[0].target.text, "the whole answer")
+        self.assertEqual((answer[0].target.id, answer[0].target.text), (-1, "\nimport sys"))
         self.assertAlmostEqual(answer[0].target.logprob, sum(part.target.logprob for part in answer[1:]), places=5)
 
     def test_explanation(self):

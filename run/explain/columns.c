@@ -24,6 +24,8 @@ static const struct csv_column columns[] = {
                  "number of its word, sentence or line in units.csv; empty without --by"),
     CSV_OPTIONAL(explain_row, prompt, "",
                  "with --prompts the id of the line, or its number; otherwise empty"),
+    CSV_OPTIONAL(explain_row, target, "",
+                 "text of the target, or of the whole answer, spelt as `piece`"),
 };
 
 static const struct csv_column of_units[] = {
@@ -43,6 +45,7 @@ static const struct csv_column of_units[] = {
     CSV_COLUMN(unit_row, target_id, "", "as in explain.csv"),
     CSV_COLUMN(unit_row, target_logprob, "nats", "as in explain.csv"),
     CSV_OPTIONAL(unit_row, prompt, "", "as in explain.csv"),
+    CSV_OPTIONAL(unit_row, target, "", "as in explain.csv"),
 };
 
 const struct csv_layout units_csv = {

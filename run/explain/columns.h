@@ -12,7 +12,7 @@ struct explain_row {
     long long rank, line, target_position, target_id;
     double target_logprob;
     long long unit;
-    const char *prompt;
+    const char *prompt, *target;
 };
 
 /* A word, sentence or line. */
@@ -23,7 +23,7 @@ struct unit_row {
     double norm, share, cumulative;
     long long rank, line, target_position, target_id;
     double target_logprob;
-    const char *prompt;
+    const char *prompt, *target;
 };
 
 extern const struct csv_layout explain_csv, units_csv;

@@ -64,15 +64,16 @@ static char *note_of(const void *found)
 static int write_rows(struct csv *csv, const struct explanation *x,
                       const struct explanation *joined, struct error *e)
 {
-    char *text = NULL;
-    size_t size, unit = 0;
+    char *text = NULL, *room = NULL;
+    size_t size, room_size, unit = 0;
+    const char *target = texts_spell(x->pieces, x->target.id, &room, &room_size);
     int rc = 0;
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
         const char *piece = texts_spell(x->pieces, x->id[i], &text, &size);
 
         unit += joined && i == joined->start[unit];
-        if (piece)
+        if (piece && target)
             csv_row(csv, &(struct explain_row){.model = x->model,
                                                .position = (long long)i + 1,
                                                .distance = (long long)(x->count - 1 - i),
@@ -84,27 +85,30 @@ static int write_rows(struct csv *csv, const struct explanation *x,
                                                .rank = (long long)x->rank[i] + 1,
                                                .line = (long long)x->line[i],
                                                .target_position = (long long)x->count + 1,
-                                               .target_id = x->answer > 1 ? -1 : x->target.id,
+                                               .target_id = explanation_target_id(x),
                                                .target_logprob = x->target.logprob,
                                                .unit = (long long)unit,
-                                               .prompt = x->name ? x->name : ""});
+                                               .prompt = x->name ? x->name : "",
+                                               .target = target});
         else
             rc = fail(e, "explain.csv: out of memory");
     }
     free(text);
+    free(room);
     return rc;
 }
 
 static int write_units(struct csv *csv, const struct explanation *x, struct error *e)
 {
-    char *text = NULL;
-    size_t size;
+    char *text = NULL, *room = NULL;
+    size_t size, room_size;
+    const char *target = texts_spell(x->pieces, x->target.id, &room, &room_size);
     int rc = 0;
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
         const char *spelt = texts_spell(x->pieces, x->id[i], &text, &size);
 
-        if (spelt)
+        if (spelt && target)
             csv_row(csv,
                     &(struct unit_row){.model = x->model,
                                        .unit = (long long)i + 1,
@@ -118,13 +122,15 @@ static int write_units(struct csv *csv, const struct explanation *x, struct erro
                                        .rank = (long long)x->rank[i] + 1,
                                        .line = (long long)x->line[i],
                                        .target_position = (long long)x->tokens->count + 1,
-                                       .target_id = x->answer > 1 ? -1 : x->target.id,
+                                       .target_id = explanation_target_id(x),
                                        .target_logprob = x->target.logprob,
-                                       .prompt = x->name ? x->name : ""});
+                                       .prompt = x->name ? x->name : "",
+                                       .target = target});
         else
             rc = fail(e, "units.csv: out of memory");
     }
     free(text);
+    free(room);
     return rc;
 }
 
