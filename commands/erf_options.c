@@ -202,8 +202,10 @@ static const struct option_row rows[] = {
      .group = GROUP_RUN},
 };
 
-static const struct operand_row operands[] = {
-    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
+static const struct operand_row operands[] = {{.name = "MODEL",
+                                               .expected = "a checkpoint folder",
+                                               .at = AT(models),
+                                               .flags = OPERAND_LIST | OPERAND_BY_STEP}};
 
 /* --growth is recorded as the target positions that it stands for. */
 static int add_growth(struct erf_options *o, struct error *e)
@@ -273,7 +275,8 @@ const struct verb erf_verb = {
         "MODEL is a checkpoint folder, a .gguf file, a .safetensors file beside its config.json, "
         "or ORG/NAME[@REVISION] in the "
         "local cache of Hugging Face's tools (with hf: before it, only there); NAME=MODEL sets its "
-        "name in the results. Standard "
+        "name in the results. Models whose names state steps of a training (checkpoint-200, "
+        "step1000, 1.5k) are put in the order of the steps. Standard "
         "output is a table with one row per model, 95 % bootstrap intervals over segments, and the "
         "differences of ERF against "
         "the first model, paired by segment; then a line or two per model in words.\n"

@@ -1,6 +1,8 @@
 /* Parses arguments, and records them. */
 #include "commands/options.h"
 
+#include "run/steps.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +171,17 @@ static int set_defaults(void *options, const struct verb *v, struct error *e)
     return 0;
 }
 
+/* A shell lists checkpoint-1000 before checkpoint-200. A plain number may be a formula. */
+static int sort_operands(void *options, const struct verb *v, struct error *e)
+{
+    const struct operand_row *o = v->operand_count ? &v->operands[v->operand_count - 1] : NULL;
+
+    return o && o->flags & OPERAND_BY_STEP
+               ? steps_sort(&OPTION_FIELD(struct text_list, options, o),
+                            o->flags & OPERAND_FORMULA ? STEPS_STATED : STEPS_NUMBERS, e)
+               : 0;
+}
+
 int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e)
 {
     struct arguments a = {.count = argc, .text = argv};
@@ -192,6 +205,8 @@ int options_parse(void *options, const struct verb *v, int argc, char **argv, st
                   v->operands[operands].expected);
     if (rc == 0)
         rc = check_beside(v, given, e);
+    if (rc == 0)
+        rc = sort_operands(options, v, e);
     return rc == 0 && v->check ? v->check(options, e) : rc;
 }
 

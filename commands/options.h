@@ -77,7 +77,8 @@ struct option_row {
 enum {
     OPERAND_LIST = 1, /* the last operand: one or more, a struct text_list; else a const char * */
     OPERAND_FORMULA = 2, /* may begin with a dash */
-    OPERAND_STREAM = 4 /* may be - */
+    OPERAND_STREAM = 4, /* may be - */
+    OPERAND_BY_STEP = 8 /* a list, put in the order of steps that its names state (run/steps.h) */
 };
 struct operand_row {
     const char *name, *expected; /* "MODEL", "a checkpoint folder" */

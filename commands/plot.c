@@ -4,6 +4,7 @@
 #include "commands/screen.h"
 #include "commands/verb.h"
 #include "run/plot/plot.h"
+#include "run/steps.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ static int check_length(const char *text, struct error *e)
 /* Refuses conflicting options. */
 static int plot_check(void *options, struct error *e)
 {
-    const struct plot_options *o = options;
+    struct plot_options *o = options;
 
     if (o->title && o->no_title)
         return fail(e, "--title and --no-title are both given (expected one of them)");
@@ -43,7 +44,7 @@ static int plot_check(void *options, struct error *e)
     for (int i = 0; i < o->labels.count; i++)
         if (!strchr(o->labels.item[i], '=') || o->labels.item[i][0] == '=')
             return fail(e, "--label: \"%s\" is not valid (expected NAME=TEXT)", o->labels.item[i]);
-    return 0;
+    return o->steps ? 0 : steps_sort(&o->results, STEPS_NUMBERS, e);
 }
 
 static const char *const colour_choices[] = {"distinct", "sequential", NULL};

@@ -152,8 +152,10 @@ static const struct option_row rows[] = {
     QUIET_ROW("no progress and no messages except errors"),
 };
 
-static const struct operand_row operands[] = {
-    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
+static const struct operand_row operands[] = {{.name = "MODEL",
+                                               .expected = "a checkpoint folder",
+                                               .at = AT(models),
+                                               .flags = OPERAND_LIST | OPERAND_BY_STEP}};
 
 /* Refuses conflicting options. */
 static int check_together(const struct ppl_options *o, struct error *e)

@@ -40,7 +40,7 @@ static const struct operand_row operands[] = {
     {.name = "RESULT",
      .expected = "a folder of results, an erf.h5 or a CSV",
      .at = AT(results),
-     .flags = OPERAND_LIST}};
+     .flags = OPERAND_LIST | OPERAND_BY_STEP}};
 
 const struct verb report_verb = {
     .name = "report",

@@ -227,7 +227,7 @@ static const struct operand_row operands[] = {
     {.name = "FORMULA, PRESET or MODEL",
      .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
      .at = AT(arguments),
-     .flags = OPERAND_LIST | OPERAND_FORMULA}};
+     .flags = OPERAND_LIST | OPERAND_FORMULA | OPERAND_BY_STEP}};
 
 /* The current head on standard error, after a second and a half, if that is a terminal. */
 static void show(struct progress *p, const char *what)

@@ -2,31 +2,13 @@
 #include "run/plot/plot.h"
 
 #include "plots/steps.h"
+#include "run/steps.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* The number after "step", "checkpoint", "ckpt" or "iter" in a label, such as step-1000 or
- * run/checkpoint_500; NaN: none. */
-static double step_of(const char *label)
-{
-    static const char *const words[] = {"step", "checkpoint", "ckpt", "iter"};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *p = strstr(label, words[i]);
-
-        if (!p)
-            continue;
-        p += strlen(words[i]);
-        p += *p && strchr("-_ =", *p) ? 1 : 0;
-        if (isdigit((unsigned char)*p))
-            return strtod(p, NULL);
-    }
-    return NAN;
-}
-
+/* 1: as given; or -1. */
 static int read_steps(struct plot_run *r, const char *text, struct error *e)
 {
     size_t i = 0;
@@ -51,7 +33,7 @@ static int read_steps(struct plot_run *r, const char *text, struct error *e)
                     "--steps: has %zu numbers for %zu curves (expected one for each, of results of "
                     "`reach erf`)",
                     i + 1, r->named ? (size_t)0 : r->curve_count);
-    return 0;
+    return 1;
 }
 
 static int by_step(const void *a, const void *b)
@@ -61,21 +43,35 @@ static int by_step(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
+/* Names state the steps of one training if its curves have one length. */
+static int steps_of_labels(struct plot_run *r, struct error *e)
+{
+    const char **labels = plot_new(r, r->curve_count, sizeof *labels, e);
+    double *steps = plot_new(r, r->curve_count, sizeof *steps, e);
+    int all;
+
+    if (!labels || !steps)
+        return -1;
+    for (size_t i = 0; i < r->curve_count; i++)
+        labels[i] = r->curves[i].figure.label;
+    all = steps_find(steps, labels, r->curve_count) == STEPS_STATED;
+    for (size_t i = 0; i < r->curve_count; i++) {
+        all &= r->curves[i].figure.positions == r->curves[0].figure.positions;
+        r->curves[i].step = steps[i];
+    }
+    return all;
+}
+
 int plot_find_steps(struct plot_run *r, struct error *e)
 {
-    int all = r->curve_count > 1;
+    int all = r->options->steps ? read_steps(r, r->options->steps, e) : steps_of_labels(r, e);
 
-    if (r->options->steps && read_steps(r, r->options->steps, e) != 0)
+    if (all < 0)
         return -1;
-    for (size_t i = 0; !r->options->steps && i < r->curve_count; i++)
-        r->curves[i].step = step_of(r->curves[i].figure.label);
-    for (size_t i = 0; i < r->curve_count; i++) {
-        all &= !isnan(r->curves[i].step) &&
-               (r->options->steps ||
-                r->curves[i].figure.positions == r->curves[0].figure.positions);
+    all &= r->curve_count > 1;
+    for (size_t i = 0; i < r->curve_count; i++)
         for (size_t j = 0; j < i; j++)
             all &= r->curves[i].step != r->curves[j].step;
-    }
     if (all)
         qsort(r->curves, r->curve_count, sizeof *r->curves, by_step);
     else if (r->options->steps)
