@@ -3,16 +3,19 @@
 #include "commands/rows.h"
 #include "commands/screen.h"
 #include "commands/verb.h"
+#include "io/system/memory.h"
 #include "run/convert.h"
 
 static int convert_call(struct call *c, struct error *e)
 {
     const struct convert_options *o = c->options;
     struct converted done;
+    char size[BYTES_TEXT];
 
     if (convert_run(&done, o, &c->terminal.progress, e) != 0)
         return -1;
-    printf("%s: %zu tensors, %.1f MB\n", screen_text(o->out), done.tensors, done.bytes / 1e6);
+    printf("%s: %zu tensors, %s\n", screen_text(o->out), done.tensors,
+           bytes_text(size, done.bytes));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "commands/info.h"
 
 #include "commands/screen.h"
+#include "io/system/memory.h"
 
 #include <stdarg.h>
 
@@ -161,7 +162,7 @@ static void print_estimate(const struct info_found *x)
 {
     const struct run_estimate *found = &x->estimate;
     int most = x->decoder->position_limit;
-    char text[MEMORY_PLAN_TEXT], time[DURATION_TEXT];
+    char text[MEMORY_PLAN_TEXT], time[DURATION_TEXT], bytes[BYTES_TEXT];
 
     if (*found->kernels)
         printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", x->length,
@@ -176,20 +177,21 @@ static void print_estimate(const struct info_found *x)
         printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n",
                found->seconds, found->plan.flops / 1e9, found->plan.flops / found->seconds / 1e9);
     if (found->seconds > 0 && x->segments)
-        printf("run            about %s for %ld segments, up to %.3g MB on the disk\n",
+        printf("run            about %s for %ld segments, up to %s on the disk\n",
                duration_text(time, found->seconds * (double)x->segments), x->segments,
-               found->record_bytes * (double)x->segments / 1e6);
+               bytes_text(bytes, found->record_bytes * (double)x->segments));
 }
 
 void info_print(const struct info_found *x)
 {
     const struct decoder *d = x->decoder;
+    char bytes[BYTES_TEXT];
 
     print_line("model", d->path);
     print_line("adapter", x->adapter ? x->adapter : "");
     print_line("family", d->family);
-    printf("parameters     %.0f in %zu tensors, %.1f MB\nstored as      %s\n", x->parameters,
-           tensors_count(d->tensors), x->bytes / 1e6, x->text[INFO_TYPES]);
+    printf("parameters     %.0f in %zu tensors, %s\nstored as      %s\n", x->parameters,
+           tensors_count(d->tensors), bytes_text(bytes, x->bytes), x->text[INFO_TYPES]);
     printf("vocabulary     %d%s", d->vocabulary,
            d->vocabulary == 256 ? " (text is read as bytes)" : "");
     if (d->bos >= 0)

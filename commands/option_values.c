@@ -66,7 +66,7 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
     if (!isdigit((unsigned char)text[0]) || errno == ERANGE || (*end && (!suffix || end[1])))
         goto refuse;
     for (const char *s = suffixes; suffix && s <= suffix; s++)
-        if (__builtin_mul_overflow(value, 1024ULL, &value))
+        if (__builtin_mul_overflow(value, 1000ULL, &value))
             goto refuse;
     if (value == 0 || value > SIZE_MAX)
         goto refuse;

@@ -25,7 +25,7 @@ enum option_type {
     OPTION_LONG,
     OPTION_SIZE,
     OPTION_UNSIGNED, /* uint64_t, its whole range */
-    OPTION_BYTES, /* size_t: a whole number, optionally with K, M, G or T (powers of 1024) */
+    OPTION_BYTES, /* size_t: a whole number, optionally with K, M, G or T (powers of 1000) */
     OPTION_REAL, /* double, ends not included */
     OPTION_OWN /* parsed by the functions of the row */
 };

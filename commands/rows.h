@@ -202,8 +202,8 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define MEMORY_ROW \
     { \
         .name = "memory", .value = "SIZE", \
-        .help = "memory that the run may take, of the GPU if it runs there, such as 800M or 16G " \
-                "(default: most of what is free)", \
+        .help = "memory that the run may take, of the GPU if it runs there, such as 800M or 16G, " \
+                "in powers of 1000 (default: most of what is free)", \
         .type = OPTION_BYTES, .at = AT(machine.memory), .group = GROUP_MACHINE \
     }
 #define KEEP_ROW \

@@ -134,12 +134,12 @@ void terminal_clear(struct terminal *t)
 void terminal_sum_up(struct terminal *t)
 {
     struct progress *p = &t->progress;
-    char measured[96] = "";
+    char measured[96] = "", peak[BYTES_TEXT];
 
     if (p->done > p->at_start)
         snprintf(measured, sizeof measured, "%zu %s in %.3g s, %.3g %s/s, ", p->done - p->at_start,
                  p->unit, p->measured - p->measuring, progress_rate(p), p->unit);
-    progress_message(p, "%speak memory %.3f GB", measured, (double)memory_peak() / 1e9);
+    progress_message(p, "%speak memory %s", measured, bytes_text(peak, (double)memory_peak()));
 }
 
 void terminal_close(struct terminal *t, const char *message)

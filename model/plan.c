@@ -180,23 +180,11 @@ static void choose_batch(struct memory_plan *p, const struct choice *c)
     plan_for(p, c, n, batch);
 }
 
-/* Bytes for a message: 1.23 GB, 1.2 MB, 12 kB. */
-static char *bytes_text(char out[16], double bytes)
-{
-    if (bytes >= 1e9)
-        snprintf(out, 16, "%.2f GB", fmin(bytes * 1e-9, 1e9));
-    else if (bytes >= 1e6)
-        snprintf(out, 16, "%.1f MB", bytes * 1e-6);
-    else
-        snprintf(out, 16, "%.0f kB", ceil(bytes * 1e-3));
-    return out;
-}
-
 /* Reports that the plan exceeds its budget, and what would fit. Always -1. */
 static int refuse(const struct memory_plan *p, const struct choice *c, struct error *e)
 {
     const char *path = c->shape->d->path;
-    char needs[16], may[16];
+    char needs[BYTES_TEXT], may[BYTES_TEXT];
     int longest = longest_fit(p, c);
     bytes_text(needs, p->total), bytes_text(may, p->budget);
     if (longest == 0)
@@ -290,8 +278,8 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
 {
-    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16], disk[16],
-        waits[96] = "";
+    char kept[64], held[48], waits[96] = "", total[BYTES_TEXT], weights[BYTES_TEXT],
+                             activations[BYTES_TEXT], scratch[BYTES_TEXT], disk[BYTES_TEXT];
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
     if (p->forward)
         snprintf(kept, sizeof kept, "one layer at a time");

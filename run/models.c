@@ -3,6 +3,7 @@
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/verify.h"
+#include "io/system/memory.h"
 #include "model/rope.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ int model_digest(char digest[33], const struct decoder *d, struct error *e)
 int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e)
 {
     struct verified v;
-    char checksums[80] = "";
+    char checksums[80] = "", size[BYTES_TEXT];
 
     *line = NULL;
     if (tensors_verify(&v, d->tensors, e) != 0 || model_digest(digest, d, e) != 0)
@@ -77,10 +78,9 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
     if (v.unguarded)
         snprintf(checksums + strlen(checksums), sizeof checksums - strlen(checksums),
                  ", %zu without one", v.unguarded);
-    if (asprintf(line,
-                 "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s",
-                 v.files, v.files == 1 ? "" : "s", (double)v.bytes / 1e6, v.tensors, checksums,
-                 digest) < 0) {
+    if (asprintf(line, "%zu file%s of %s read, all numbers of %zu tensors are finite%s; digest %s",
+                 v.files, v.files == 1 ? "" : "s", bytes_text(size, (double)v.bytes), v.tensors,
+                 checksums, digest) < 0) {
         *line = NULL;
         return fail(e, "%s: out of memory", d->path);
     }

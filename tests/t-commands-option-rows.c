@@ -182,7 +182,7 @@ static void arguments_are_told_apart(void **state)
         {"x --wide -3 --size 8 --seed 18446744073709551615",
          "reach things x --choice two --wide -3 --size 8 --seed "
          "18446744073709551615"},
-        {"x --bytes 3M --share .5", "reach things x --choice two --bytes 3145728 --share 0.5"},
+        {"x --bytes 3M --share .5", "reach things x --choice two --bytes 3000000 --share 0.5"},
         {"x --own 4", "reach things x --choice two --own 4"},
         {"x --own 3 --own 3", "reach things x --choice two --own 3 --own 3"},
         {"", NULL, "no X is given (expected anything)"},

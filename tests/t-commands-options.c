@@ -272,17 +272,17 @@ static void numbers_are_read_strictly(void **state)
         const char *text;
         size_t value; /* 0: refused */
     } sizes[] = {{"1", 1},
-                 {"1k", 1024},
-                 {"3M", 3145728},
-                 {"2G", 2147483648},
-                 {"1T", 1099511627776},
+                 {"1k", 1000},
+                 {"3M", 3000000},
+                 {"2G", 2000000000},
+                 {"1T", 1000000000000},
                  {"0", 0},
                  {"", 0},
                  {"G", 0},
                  {"1GB", 0},
                  {"-1", 0},
                  {"1.5G", 0},
-                 {"17179869184G", 0},
+                 {"18446744074G", 0},
                  {"1 G", 0}};
     static const struct real_row {
         const char *text;

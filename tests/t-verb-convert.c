@@ -98,7 +98,7 @@ static void test_folder(void **state)
     scratch_write(model, "tokenizer.model", "\n\0", 2);
     scratch_write(model, "notes.txt", "x", 1);
     assert_int_equal(convert(model, out, NULL), EXIT_DONE);
-    said("stdout", "out: 15 tensors, 0.0 MB\n");
+    said("stdout", "out: 15 tensors, 1 kB\n");
     assert_int_equal(scratch_count(out), 4);
     struct error e = {""};
     struct checkpoint c;
@@ -134,7 +134,7 @@ static void test_gguf(void **state)
                    "written (expected --widen");
     assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, "--widen"),
                      EXIT_DONE);
-    said("stdout", "wide: 28 tensors, 0.4 MB\n");
+    said("stdout", "wide: 28 tensors, 434 kB\n");
     assert_int_equal(scratch_count(out), 2);
 }
 

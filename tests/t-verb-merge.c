@@ -521,9 +521,9 @@ static void checkpoints_are_verified(void **state)
     (void)state;
     assert_int_equal(o.status, 0);
     assert_non_null(
-        strstr(o.err, "reach erf: window: verified: 1 file of 0.0 MB read, all numbers of "));
+        strstr(o.err, "reach erf: window: verified: 1 file of 48 kB read, all numbers of "));
     outcome_free(&o);
-    expect("info window --length 64 --verify", 0, "verified       1 file of 0.0 MB read");
+    expect("info window --length 64 --verify", 0, "verified       1 file of 48 kB read");
     expect("erf spoiled --text text --length 64 --segments 2 --verify --quiet -o unverified", 1,
            "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
     expect("info spoiled --length 64 --verify", 1,

@@ -69,7 +69,7 @@ json_t *config_root(const struct config *c);
 const char *config_first_unread(struct config *c);
 
 /* Parses `size` bytes of text as one JSON object. Duplicate keys and broken UTF-8 are refused, and
- * so is text whose values would take more than 512 MiB (a list of nothing but {} takes 80 times its
+ * so is text whose values would take more than 512 MB (a list of nothing but {} takes 80 times its
  * text). `what` names the text in the message ("the header"). Whole numbers beyond 64 bits and
  * numbers beyond doubles are refused anywhere: for files where every number counts. Caller calls
  * json_decref. */

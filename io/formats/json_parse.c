@@ -1,12 +1,14 @@
 /* Text to Jansson's values, within memory bounds; numbers it cannot hold are converted. */
 #include "io/formats/json.h"
 
+#include "io/system/memory.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARSED_BYTES_MAX = 512 << 20 };
+enum { PARSED_BYTES_MAX = 512000000 };
 
 /* An upper bound of Jansson's memory for the text: the measured sizes of its objects, lists,
  * members and strings, rounded up. Not valid after the first mistake in the text, where Jansson
@@ -31,8 +33,9 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
 {
     size_t bytes = parsed_bytes(text, size);
     if (bytes > PARSED_BYTES_MAX) {
-        fail(e, "%s: %s holds values that would take about %zu MiB (expected at most %d)", path,
-             what, bytes >> 20, PARSED_BYTES_MAX >> 20);
+        char takes[BYTES_TEXT], most[BYTES_TEXT];
+        fail(e, "%s: %s holds values that would take about %s (expected at most %s)", path, what,
+             bytes_text(takes, (double)bytes), bytes_text(most, PARSED_BYTES_MAX));
         return NULL;
     }
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, problem);

@@ -206,7 +206,7 @@ static int read_packed(struct input *in, unsigned char *out, size_t want, size_t
                         "which do not)",
                         in->name, INPUT_RATIO_MAX);
         if (status == UNPACK_MEMORY)
-            return fail_memory(e, (double)(UNPACK_MAX_MB << 20), "unpacking");
+            return fail_memory(e, UNPACK_BYTES_MAX, "unpacking");
         if (status == UNPACK_DAMAGED)
             return fail(e, "%s: the %s data are damaged: %s (expected a whole %s file)", in->name,
                         name, unpack_problem(u), ending);

@@ -34,7 +34,7 @@ const char *input_other(const void *start, size_t size);
  * end is reported. So is a stream that unpacks to more than INPUT_UNPACKED_FREE bytes and to more
  * than INPUT_RATIO_MAX times the bytes read: text and token ids are packed to a third, zeros to a
  * thousandth, and a file of a few MB could keep a run unpacking until memory is full. */
-enum { INPUT_UNPACKED_FREE = 64 << 20, INPUT_RATIO_MAX = 256 };
+enum { INPUT_UNPACKED_FREE = 64000000, INPUT_RATIO_MAX = 256 };
 int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
 
 /* The name for messages: the path, or "standard input". Borrowed. */

@@ -3,6 +3,7 @@
 #include "io/element.h"
 #include "io/system/memory_groups.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -79,4 +80,15 @@ int memory_check(size_t bytes, const char *what, struct error *e)
     return bytes <= available ? 0
                               : fail(e, "%s: needs %zu bytes of memory, and only %zu are free",
                                      what, bytes, available);
+}
+
+char *bytes_text(char out[BYTES_TEXT], double bytes)
+{
+    if (bytes >= 999.95e6)
+        snprintf(out, BYTES_TEXT, "%.2f GB", fmin(bytes * 1e-9, 1e9));
+    else if (bytes > 999e3)
+        snprintf(out, BYTES_TEXT, "%.1f MB", bytes * 1e-6);
+    else
+        snprintf(out, BYTES_TEXT, "%.0f kB", ceil(bytes * 1e-3));
+    return out;
 }

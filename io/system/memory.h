@@ -19,4 +19,8 @@ size_t memory_peak(void);
  * for small amounts. */
 int memory_check(size_t bytes, const char *what, struct error *e) MUST_USE;
 
+/* Bytes for people, in powers of 1000: "1.23 GB", "1.2 MB", "12 kB" (rounded up). Returns `out`. */
+enum { BYTES_TEXT = 16 };
+char *bytes_text(char out[BYTES_TEXT], double bytes);
+
 #endif

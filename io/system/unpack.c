@@ -75,8 +75,8 @@ static void gzip_close(struct unpack *u)
 static int zstd_open(struct unpack *u)
 {
     u->zstd = ZSTD_createDStream();
-    return u->zstd && !ZSTD_isError(
-                          ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, 27)) /* 128 MiB */
+    return u->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax,
+                                                           27)) /* UNPACK_BYTES_MAX */
                ? 0
                : -1;
 }
@@ -107,9 +107,7 @@ static void zstd_close(struct unpack *u)
 static int xz_open(struct unpack *u)
 {
     u->xz = (lzma_stream)LZMA_STREAM_INIT;
-    return lzma_stream_decoder(&u->xz, (uint64_t)UNPACK_MAX_MB << 20, LZMA_CONCATENATED) == LZMA_OK
-               ? 0
-               : -1;
+    return lzma_stream_decoder(&u->xz, UNPACK_BYTES_MAX, LZMA_CONCATENATED) == LZMA_OK ? 0 : -1;
 }
 
 /* The library joins the parts itself, since zeros may stand between them. */
@@ -125,7 +123,7 @@ static enum unpack_status xz_step(struct unpack *u, const unsigned char *in, siz
     status = lzma_code(&u->xz, last ? LZMA_FINISH : LZMA_RUN);
     *size = u->xz.avail_in;
     *room = u->xz.avail_out;
-    u->problem = status == LZMA_MEMLIMIT_ERROR  ? "it takes more than 128 MiB to unpack"
+    u->problem = status == LZMA_MEMLIMIT_ERROR  ? "it takes more than 134 MB to unpack"
                  : status == LZMA_OPTIONS_ERROR ? "it has a filter that is not known"
                                                 : "a checksum or a code is wrong";
     return status == LZMA_STREAM_END                       ? UNPACK_ENDED

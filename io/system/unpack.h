@@ -21,10 +21,10 @@ enum unpack_status {
     UNPACK_MEMORY
 };
 /* Unpacks from in[*size], of which *size bytes remain, to out[*room], of which *room bytes remain.
- * `last`: no more follows. A stream that needs more than UNPACK_MAX_MB of memory is refused. */
+ * `last`: no more follows. A stream that needs more than UNPACK_BYTES_MAX of memory is refused. */
 enum unpack_status unpack_step(struct unpack *u, const unsigned char *in, size_t *size,
                                unsigned char *out, size_t *room, int last);
-enum { UNPACK_MAX_MB = 128 };
+enum { UNPACK_BYTES_MAX = 1 << 27 }; /* 134 MB */
 
 /* 1 in a part, 0 after one. */
 int unpack_inside(const struct unpack *u);

@@ -4,7 +4,7 @@
  * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for
  * each 16 or 32 of them. 32 rows need registers for 32 x head size / 32 sums a thread, so dK and dV
  * together at head size 128 leave 16, and at 256 two blocks share the columns. Sizes are such that
- * no register spills. A form that needs more than 99 KB of shared memory is followed by a smaller
+ * no register spills. A form that needs more than 99 KiB of shared memory is followed by a smaller
  * one. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"

@@ -1,5 +1,5 @@
 /* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all
- * features, as the products take most of the time. A form that needs more than 99 KB of shared
+ * features, as the products take most of the time. A form that needs more than 99 KiB of shared
  * memory is followed by a smaller one. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"

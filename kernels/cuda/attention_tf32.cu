@@ -1,6 +1,6 @@
 /* Attention on tiles in tf32: operands of all products are rounded to 10 bits of mantissa, ties
  * away from 0; sums and softmax in float. Tiles are twice as large in bytes as those of bf16, hence
- * the smaller ones. A form that needs more than 99 KB of shared memory is followed by a smaller
+ * the smaller ones. A form that needs more than 99 KiB of shared memory is followed by a smaller
  * one. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"

@@ -293,12 +293,12 @@ static dim3 route_grid(size_t rows)
     return dim3((unsigned)cuda_divide_up(rows, ROUTERS));
 }
 
-/* Shared memory of a block: what each warp has of it; at most 48 KB, which need no request.
+/* Shared memory of a block: what each warp has of it; at most 48 KiB, which need no request.
  */
 static size_t route_bytes(const struct routing *g)
 {
     static_assert((size_t)ROUTERS * 3 * EXPERTS_MOST * sizeof(float) <= 48 << 10,
-                  "a block has 48 KB");
+                  "a block has 48 KiB");
     return (size_t)ROUTERS * 3 * (size_t)g->experts * sizeof(float);
 }
 

@@ -114,7 +114,7 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
                             length);
         return;
     }
-    /* runs of a dense tensor join: pieces of 64 KB then, else runs, shared out among threads */
+    /* runs of a dense tensor join: pieces of 64 KiB then, else runs, shared out among threads */
     int dense = stride == 1 && outer_stride == r->length && length == r->length &&
                 (p->groups == 1 || p->group_stride == inner * outer_stride);
     size_t bytes = count * length * size, grain = 1 << 16,
