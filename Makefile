@@ -112,7 +112,10 @@ endif
 # for reach-mpi alone; MPI_PKG=none leaves it out
 MPI_PKG  ?= $(call package,ompi-c mpi-c mpich)
 MPI      := $(MPI_PKG)
-HAVE_MPI := $(if $(filter none,$(MPI)),none,found)
+# tried, not only known to pkg-config: with PKG_CONFIG_SYSROOT_DIR the paths of a system's MPI lead
+# nowhere
+HAVE_MPI := $(if $(filter none,$(MPI)),none,$(call probe,mpi.h,$(shell \
+  $(PKG_CONFIG) --libs $(MPI)),$(shell $(PKG_CONFIG) --cflags $(MPI))))
 # what a target for all programs takes beside reach
 REACH_MPI := $(if $(filter found,$(HAVE_MPI)),reach-mpi)
 
@@ -216,7 +219,7 @@ $(BUILD)/version.h: FORCE
 	@mkdir -p $(BUILD)
 	@printf '#define REACH_%s "%s"\n' VERSION '$(VERSION)' COMPILER "$$($(CC) --version | head -n 1)" \
 	  FLAGS '$(strip $(BASE_CFLAGS)), kernels $(strip $(call LEVEL_OF,$(OPTIMIZE)))' \
-	  MPI '$(if $(REACH_MPI),$(MPI_FOUND),not found by pkg-config: there is no reach-mpi)' >$@.new
+	  MPI '$(if $(REACH_MPI),$(MPI_FOUND),not found: there is no reach-mpi)' >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(LIB_OBJ) $(MAIN_OBJ): | $(BUILD)/version.h
