@@ -1,6 +1,5 @@
 #include "run/steps.h"
 
-
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,8 +35,8 @@ static const char *read_number(double *value, int *unit, const char *text)
 /* The number after the last of these words. */
 static int after_word(struct stated *out, const char *text)
 {
-    static const char *const words[] = {"step",      "steps", "checkpoint", "ckpt", "iter",
-                                        "iteration", "update"};
+    static const char *const words[] = {"step", "steps",     "checkpoint", "ckpt",
+                                        "iter", "iteration", "update"};
     int found = 0, unit;
 
     for (const char *at = text; *at; at++)

@@ -79,7 +79,8 @@ static void operands_are_by_step(void **state)
     } cases[] = {
         {&erf_verb, "r/checkpoint-30 --text t r/checkpoint-4",
          "reach erf r/checkpoint-4 r/checkpoint-30 --text t"},
-        {&ppl_verb, "r/30 r/4 --text t --context 8", "reach ppl r/4 r/30 --text t --protocol last --context 8"},
+        {&ppl_verb, "r/30 r/4 --text t --context 8",
+         "reach ppl r/4 r/30 --text t --protocol last --context 8"},
         {&trf_verb, "r/step30 r/step4", "reach trf r/step4 r/step30"},
         {&bias_verb, "t/30 t/4", "reach bias t/30 t/4"},
         {&report_verb, "step-30 step-4", "reach report step-4 step-30"},
