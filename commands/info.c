@@ -15,7 +15,7 @@ struct info_options {
     long train_length; /* 0: as in the checkpoint */
     struct machine_options machine;
     struct encoding_options encoding;
-    int strict, verify, json;
+    int strict, verify, chat, json;
 };
 
 static int describe(struct info_found *x, struct error *e)
@@ -90,6 +90,28 @@ static int show(struct call *c, struct info_found *x, struct error *e)
     return rc;
 }
 
+/* --chat: nothing else is read. */
+static int show_chat(struct call *c, const char *path, struct error *e)
+{
+    struct chat chat;
+    struct info_found x = {.chat = &chat};
+    int rc = chat_read(&chat, path, e);
+
+    if (rc != 0)
+        return -1;
+    if (c->json)
+        rc = verb_document(c, &x, NULL, e);
+    else if (!chat.template_count)
+        rc = fail(e,
+                  "%s: has no chat template (expected chat_template.jinja, chat_template in "
+                  "tokenizer_config.json, or tokenizer.chat_template in a GGUF file)",
+                  path);
+    else
+        info_print_chat(&chat);
+    chat_free(&chat);
+    return rc;
+}
+
 static int info_call(struct call *c, struct error *e)
 {
     const struct info_options *o = c->options;
@@ -107,7 +129,9 @@ static int info_call(struct call *c, struct error *e)
     }
     if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
-    if ((rc = model_arguments_find(model, 1, p, e)) == 0) {
+    if ((rc = model_arguments_find(model, 1, p, e)) == 0 && o->chat) {
+        rc = show_chat(c, model->path, e);
+    } else if (rc == 0) {
         x.decoder = model_open(model->path, model->adapter_path, o->strict, p, e);
         x.adapter = model->adapter ? model->adapter_path : NULL;
         rc = show(c, &x, e);
@@ -117,6 +141,8 @@ static int info_call(struct call *c, struct error *e)
 }
 
 #define OPTIONS struct info_options
+
+static const char *const beside_chat[] = {"json", NULL};
 
 static const char *const estimated_dtypes[] = {"f32", "f64", "bf16", NULL};
 
@@ -150,6 +176,13 @@ static const struct option_row rows[] = {
              "a separate line",
      .type = OPTION_FLAG,
      .at = AT(verify)},
+    {.name = "chat",
+     .help = "only the chat templates of its tokenizer (chat_template.jinja, "
+             "tokenizer_config.json, GGUF), and the special tokens that they may name",
+     .type = OPTION_FLAG,
+     .at = AT(chat),
+     .beside = beside_chat,
+     .flags = OPTION_RESULT},
     JSON_ROW,
 };
 
@@ -165,6 +198,8 @@ static int check(void *options, struct error *e)
     if (model_is_described(o->model) && (o->verify || o->adapter))
         return fail(e, "%s: has no weights, which --%s needs (expected a checkpoint)", o->model,
                     o->verify ? "verify" : "adapter");
+    if (model_is_described(o->model) && o->chat)
+        return fail(e, "%s: has no tokenizer (expected the folder of a checkpoint)", o->model);
     return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 

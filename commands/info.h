@@ -2,6 +2,7 @@
 #ifndef REACH_COMMANDS_INFO_H
 #define REACH_COMMANDS_INFO_H
 
+#include "io/tokenizer/chat.h"
 #include "model/decoder.h"
 #include "run/estimate.h"
 #include "run/results.h"
@@ -13,6 +14,7 @@ enum info_text { INFO_TYPES, INFO_MLP, INFO_EXPERTS, INFO_BLOCKS, INFO_TEXTS };
 
 /* What is found out. */
 struct info_found {
+    const struct chat *chat; /* borrowed; NULL: not asked for, else the rest is not found out */
     struct decoder *decoder; /* owned, like the following pointers but for the constants */
     const char *adapter, *dtype; /* borrowed; adapter NULL: none */
     double parameters, bytes; /* of all tensors */
@@ -26,6 +28,7 @@ struct info_found {
 
 /* Everything, to standard output. */
 void info_print(const struct info_found *x);
+void info_print_chat(const struct chat *c);
 
 /* Each writes a description without a newline. */
 void info_put_types(FILE *f, struct tensors *t); /* the types that tensors are stored as */

@@ -5,6 +5,8 @@
 #include "io/system/memory.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu",
                                                [ACTIVATION_GELU_TANH] = "gelu_tanh",
@@ -221,4 +223,28 @@ void info_print(const struct info_found *x)
     print_line("digest", tensors_supposed(d->tensors) ? "none: no weights are read" : x->digest);
     print_line("verified", x->verified ? x->verified : "");
     print_estimate(x);
+}
+
+/* The whole template, a line at a time. */
+static void print_template(const struct chat_text *one)
+{
+    for (const char *line = one->text, *end; *line; line = *end ? end + 1 : end) {
+        char *copy;
+
+        end = line + strcspn(line, "\n");
+        copy = strndup(line, (size_t)(end - line));
+        printf("%s\n", copy ? screen_text(copy) : "(out of memory)");
+        free(copy);
+    }
+}
+
+void info_print_chat(const struct chat *c)
+{
+    for (size_t i = 0; i < c->token_count; i++)
+        if (c->token[i].text)
+            printf("%-14s %s\n", screen_text(c->token[i].name), screen_text(c->token[i].text));
+    for (size_t i = 0; i < c->template_count; i++) {
+        printf("\n%s:\n", screen_text(c->template[i].name));
+        print_template(&c->template[i]);
+    }
 }

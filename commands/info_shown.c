@@ -210,8 +210,76 @@ static int estimate_rows(const void *found, struct csv *csv, struct error *e)
     return 0;
 }
 
+struct chat_row {
+    const char *name, *text;
+};
+
+static const struct csv_column template_columns[] = {
+    CSV_COLUMN(chat_row, name, "", "of the template; `default` where there is only one"),
+    CSV_COLUMN(chat_row, text, "", "the template, in Jinja"),
+};
+
+static const struct csv_layout template_layout = {
+    .file = "templates",
+    .origin = "`reach info --chat --json`",
+    .row = "a chat template",
+    .columns = template_columns,
+    .count = sizeof template_columns / sizeof *template_columns,
+};
+
+static const struct csv_column token_columns[] = {
+    CSV_COLUMN(chat_row, name, "", "what the token is for: bos_token, ..."),
+    CSV_OPTIONAL(chat_row, text, "", "of the token; empty: the tokenizer has none"),
+};
+
+static const struct csv_layout token_layout = {
+    .file = "special_tokens",
+    .origin = "`reach info --chat --json`",
+    .row = "a special token that files or the tokenizer's class decide",
+    .columns = token_columns,
+    .count = sizeof token_columns / sizeof *token_columns,
+};
+
+static void chat_rows(const struct chat_text *list, size_t count, struct csv *csv)
+{
+    for (size_t i = 0; i < count; i++)
+        csv_row(csv, &(struct chat_row){list[i].name, list[i].text});
+}
+
+static int template_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct chat *c = ((const struct info_found *)found)->chat;
+
+    (void)e;
+    chat_rows(c->template, c->template_count, csv);
+    return 0;
+}
+
+static int token_rows(const void *found, struct csv *csv, struct error *e)
+{
+    const struct chat *c = ((const struct info_found *)found)->chat;
+
+    (void)e;
+    chat_rows(c->token, c->token_count, csv);
+    return 0;
+}
+
+static int is_chat(const void *found)
+{
+    return ((const struct info_found *)found)->chat != NULL;
+}
+
+static int is_model(const void *found)
+{
+    return !is_chat(found);
+}
+
+#define OF(wanted, name) .is_wanted = (wanted), .layout = &name##_layout, .rows = name##_rows
+
 const struct results_file *const info_shown[] = {
-    &(const struct results_file){.layout = &model_layout, .rows = model_rows, .single = 1},
-    &(const struct results_file){.layout = &fields_layout, .rows = fields_rows},
-    &(const struct results_file){.layout = &estimate_layout, .rows = estimate_rows, .single = 1},
+    &(const struct results_file){OF(is_model, model), .single = 1},
+    &(const struct results_file){OF(is_model, fields)},
+    &(const struct results_file){OF(is_model, estimate), .single = 1},
+    &(const struct results_file){OF(is_chat, template)},
+    &(const struct results_file){OF(is_chat, token)},
     NULL};

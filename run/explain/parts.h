@@ -94,6 +94,8 @@ struct question *questions_add(struct questions *q, const struct question *like,
 int questions_add_answer(struct questions *q, struct explainer *x, const struct question *like,
                          const char *where, const char *prompt, const char *answer,
                          struct error *e) MUST_USE;
+/* Says so if the model's tokenizer has a chat template, and a prompt none of its special tokens. */
+void explain_tell_chat(struct explainer *x, const struct questions *q);
 /* Makes room for one more than `count` in an array of items of this size. */
 int grow(void **array, size_t count, size_t *room, size_t size, struct error *e) MUST_USE;
 void questions_free(struct questions *q);

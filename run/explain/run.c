@@ -34,11 +34,11 @@ static int measure(struct explain_run *r, struct error *e)
 {
     struct explainer x;
     struct questions q = {0};
-    int rc = explainer_open(&x, r, e) != 0 || questions_read(&q, &x, e) != 0 ||
-                     explain_answer(&x, &q, &r->found, e) != 0
-                 ? -1
-                 : 0;
+    int rc = explainer_open(&x, r, e) != 0 || questions_read(&q, &x, e) != 0 ? -1 : 0;
 
+    if (rc == 0 && (r->options->prompt || r->options->prompts))
+        explain_tell_chat(&x, &q);
+    rc = rc == 0 ? explain_answer(&x, &q, &r->found, e) : -1;
     if (rc == 0 && r->options->prompts)
         tell_prompts(&q, r->progress);
     for (size_t i = 0, k = 0; i < q.count && rc == 0 && !r->options->prompts;
