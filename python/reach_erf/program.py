@@ -174,8 +174,9 @@ def _encoded(arguments: Sequence[str]) -> list[bytes]:
 
 
 def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = None, given: bytes = b"",
-        show: Show | None = None) -> Done:
-    """Run the program until it ends, and return what it printed. `given` is its standard input.
+        show: Show | None = None, unsaid: str = "") -> Done:
+    """Run the program until it ends, and return what it printed. `given` is its standard input, `unsaid` a pattern of messages that
+    do not concern the caller.
 
     Raises ReachError with its line if it fails. Its warnings become Python's. Ctrl-C reaches it: it stops after the segments that
     it is at and keeps them where it has a folder for that, and KeyboardInterrupt follows; a second one stops it at once.
@@ -205,6 +206,7 @@ def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = No
     if process.returncode:
         raise ReachError(_failure(verb, process.returncode, lines.lines))
     said = [line[len(f"reach {verb}: "):] if line.startswith(f"reach {verb}: ") else line for line in lines.lines]
+    said = [line for line in said if not unsaid or not re.search(unsaid, line)]
     for line in said:
         if not MESSAGES.search(line):
             warnings.warn(line, ReachWarning, stacklevel=_outside())

@@ -7,6 +7,7 @@ refused by it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -14,27 +15,32 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence, TypeVar
 
 from .arguments import Call, option_arguments
+from .chat import render
+from .errors import ReachError
 from .outcomes import Bias, Explanation, Fit, Info, Outcome, Perplexity, Theory
 from .program import Done, run
 from .progress import Progress, shown
 from .results import Result, open_result
 from .sources import Source
 
+UNSAID_OF_CHAT = "has a chat template, and prompts|begin without its beginning-of-text token"  # both are the template's to decide
+
 Found = TypeVar("Found", bound=Outcome)
 
 
-def _run(verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any, given: bytes = b"") -> Done:
+def _run(verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any, given: bytes = b"",
+         unsaid: str = "") -> Done:
     with shown(progress) as show:
-        return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given)
+        return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given, unsaid=unsaid)
 
 
 def _result(verb: str, read: Callable[[Path], Found], arguments: Sequence[str], options: dict[str, Any], out: Any, progress: Progress,
-            program: Any, given: bytes = b"") -> Found:
+            program: Any, given: bytes = b"", unsaid: str = "") -> Found:
     """Run a verb that writes a folder: `out`, or a temporary one that goes with the result."""
     owned = tempfile.mkdtemp(prefix="reach-") if out is None else None
     folder = Path(owned, verb) if owned else Path(os.path.abspath(out))
     try:
-        done = _run(verb, ["-o", str(folder), *arguments], options, progress, program, given)
+        done = _run(verb, ["-o", str(folder), *arguments], options, progress, program, given, unsaid)
         found = read(folder)
     except BaseException:
         if owned:
@@ -97,24 +103,49 @@ def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
         return _result("ppl", read, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
 
 
-def explain(model: Any, /, *, prompt: str | None = None, text: Any = None, tokens: Any = None, tokenizer: Any = None,
+def _chat(model: str, messages: Sequence[Mapping[str, Any]], chat: Mapping[str, Any] | None, options: dict[str, Any],
+          program: Any) -> str:
+    """Messages as a prompt, in which the template decides whether there is a beginning-of-text token: `options` says so."""
+    found = json.loads(run(["info", "--chat", "--json", model], program=program).text)
+    prompt = render(found, messages, chat, model)
+    begin = next((one["text"] for one in found["special_tokens"] if one["name"] == "bos_token"), None)
+    if options.setdefault("bos", "never") not in ("never", None) and begin and prompt.startswith(begin):
+        raise ReachError(f"{model}: its chat template writes {begin} itself (expected messages= without bos={options['bos']!r})")
+    return prompt
+
+
+def explain(model: Any, /, *, prompt: str | None = None, messages: Sequence[Mapping[str, Any]] | None = None,
+            chat: Mapping[str, Any] | None = None, text: Any = None, tokens: Any = None, tokenizer: Any = None,
             names: Mapping[str, Source] | None = None, config: Mapping[str, Any] | None = None, ignore: Sequence[str] = (),
             out: str | os.PathLike[str] | None = None, progress: Progress = None, program: str | os.PathLike[str] | None = None,
             **options: Any) -> Explanation:
     """Find which tokens one prediction depended on: the likeliest token after `prompt`, or the last one of `text` or `tokens`.
+
+    `messages` instead of a prompt, for models that expect a chat: [{"role": "user", "content": "..."}, ...], written as text by the
+    chat template of the model's tokenizer (jinja2 is needed), up to where the assistant begins, as apply_chat_template of
+    transformers writes them; its special tokens are tokens, and none is put before them unless bos= says so. `chat` has what else
+    the template is given: {"tools": [...], "enable_thinking": False}, and chat_template, a name or a template.
 
     The model, `text`, `tokens`, `out`, `progress` and `program` are as in `erf`. The model may also be a result of `erf`, or its
     folder, with segment=N, from 1. `options` are those of `reach explain --help`, such as against=" no", bos="always".
     """
     with Call(tokenizer, names, config, ignore) as call:
         given, arguments = b"", call.texts(text, tokens)
+        if isinstance(model, Result):
+            model = model.folder
+        operands = call.models([model])
+        if messages is not None:
+            if prompt is not None or arguments:
+                raise ReachError("messages and prompt, text or tokens are both given (expected one of them)")
+            prompt = _chat(operands[0], messages, chat, options, program)
+        elif chat is not None:
+            raise ReachError("chat is given without messages (expected both, or neither)")
         if prompt is not None:
             inline = prompt != "-" and len(prompt) < 10_000
             given = b"" if inline else (prompt + "\n").encode("utf-8", "surrogateescape")  # the program leaves this newline out
             arguments.append(f"--prompt={prompt}" if inline else "--prompt=-")
-        if isinstance(model, Result):
-            model = model.folder
-        return _result("explain", Explanation, [*arguments, *call.models([model])], options, out, progress, program, given)
+        return _result("explain", Explanation, [*arguments, *operands], options, out, progress, program, given,
+                       UNSAID_OF_CHAT if messages is not None else "")
 
 
 def trf(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Progress = None,
