@@ -1,5 +1,6 @@
 /* `reach completion`: the tables of the verbs as a script that completes command lines. */
 #include "commands/commands.h"
+#include "commands/rows.h"
 #include "commands/verb.h"
 
 #include "analyze/formula.h"
@@ -89,23 +90,28 @@ static const char *const shells[] = {"bash", NULL};
 
 struct completion_options {
     const char *shell;
+    struct shown_options shown;
 };
 
-static const struct operand_row operands[] = {{.name = "SHELL",
-                                               .expected = "bash",
-                                               .at = offsetof(struct completion_options, shell),
-                                               .choices = shells}};
+#define OPTIONS struct completion_options
+
+static const struct option_row rows[] = {QUIET_ROW};
+
+static const struct operand_row operands[] = {
+    {.name = "SHELL", .expected = "bash", .at = AT(shell), .choices = shells}};
 
 const struct verb completion_verb = {
     .name = "completion",
     .summary = "a script that completes command lines in bash",
-    .synopsis = "bash",
+    .synopsis = "bash [options]",
     .description = "Prints a script for bash that completes verbs, options, values that are "
                    "choices, presets, files and folders. "
                    "`make install` installs it; the line below loads it into a shell.\n",
     .examples = "  . <(reach completion bash)\n",
     .operands = operands,
     .operand_count = 1,
-    .options_size = sizeof(struct completion_options),
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
     .run = completion_call,
 };

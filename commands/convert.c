@@ -28,6 +28,7 @@ static const struct option_row rows[] = {
      .at = AT(widen)},
     ADAPTER_ROW,
     FORCE_ROW("overwrite files that exist"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

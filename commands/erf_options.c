@@ -192,7 +192,7 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
     WIDE_ROW,
     JSON_ROW,
-    QUIET_ROW("no progress and no messages except errors"),
+    QUIET_ROW,
     {.name = "log",
      .value = "FILE",
      .help = "append events to FILE, one line of JSON each: start, plan, progress, rate, peak "

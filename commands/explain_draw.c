@@ -186,7 +186,7 @@ int explain_draw(const struct explanation *x, const struct explain_options *o, s
     struct row row = {.colors = screen_colors(o->color),
                       .is_light = screen_is_light(),
                       .width = screen_width() - GUTTER};
-    size_t shown = (size_t)o->shown, first = x->count > shown ? x->count - shown : 0;
+    size_t shown = (size_t)o->drawn, first = x->count > shown ? x->count - shown : 0;
     char note[160];
     int open = 0;
 

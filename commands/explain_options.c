@@ -148,7 +148,7 @@ static const struct option_row rows[] = {
      .standard = "1000",
      .help = "tokens of the text on the screen, the last ones (default %s; 0: none); explain.html "
              "has all",
-     WHOLE_AT(shown, 0, 1L << 30),
+     WHOLE_AT(drawn, 0, 1L << 30),
      .group = GROUP_OUTPUT},
     {.name = "color",
      .value = "WHEN",
@@ -162,7 +162,7 @@ static const struct option_row rows[] = {
      .choices = color_choices,
      .group = GROUP_OUTPUT},
     JSON_ROW,
-    QUIET_ROW("no messages except errors"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

@@ -99,9 +99,13 @@ static int families_call(struct call *c, struct error *e)
     return EXIT_DONE;
 }
 
-#define OPTIONS struct shown_options
+struct families_options {
+    struct shown_options shown;
+};
 
-static const struct option_row rows[] = {JSON_ROW};
+#define OPTIONS struct families_options
+
+static const struct option_row rows[] = {JSON_ROW, QUIET_ROW};
 
 const struct verb families_verb = {
     .name = "families",

@@ -89,6 +89,7 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
     WIDE_ROW,
     JSON_ROW,
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "FORMULA, PRESET, MODEL or CSV",

@@ -15,7 +15,8 @@ struct info_options {
     long train_length; /* 0: as in the checkpoint */
     struct machine_options machine;
     struct encoding_options encoding;
-    int strict, verify, chat, json;
+    int strict, verify, chat;
+    struct shown_options shown;
 };
 
 static int describe(struct info_found *x, struct error *e)
@@ -142,7 +143,7 @@ static int info_call(struct call *c, struct error *e)
 
 #define OPTIONS struct info_options
 
-static const char *const beside_chat[] = {"json", NULL};
+static const char *const beside_chat[] = {"json", "quiet", NULL};
 
 static const char *const estimated_dtypes[] = {"f32", "f64", "bf16", NULL};
 
@@ -184,6 +185,7 @@ static const struct option_row rows[] = {
      .beside = beside_chat,
      .flags = OPTION_RESULT},
     JSON_ROW,
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
     WIDE_ROW,
     JSON_ROW,
-    QUIET_ROW("no messages except errors"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "DIR",

@@ -8,15 +8,16 @@
 
 #include <string.h>
 
-/* Draws, and names the new pictures. */
+/* Draws, and names the new pictures, or without gnuplot the scripts. */
 static int plot_call(struct call *c, struct error *e)
 {
     const struct plot_options *o = c->options;
     struct plot_run r = {.options = o, .progress = &c->terminal.progress, .command = c->command};
     int rc = plot_run(&r, e);
 
-    for (size_t i = 0; rc == 0 && r.drawn == 0 && i < r.figure_count; i++)
-        for (const char *rest = o->formats; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
+    for (size_t i = 0; rc == 0 && r.drawn != FIGURE_NOT_DRAWN && i < r.figure_count; i++)
+        for (const char *rest = r.drawn ? "gp" : o->formats; *rest;
+             rest += strcspn(rest, ","), rest += *rest == ',')
             printf("%s/%s.%.*s\n", screen_text(o->folder), r.figures[i]->stem,
                    (int)strcspn(rest, ","), rest);
     plot_run_free(&r);
@@ -167,6 +168,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     FORMAT_ROW,
     FORCE_ROW("overwrite the figures in DIR"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

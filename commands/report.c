@@ -34,6 +34,7 @@ static const struct option_row rows[] = {
      .at = AT(path),
      .group = GROUP_OUTPUT},
     FORCE_ROW("overwrite the page"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

@@ -289,27 +289,27 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, \
         .check = figure_check_formats, .with = "o", .group = GROUP_OUTPUT \
     }
-#define QUIET_ROW(says) \
+/* ---- struct shown_options shown, which verb.c handles ---- */
+
+#define QUIET_ROW \
     { \
-        .name = "quiet", .help = says, .type = OPTION_FLAG, .at = AT(quiet), .group = GROUP_RUN \
+        .name = "quiet", \
+        .help = "nothing on standard error but errors, and warnings that change what the numbers " \
+                "mean", \
+        .type = OPTION_FLAG, .at = AT(shown.quiet), .group = GROUP_RUN \
     }
-/* these two are handled by verb.c */
 #define WIDE_ROW \
     { \
         .name = "wide", \
         .help = "all columns of tables, even if the terminal is too narrow for them (always so " \
                 "outside a terminal)", \
-        .type = OPTION_FLAG, .at = AT(wide), .group = GROUP_OUTPUT \
+        .type = OPTION_FLAG, .at = AT(shown.wide), .group = GROUP_OUTPUT \
     }
-/* The options of a verb that has only this one. */
-struct shown_options {
-    int json;
-};
 #define JSON_ROW \
     { \
         .name = "json", \
         .help = "print the result as one JSON document instead of text (doc/outputs.md)", \
-        .type = OPTION_FLAG, .at = AT(json), .group = GROUP_OUTPUT \
+        .type = OPTION_FLAG, .at = AT(shown.json), .group = GROUP_OUTPUT \
     }
 #define TRAIN_LENGTH_ROW(says) \
     { \

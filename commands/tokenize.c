@@ -90,7 +90,7 @@ static const struct option_row rows[] = {
     STRICT_ROW(strict),
     FORCE_ROW("overwrite OUT if it exists"),
     JSON_ROW,
-    QUIET_ROW("no progress"),
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {

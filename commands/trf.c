@@ -221,6 +221,7 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
     WIDE_ROW,
     JSON_ROW,
+    QUIET_ROW,
 };
 
 static const struct operand_row operands[] = {
@@ -229,10 +230,10 @@ static const struct operand_row operands[] = {
      .at = AT(arguments),
      .flags = OPERAND_LIST | OPERAND_FORMULA | OPERAND_BY_STEP}};
 
-/* The current head on standard error, after a second and a half, if that is a terminal. */
+/* The current head where the bar is else, after a second and a half. */
 static void show(struct progress *p, const char *what)
 {
-    if (!isatty(STDERR_FILENO) || progress_now() - p->measuring <= 1.5)
+    if (!((struct terminal *)p)->bar || progress_now() - p->measuring <= 1.5)
         return;
     if (what)
         fprintf(stderr, "\rreach trf: %s\033[K", screen_text(what));

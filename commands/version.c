@@ -224,9 +224,13 @@ static int version_call(struct call *c, struct error *e)
     return EXIT_DONE;
 }
 
-#define OPTIONS struct shown_options
+struct version_options {
+    struct shown_options shown;
+};
 
-static const struct option_row rows[] = {JSON_ROW};
+#define OPTIONS struct version_options
+
+static const struct option_row rows[] = {JSON_ROW, QUIET_ROW};
 
 const struct verb version_verb = {
     .name = "version",

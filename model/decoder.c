@@ -257,8 +257,6 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     d->config = checkpoint.config;
     if (*tensors_notes(d->tensors))
         family_note(d, "%s", tensors_notes(d->tensors));
-    if (*tensors_assumed(d->tensors))
-        family_note(d, "assumed, since the file does not say: %s", tensors_assumed(d->tensors));
     if (read_model(d, adapter, e)) {
         decoder_close(d);
         return NULL;

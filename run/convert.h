@@ -3,10 +3,12 @@
 #define REACH_RUN_CONVERT_H
 
 #include "run/progress.h"
+#include "run/shared_options.h"
 
 struct convert_options {
     const char *model, *out, *adapter; /* arguments, borrowed; adapter NULL: none */
     int widen, force;
+    struct shown_options shown;
 };
 
 struct converted {

@@ -38,7 +38,7 @@ void run_tell_products(struct kernels *k, struct progress *progress)
                                            {"by", by == PRODUCT_OWN ? "own kernel" : "library", 0},
                                            {0}});
         if (by == PRODUCT_OWN && !progress->slow_products++)
-            progress_warning(progress,
+            progress_message(progress,
                              "%s: no algorithm of its library serves a matrix product, which is "
                              "much slower without one (%s)",
                              k->name, text);

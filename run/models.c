@@ -27,6 +27,9 @@ struct decoder *model_told(struct decoder *d, int strict, struct progress *p, st
         progress_message(p, "%s: %.*s", d->path, (int)length, line);
         line += length + (line[length] != 0);
     }
+    if (*tensors_assumed(d->tensors))
+        progress_warning(p, "%s: assumed, since the file does not say: %s", d->path,
+                         tensors_assumed(d->tensors));
     if (*d->not_understood)
         progress_warning(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
     return d;
@@ -150,7 +153,7 @@ int run_override(struct decoder *d, const struct encoding_options *o, struct err
 void model_tell_length(const struct decoder *d, size_t inputs, struct progress *p)
 {
     if (d->declared_length && inputs > (size_t)d->declared_length)
-        progress_message(p,
+        progress_warning(p,
                          "%s: %zu inputs are more than its configuration has positions for (%s "
                          "%d), and its encoding continues "
                          "beyond them",

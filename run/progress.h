@@ -10,7 +10,8 @@
 enum progress_kind {
     PROGRESS_LOG, /* only for a log */
     PROGRESS_MESSAGE, /* for people, unless they asked for quiet */
-    PROGRESS_WARNING, /* always for people: a problem that was corrected */
+    PROGRESS_WARNING, /* always for people: a damaged file, or what changes the meaning of numbers
+                       */
     PROGRESS_NOT_DRAWN /* why pictures are missing although gnuplot exists; the run continues */
 };
 

@@ -296,7 +296,7 @@ int results_document(struct json_writer *d, const struct results_file *const *fi
 int results_drawn(int drawn, struct progress *p, const struct error *e)
 {
     if (drawn == FIGURE_NO_GNUPLOT)
-        progress_warning(p, "%s", e->text);
+        progress_message(p, "%s", e->text);
     else if (drawn == FIGURE_NOT_DRAWN)
         progress_not_drawn(p, "%s", e->text);
     return drawn < 0 ? -1 : 0;

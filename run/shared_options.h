@@ -26,6 +26,11 @@ struct reading_options {
     struct records_request records; /* of --text */
 };
 
+/* What is printed, and how; no job reads it. */
+struct shown_options {
+    int quiet, wide, json;
+};
+
 /* Changes to a model's position encoding. */
 struct encoding_options {
     const char *bias, *bias_dtype, *rope; /* NULL: as in the checkpoint */

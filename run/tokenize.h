@@ -3,12 +3,14 @@
 #define REACH_RUN_TOKENIZE_H
 
 #include "run/progress.h"
+#include "run/shared_options.h"
 
 struct tokenize_options {
     const char *model, *file, *out; /* arguments, borrowed, here and below */
     const char *field; /* of JSON lines; NULL: not given */
     const char *boundary; /* put after each record of JSON lines; NULL: not given */
-    int strict, force, quiet, json; /* json: for printing only */
+    int strict, force;
+    struct shown_options shown;
 };
 
 struct tokenized {

@@ -227,7 +227,7 @@ static void bash_completes(void **state)
         {"reach ppl --positions ", "<none>"},
         {"reach bias alibi_e", "<alibi_equal>"},
         {"reach completion b", "<bash>"},
-        {"reach version --", "<--help><--json>"},
+        {"reach version --", "<--help><--json><--quiet>"},
         {"reach nonsense --", ""},
     };
     struct outcome o = reach("completion bash");

@@ -81,7 +81,8 @@ static void files_of_a_folder(void **state)
          .found = "tokenizer_config.json: chat_template 1 has no name and template"},
         {.settings = "{\"chat_template\": 3}", .found = "neither a text nor a list"},
         {.settings = "{", .found = "tokenizer_config.json: "},
-        {.jinja = "\xff", .found = "chat_template.jinja: the chat template or token default is not"},
+        {.jinja = "\xff",
+         .found = "chat_template.jinja: the chat template or token default is not"},
         {.settings = "{\"eos_token\": {\"content\": \"</s>\"}, \"add_bos_token\": true, "
                      "\"image_token\": \"<i>\", \"extra_special_tokens\": {\"video_token\": "
                      "\"<v>\"}, \"tokenizer_class\": \"LlamaTokenizer\", \"bos_token\": null}",

@@ -147,7 +147,7 @@ static void test_results(void **state)
     assert_null(attribute("plain", "assumed"));
 }
 
-/* What a GGUF file does not say is told, and kept. */
+/* What a GGUF file does not say is told, with --quiet too, and kept. */
 static void test_assumed(void **state)
 {
     char here[1024], line[4096];
@@ -155,7 +155,7 @@ static void test_assumed(void **state)
     assert_non_null(getcwd(here, sizeof here));
     const char *format = "erf m=%s/tests/goldens/gguf/qwen2.gguf --tokens "
                          "%s/tests/goldens/qwen2/tokens.npy --bootstrap 0 -o %s%s";
-    snprintf(line, sizeof line, format, here, here, "assumed", "");
+    snprintf(line, sizeof line, format, here, here, "assumed", " --quiet");
     struct outcome o = reach(line);
     if (o.status != 0 ||
         !strstr(o.err, "qwen2.gguf: assumed, since the file does not say: no windows\n"))

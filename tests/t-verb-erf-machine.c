@@ -47,11 +47,10 @@ static void threads_change_no_byte(void **state)
 static void without_gnuplot(void **state)
 {
     struct outcome o = finish(
-        start("erf window --text text --length 64 --segments 3 --quiet -o blind", "/nonexistent"));
+        start("erf window --text text --length 64 --segments 3 -o blind", "/nonexistent"));
 
     (void)state;
     assert_int_equal(o.status, 0);
-    assert_int_equal(lines(o.err), 1);
     assert_non_null(strstr(o.err, "reach erf: gnuplot: not found"));
     assert_true(exists(at("blind/erf.gp")) && exists(at("blind/curve.csv")) &&
                 exists(at("blind/erf.h5")));
@@ -145,7 +144,7 @@ static void a_limit_on_memory_is_told(void **state)
             continue;
         if (code != 0 && code != 1)
             fail_msg("%d kB: status %#x: %s", kilobytes, (unsigned)status, o.err);
-        if (lines(o.err) != 1)
+        if (lines(o.err) != code) /* nothing is said of a run that ends well */
             fail_msg("%d kB: exit %d: %s", kilobytes, code, o.err);
         ended[code]++;
         outcome_free(&o);

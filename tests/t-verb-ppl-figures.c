@@ -154,8 +154,7 @@ static void screen_and_files(void **state)
     expect("ppl none --text middle --context 8 --segments 9 -o files --quiet", 1, "--force");
     succeed("ppl none --text middle --context 8 --segments 9 --force --quiet -o files");
     assert_false(exists(at("files/ppl.svg"))); /* a picture of other numbers */
-    o = finish(
-        start("ppl none --text middle --context 8 --segments 9 -o bare --quiet", "/nonexistent"));
+    o = finish(start("ppl none --text middle --context 8 --segments 9 -o bare", "/nonexistent"));
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.err, "gnuplot"));
     outcome_free(&o);

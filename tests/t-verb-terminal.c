@@ -153,13 +153,54 @@ static void plans_are_told_once(void **state)
     }
 }
 
+/* With --quiet no verb says anything on standard error, and the result is the same. */
+static void quiet_is_silent(void **state)
+{
+    static const char *const lines[] = {
+        "erf m n --text text --length 32 --segments 3 --bootstrap 20 --force -o run",
+        "erf m --text text --length 32 --segments 2 --force -o part-1 --shard 1/2",
+        "erf m --text text --length 32 --segments 2 --force -o part-2 --shard 2/2",
+        "merge part-1 part-2 --force -o whole",
+        "explain m --prompt abc",
+        "trf alibi m",
+        "bias alibi m --length 8",
+        "fit sandwich",
+        "plot run --force -o plots",
+        "report run --force -o run.html",
+        "tokenize m text t.npy --force",
+        "convert m copy --force",
+        "families",
+        "version",
+        "completion bash",
+        "ppl m n --text text --context 8 --segments 3", /* these print times */
+        "info m",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char quiet[512];
+        struct outcome loud, soft;
+
+        snprintf(quiet, sizeof quiet, "%s --quiet", lines[i]);
+        loud = finish(start(lines[i], "/nonexistent")); /* without gnuplot */
+        soft = finish(start(quiet, "/nonexistent"));
+        if (loud.status != 0 || soft.status != 0 || *soft.err || !*soft.out)
+            fail_msg("%s: exit %d: %s%s", quiet, soft.status, soft.out, soft.err);
+        if (i + 2 < sizeof lines / sizeof *lines && strncmp(lines[i], "tokenize", 8) != 0)
+            assert_string_equal(soft.out, loud.out);
+        outcome_free(&loud);
+        outcome_free(&soft);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tables_fit),
                                        cmocka_unit_test(readers_may_stop),
                                        cmocka_unit_test(slips_are_guessed),
                                        cmocka_unit_test(once_is_enough),
-                                       cmocka_unit_test(plans_are_told_once)};
+                                       cmocka_unit_test(plans_are_told_once),
+                                       cmocka_unit_test(quiet_is_silent)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

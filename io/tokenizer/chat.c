@@ -143,8 +143,8 @@ static int read_files(struct chat *c, const char *path, struct error *e)
     char *name;
     struct error inner;
     int result = source_read_settings(&settings, &name, &w, path, e);
-    if (result == 0 && (add_file(c, &w, path, "chat_template" ENDING, "default", e) ||
-                        add_folder(c, &w, path, e)))
+    if (result == 0 &&
+        (add_file(c, &w, path, "chat_template" ENDING, "default", e) || add_folder(c, &w, path, e)))
         result = -1;
     else if (result == 0 &&
              ((!c->template_count && add_setting(c, member(settings, "chat_template"), &inner)) ||

@@ -37,7 +37,8 @@ struct erf_options {
     long validate; /* segments for --validate; 0: none */
     enum attribution attribution;
     long shard, shards; /* measure only part `shard` of `shards` of the segments; shards 0: all */
-    int strict, verify, resume, force, quiet, wide, json; /* the latter two: for printing only */
+    int strict, verify, resume, force;
+    struct shown_options shown;
 };
 
 #endif

@@ -35,10 +35,11 @@ struct explain_options {
     enum attribution attribution;
     uint64_t seed;
     long train_length; /* 0: as in the checkpoint */
-    long top, shown; /* rows of the table; tokens drawn, counted from the end. 0: none */
+    long top, drawn; /* rows of the table; tokens drawn, counted from the end. 0: none */
     enum explain_by by;
     enum color_choice color;
-    int strict, force, quiet, json; /* json: for printing only */
+    int strict, force;
+    struct shown_options shown;
 };
 
 #endif

@@ -3,6 +3,7 @@
 #define REACH_RUN_FIT_OPTIONS_H
 
 #include "run/formula_options.h"
+#include "run/shared_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@ struct fit_options {
     enum fit_quantity of;
     long first, last; /* distances, both included; last -1: the argument's default */
     const char *folder, *formats;
-    int force, wide, json; /* the latter two: for printing only */
+    int force;
+    struct shown_options shown;
 };
 
 #endif

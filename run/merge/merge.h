@@ -5,11 +5,13 @@
 #include "io/results/result.h"
 #include "io/text_list.h"
 #include "run/progress.h"
+#include "run/shared_options.h"
 
 struct merge_request {
     struct text_list folders; /* of the shards */
     const char *folder, *formats; /* of the result */
-    int force, quiet, wide, json; /* the latter three: for printing only */
+    int force;
+    struct shown_options shown;
     struct progress *progress;
 };
 

@@ -3,6 +3,7 @@
 #define REACH_RUN_PLOT_OPTIONS_H
 
 #include "io/text_list.h"
+#include "run/shared_options.h"
 
 struct plot_options {
     struct text_list results;
@@ -17,6 +18,7 @@ struct plot_options {
     double font_size; /* points; 0 */
     int no_title, logarithmic_x, sequential;
     int force;
+    struct shown_options shown;
 };
 
 #endif

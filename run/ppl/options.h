@@ -40,7 +40,8 @@ struct ppl_options {
     struct encoding_options encoding;
     int gain; /* 1: measure the gain of more context */
     double gain_within; /* nats above the NLL at the longest context that count as enough */
-    int strict, force, quiet, timing, wide, json; /* the latter two: for printing only */
+    int strict, force, timing;
+    struct shown_options shown;
 };
 
 #endif

@@ -46,7 +46,7 @@ int report_run(struct report_run *r, struct error *e)
     folder_scratch_remove(r->drawn_in); /* scripts and pictures are now in the page */
     r->drawn_in = NULL;
     if (rc == 0 && r->without_gnuplot)
-        progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected "
+        progress_message(r->progress, "gnuplot: not found, so the page has no figures (expected "
                                       "gnuplot 5.4 or later on PATH)");
     return rc == 0 ? write_page(r, e) : -1;
 }

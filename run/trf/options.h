@@ -3,6 +3,7 @@
 #define REACH_RUN_TRF_OPTIONS_H
 
 #include "run/formula_options.h"
+#include "run/shared_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +23,8 @@ struct trf_options {
         effort; /* processor seconds for each head and each of its numbers; 0: count work instead */
     long layers; /* depth; 1: only one layer */
     long train_length; /* for models that do not state it; 0: unknown */
-    int explain, force, wide, json; /* the latter two: for printing only */
+    int explain, force;
+    struct shown_options shown;
     const char *certificate; /* NULL: none */
     const char *folder, *formats; /* folder NULL: nothing is written */
 };
