@@ -259,6 +259,40 @@ static void test_copies(void **state)
     tensors_close(t);
 }
 
+/* Each output's weights get the length that the adapter has for it. */
+static void test_magnitudes(void **state)
+{
+    static const struct entry tensors[] = {
+        {"base_model.model.a.fc.lora_A.weight", "F32", 1, 3, 1, 0},
+        {"base_model.model.a.fc.lora_B.weight", "F32", 2, 1, 0, 0},
+        {"base_model.model.a.fc.lora_magnitude_vector", "F32", 2, 0, 2, 2},
+        {0}};
+    double first = sqrt(1 + 4 + 9), second = sqrt(16 + 25 + 36);
+    (void)state;
+    struct tensors *t = merged(write_adapter("\"r\": 1, \"use_dora\": true", tensors));
+    holds(t, "a.fc.weight", ELEMENT_F32,
+          (double[]){(float)(2 / first), (float)(4 / first), (float)(6 / first),
+                     (float)(16 / second), (float)(20 / second), (float)(24 / second)},
+          6);
+    tensors_close(t);
+}
+
+/* Rows of a table by token id, listed for all tables or by the end of a table's name. */
+static void test_rows(void **state)
+{
+    static const char *const settings[] = {
+        "\"r\": 1, \"trainable_token_indices\": [2, 0]",
+        "\"r\": 1, \"trainable_token_indices\": {\"table\": [2, 0], \"x\": [1]}"};
+    static const struct entry tensors[] = {
+        {"base_model.model.a.table.token_adapter.trainable_tokens_delta", "F32", 2, 2, 5, 1}, {0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        struct tensors *t = merged(write_adapter(settings[i], tensors));
+        holds(t, "a.table.weight", ELEMENT_F64, (double[]){7, 8, 2, 3, 5, 6}, 6);
+        tensors_close(t);
+    }
+}
+
 /* Names that the library has in memory where the files of models have others, either way. */
 static void test_names_in_memory(void **state)
 {
@@ -354,6 +388,10 @@ static void test_threads(void **state)
         "base_model.model.a.fc.lora_B.weight", "F32", out, r_b, 1, 0 \
     }
 #define GOOD PAIR(1, 3, 2, 1)
+#define ROWS(count) \
+    { \
+        "base_model.model.a.table.token_adapter.trainable_tokens_delta", NULL, count, 2, 5, 1 \
+    }
 
 static void test_refused(void **state)
 {
@@ -385,12 +423,30 @@ static void test_refused(void **state)
          {{"base_model.model." LONG ".lora_A.weight", NULL, 1, 3, 1, 0},
           {"base_model.model." LONG ".lora_B.weight", NULL, 2, 1, 1, 0}},
          "takes too much work"},
-        {"\"r\": 1, \"use_dora\": true", {GOOD}, "use_dora is not supported"},
+        {"\"r\": 1, \"use_dora\": true",
+         {GOOD},
+         "has no partner base_model.model.a.fc.lora_magnitude_vector"},
+        {"\"r\": 1, \"use_dora\": true",
+         {GOOD, {"base_model.model.a.fc.lora_magnitude_vector", NULL, 3, 0, 1, 0}},
+         "does not have the 2 outputs of a.fc.weight"},
+        {"\"r\": 1, \"use_dora\": true",
+         {{"base_model.model.a.fc.lora_magnitude_vector", NULL, 2, 0, 1, 0}},
+         "has no partner base_model.model.a.fc.lora_A.weight"},
+        {"\"r\": 1, \"use_dora\": true, \"lora_bias\": true", {GOOD}, "use_dora and lora_bias"},
         {"\"r\": 1, \"use_qalora\": true", {GOOD}, "use_qalora is not supported"},
         {"\"r\": 1, \"layer_replication\": [[0, 1]]", {GOOD}, "layer_replication is not supported"},
         {"\"r\": 1, \"trainable_token_indices\": [1]",
          {GOOD},
-         "trainable_token_indices is not supported"},
+         "no rows for trainable_token_indices"},
+        {"\"r\": 1, \"trainable_token_indices\": [1, 2]",
+         {ROWS(1)},
+         "a row of a.table.weight|2 token"},
+        {"\"r\": 1, \"trainable_token_indices\": [3]", {ROWS(1)}, "3 is not below the 3 rows"},
+        {"\"r\": 1, \"trainable_token_indices\": [-1]", {ROWS(1)}, "entry 1|not a token id"},
+        {"\"r\": 1, \"trainable_token_indices\": {\"other\": [1]}",
+         {ROWS(1)},
+         "no list for a.table"},
+        {"\"r\": 1", {ROWS(1)}, "trainable_token_indices has no list"},
         {"\"r\": 1, \"alora_invocation_tokens\": [1]",
          {GOOD},
          "alora_invocation_tokens is not supported"},
@@ -555,7 +611,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),     cmocka_unit_test(test_tables),
         cmocka_unit_test(test_patterns), cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_copies),   cmocka_unit_test(test_names_in_memory),
+        cmocka_unit_test(test_copies),   cmocka_unit_test(test_magnitudes),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_names_in_memory),
         cmocka_unit_test(test_threads),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_folders)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -19,10 +19,19 @@
 
 static const struct {
     const char *name, *base;
-} adapters[] = {{"llama-patterns", "llama-gqa"},        {"llama-whole", "llama-gqa"},
-                {"llama-table", "llama-gqa"},           {"gpt2-conv1d", "gpt2"},
-                {"llama-added", "llama-gqa"},           {"llama-bin", "llama-gqa"},
-                {"mixtral-router", "mixtral"},          {"gpt-neox-head", "gpt-neox-parallel"},
+} adapters[] = {{"llama-patterns", "llama-gqa"},
+                {"llama-whole", "llama-gqa"},
+                {"llama-table", "llama-gqa"},
+                {"gpt2-conv1d", "gpt2"},
+                {"llama-added", "llama-gqa"},
+                {"llama-bin", "llama-gqa"},
+                {"llama-dora", "llama-gqa"},
+                {"llama-dora-table", "llama-gqa"},
+                {"gpt2-dora", "gpt2"},
+                {"llama-tokens", "llama-gqa"},
+                {"llama-pissa", "llama-gqa"},
+                {"mixtral-router", "mixtral"},
+                {"gpt-neox-head", "gpt-neox-parallel"},
                 {"gpt-neox-fused", "gpt-neox-parallel"}};
 enum { ADAPTERS = sizeof adapters / sizeof *adapters };
 

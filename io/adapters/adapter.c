@@ -17,6 +17,8 @@
 #define WEIGHTS "adapter_model.safetensors"
 #define OLDER_WEIGHTS "adapter_model.bin"
 #define PREFIX "base_model.model."
+#define MAGNITUDE ".lora_magnitude_vector"
+#define ROWS ".token_adapter.trainable_tokens_delta"
 
 enum { NAME_BYTES = 1024, ALIGNMENT = 64, SHOWN_MAX = 400 };
 
@@ -28,6 +30,7 @@ struct merge {
     struct adapter_settings settings;
     struct product *products;
     size_t count;
+    int has_rows; /* a table with rows that were trained by themselves was found */
     struct error *e;
 };
 
@@ -175,6 +178,16 @@ static const char *shape_text(char out[64], const struct tensor *t)
 
 /* -- finding the work -- */
 
+static int check_magnitudes(struct merge *m, const struct product *p)
+{
+    const struct tensor *t = p->magnitude;
+    size_t outputs = p->onto->shape[p->transposed ? 1 : 0];
+    return t->rank == 1 && t->shape[0] == outputs
+               ? 0
+               : fail(m->e, "%s: tensor %s does not have the %zu outputs of %s of the base",
+                      m->file->path, t->name, outputs, p->onto->name);
+}
+
 /* A is [rank, in], B [out, rank]. */
 static int add_pair(struct merge *m, struct tensor *a, const char *module, const char *end_b,
                     int is_table)
@@ -193,8 +206,47 @@ static int add_pair(struct merge *m, struct tensor *a, const char *module, const
         return fail(m->e, "%s: tensors %s %s and %s %s do not fit %s %s of the base at rank %ld",
                     m->file->path, a->name, shape_text(text[0], a), end_b, shape_text(text[1], b),
                     onto->name, shape_text(text[2], onto), rank);
-    m->products[m->count++] = (struct product){onto, turned ? a : b, turned ? b : a, turned, scale};
+    struct product p = {.onto = onto,
+                        .left = turned ? a : b,
+                        .right = turned ? b : a,
+                        .transposed = turned,
+                        .scale = scale};
+    if (m->settings.has_magnitudes &&
+        (!(p.magnitude = pair(m, a->name, module, MAGNITUDE)) || check_magnitudes(m, &p)))
+        return -1;
+    m->products[m->count++] = p;
     return 0;
+}
+
+/* Rows of a table that were trained by themselves. */
+static int add_rows(struct merge *m, struct tensor *rows, const char *module)
+{
+    struct tensor *onto = target(m, rows->name, module, ".weight");
+    size_t *index = NULL, count = 0, *kept;
+    int result = -1;
+    if (!onto || adapter_settings_tokens(&index, &count, &m->settings, module, m->e))
+        goto end;
+    if (rows->rank != 2 || onto->rank != 2 || rows->shape[0] != count ||
+        rows->shape[1] != onto->shape[1]) {
+        fail(m->e, "%s: tensor %s does not have a row of %s for each of %zu token ids",
+             m->file->path, rows->name, onto->name, count);
+        goto end;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (index[i] >= onto->shape[0]) {
+            fail(m->e, "%s: token id %zu is not below the %zu rows of %s of the base",
+                 m->file->path, index[i], onto->shape[0], onto->name);
+            goto end;
+        }
+    if (!(kept = store_memory(m->base, (count + 1) * sizeof *kept, "token ids", m->e)))
+        goto end;
+    memcpy(kept, index, count * sizeof *kept);
+    m->products[m->count++] = (struct product){.onto = onto, .right = rows, .index = kept};
+    m->has_rows = 1;
+    result = 0;
+end:
+    free(index);
+    return result;
 }
 
 static int add_bias(struct merge *m, struct tensor *b, const char *module)
@@ -212,7 +264,7 @@ static int add_bias(struct merge *m, struct tensor *b, const char *module)
     if (b->rank != 1 || onto->rank != 1 || b->shape[0] != onto->shape[0])
         return fail(m->e, "%s: tensor %s does not fit %s of the base", m->file->path, b->name,
                     onto->name);
-    m->products[m->count++] = (struct product){onto, NULL, b, 0, scale};
+    m->products[m->count++] = (struct product){.onto = onto, .right = b, .scale = scale};
     return 0;
 }
 
@@ -267,7 +319,7 @@ static int replace(struct merge *m, const struct tensor *with, const char *name)
 static int take(struct merge *m, struct tensor *t)
 {
     const char *name = t->name + strlen(PREFIX);
-    char module[NAME_BYTES + 1];
+    char module[NAME_BYTES + 1], other[2 * NAME_BYTES];
     if (strncmp(t->name, PREFIX, strlen(PREFIX)))
         return fail(
             m->e,
@@ -291,6 +343,13 @@ static int take(struct merge *m, struct tensor *t)
         return pair(m, t->name, module, ".lora_A.weight") ? 0 : -1;
     if (module_of(module, name, ".lora_embedding_B"))
         return pair(m, t->name, module, ".lora_embedding_A") ? 0 : -1;
+    if (m->settings.has_magnitudes && module_of(module, name, MAGNITUDE)) {
+        snprintf(other, sizeof other, PREFIX "%s.lora_embedding_A", module);
+        return tensors_find(m->adapter, other) || pair(m, t->name, module, ".lora_A.weight") ? 0
+                                                                                             : -1;
+    }
+    if (module_of(module, name, ROWS))
+        return add_rows(m, t, module);
     if (strstr(name, "lora_"))
         return fail(
             m->e,
@@ -380,6 +439,11 @@ static int merge(struct merge *m)
     for (size_t i = 0; i < tensors_count(m->adapter); i++)
         if (take(m, tensors_at(m->adapter, i)))
             return -1;
+    if (m->settings.has_tokens && !m->has_rows)
+        return fail(m->e,
+                    "%s: has no rows for trainable_token_indices (expected a tensor that ends "
+                    "in %s)",
+                    m->file->path, ROWS);
     return merge_all(m);
 }
 

@@ -30,30 +30,77 @@ static double *read_matrix(const struct tensor *t, int transposed, struct error 
     return out;
 }
 
-/* Element (i, j) is the base's plus scale times the sum over k, in this order, of left(i, k)
- * right(k, j). Returns how many are not finite. */
-static size_t add_product(void *out, const struct stored_type *type, const struct tensor *base,
-                          const double *left, const double *right, size_t rank, double scale)
+/* What a merged tensor is made of, as doubles. */
+struct parts {
+    const struct tensor *base;
+    const double *left, *right; /* [rows, rank], [rank, columns] */
+    size_t rows, columns, rank;
+    double scale;
+    double *factors; /* of each row, or of each column where `by_column`; NULL: 1 */
+    int by_column;
+};
+
+/* numbers[j]: the base's element (i, first + j) plus scale times the sum over k, in this order, of
+ * left(i, k) right(k, first + j). */
+static void sum_piece(double numbers[PIECE], const struct parts *p, size_t i, size_t first,
+                      size_t count)
 {
-    size_t columns = base->shape[base->rank - 1], rows = base->count ? base->count / columns : 0,
-           bad = 0;
-#pragma omp parallel for schedule(static) reduction(+ : bad)
-    for (size_t i = 0; i < rows; i++)
-        for (size_t first = 0; first < columns; first += PIECE) {
-            size_t count = columns - first < PIECE ? columns - first : PIECE,
-                   at = i * columns + first;
-            double stored[PIECE], numbers[PIECE], sum[PIECE] = {0};
-            tensor_copy(stored, base, at, count);
-            element_widen_f64(numbers, stored, base->type, count);
-            for (size_t k = 0; k < rank; k++) {
-                double factor = left[i * rank + k];
-                const double *row = right + k * columns + first;
+    double stored[PIECE], sum[PIECE] = {0};
+    tensor_copy(stored, p->base, i * p->columns + first, count);
+    element_widen_f64(numbers, stored, p->base->type, count);
+    for (size_t k = 0; k < p->rank; k++) {
+        double factor = p->left[i * p->rank + k];
+        const double *row = p->right + k * p->columns + first;
 #pragma omp simd
-                for (size_t j = 0; j < count; j++)
-                    sum[j] += factor * row[j];
+        for (size_t j = 0; j < count; j++)
+            sum[j] += factor * row[j];
+    }
+    for (size_t j = 0; j < count; j++)
+        numbers[j] += p->scale * sum[j];
+}
+
+static size_t piece_at(const struct parts *p, size_t first)
+{
+    return p->columns - first < PIECE ? p->columns - first : PIECE;
+}
+
+/* Turns magnitudes into factors: each divided by the length of its row or column of the sum. */
+static void divide_by_lengths(const struct parts *p)
+{
+    size_t blocks = p->by_column ? (p->columns + PIECE - 1) / PIECE : p->rows;
+#pragma omp parallel for schedule(static)
+    for (size_t b = 0; b < blocks; b++) {
+        size_t row = p->by_column ? 0 : b, end = p->by_column ? p->rows : b + 1,
+               first = p->by_column ? b * PIECE : 0, last = p->by_column ? first + 1 : p->columns;
+        double squares[PIECE] = {0}, numbers[PIECE], all = 0;
+        for (size_t i = row; i < end; i++)
+            for (size_t at = first; at < last; at += PIECE) {
+                sum_piece(numbers, p, i, at, piece_at(p, at));
+                for (size_t j = 0; j < piece_at(p, at); j++)
+                    squares[j] += numbers[j] * numbers[j];
             }
+        for (size_t j = 0; j < PIECE; j++)
+            all += squares[j];
+        if (!p->by_column)
+            p->factors[b] /= sqrt(all);
+        for (size_t j = 0; p->by_column && j < piece_at(p, first); j++)
+            p->factors[first + j] /= sqrt(squares[j]);
+    }
+}
+
+/* Writes the merged tensor. Returns how many numbers are not finite. */
+static size_t write_sum(void *out, const struct stored_type *type, const struct parts *p)
+{
+    size_t bad = 0;
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t first = 0; first < p->columns; first += PIECE) {
+            size_t count = piece_at(p, first), at = i * p->columns + first;
+            double numbers[PIECE];
+            sum_piece(numbers, p, i, first, count);
             for (size_t j = 0; j < count; j++) {
-                numbers[j] += scale * sum[j];
+                if (p->factors)
+                    numbers[j] *= p->factors[p->by_column ? first + j : i];
                 if (type->type == ELEMENT_F64)
                     ((double *)out)[at + j] = numbers[j];
                 else
@@ -62,6 +109,20 @@ static size_t add_product(void *out, const struct stored_type *type, const struc
             }
         }
     return bad;
+}
+
+/* Writes rows in place of those that write_sum wrote. */
+static void write_rows(void *out, const struct stored_type *type, const struct product *p,
+                       const double *rows, size_t columns)
+{
+    for (size_t i = 0; i < p->right->shape[0]; i++)
+        for (size_t j = 0; j < columns; j++) {
+            size_t at = p->index[i] * columns + j;
+            if (type->type == ELEMENT_F64)
+                ((double *)out)[at] = rows[i * columns + j];
+            else
+                ((float *)out)[at] = (float)rows[i * columns + j];
+        }
 }
 
 /* The type of a merged tensor. */
@@ -80,14 +141,31 @@ int product_merge(const struct product *p, struct tensors *base, const struct ma
 {
     static const double one = 1;
     struct tensor merged = *p->onto;
-    size_t rank = p->left ? p->left->shape[p->transposed ? 0 : 1] : 1, bad;
-    double *left = p->left ? read_matrix(p->left, p->transposed, e) : NULL, *right = NULL;
+    size_t columns = merged.shape[merged.rank - 1], bad = 0;
+    double *left = p->left ? read_matrix(p->left, p->transposed, e) : NULL, *right = NULL,
+           *factors = p->magnitude ? read_matrix(p->magnitude, 0, e) : NULL;
+    struct parts parts = {.base = p->onto,
+                          .left = left ? left : &one,
+                          .rows = merged.count ? merged.count / columns : 0,
+                          .columns = columns,
+                          .rank = p->index  ? 0
+                                  : p->left ? p->left->shape[p->transposed ? 0 : 1]
+                                            : 1,
+                          .scale = p->scale,
+                          .factors = factors,
+                          .by_column = p->transposed};
     int result = -1;
-    if ((p->left && !left) || !(right = read_matrix(p->right, p->transposed, e)) ||
+    if ((p->left && !left) || (p->magnitude && !factors) ||
+        !(right = read_matrix(p->right, p->transposed, e)) ||
         store_shape(&merged, merged_type(p->onto), merged.rank, merged.shape, file->path, e))
         goto end;
+    parts.right = right;
     merged.data = out;
-    bad = add_product(out, merged.stored, p->onto, left ? left : &one, right, rank, p->scale);
+    if (factors)
+        divide_by_lengths(&parts);
+    bad = write_sum(out, merged.stored, &parts);
+    if (p->index)
+        write_rows(out, merged.stored, p, right, columns);
     tensor_release(p->onto);
     if (bad) {
         fail(e, "%s: %s of the base with this adapter has %zu numbers that are not finite",
@@ -100,5 +178,6 @@ int product_merge(const struct product *p, struct tensors *base, const struct ma
 end:
     free(left);
     free(right);
+    free(factors);
     return result;
 }

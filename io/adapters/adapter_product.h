@@ -5,10 +5,16 @@
 #include "io/tensors/store.h"
 
 /* The product left [rows, rank] times right [rank, columns], stored as it is or transposed, which
- * is added to a tensor of the base. left NULL: rank 1, left all ones. */
+ * is added to a tensor of the base. left NULL: rank 1, left all ones; or with `index` (borrowed)
+ * the rows of `right` take the place of these rows.
+ *
+ * magnitude (DoRA, Liu et al. 2024, equation 5): afterwards each output's vector of weights has
+ * this length. [outputs], which are the rows of the base, or its columns where `transposed`. NULL:
+ * the sum as it is. */
 struct product {
     struct tensor *onto;
-    const struct tensor *left, *right;
+    const struct tensor *left, *right, *magnitude;
+    const size_t *index;
     int transposed;
     double scale;
 };

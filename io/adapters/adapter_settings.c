@@ -66,10 +66,12 @@ static int check_keys(struct config *c, struct error *e)
     value = json_object_get(config_root(c), "init_lora_weights");
     if (json_is_string(value) &&
         !is_listed(inits, sizeof inits / sizeof *inits, json_string_value(value)))
-        return fail(e,
-                    "%s: init_lora_weights '%.40s' is not supported: it begins with other weights "
-                    "of the base model",
-                    config_path(c), json_string_value(value));
+        return fail(
+            e,
+            "%s: init_lora_weights '%.40s' is not supported: it begins with other weights "
+            "of the base model (expected the adapter as PEFT's save_pretrained writes it with "
+            "path_initial_model_for_weight_conversion)",
+            config_path(c), json_string_value(value));
     json_object_foreach(config_root(c), key, value)
     {
         if (!config_asked(c, key) && strcmp(key, "init_lora_weights") && !is_off(value) &&
@@ -160,11 +162,17 @@ end:
 
 int adapter_settings_read(struct adapter_settings *out, struct config *c, struct error *e)
 {
-    *out = (struct adapter_settings){0};
+    json_t *tokens = config_get(c, "trainable_token_indices");
+
+    *out = (struct adapter_settings){.config = c, .has_tokens = tokens && !is_off(tokens)};
     return config_int_or(c, "r", 1, RANK_MAX, 8, &out->rank, e) ||
                    config_real_or(c, "lora_alpha", -1e30, 1e30, 8, &out->alpha, e) ||
                    config_bool_or(c, "use_rslora", 0, &out->root, e) ||
                    config_bool_or(c, "lora_bias", 0, &out->has_bias, e) ||
+                   config_bool_or(c, "use_dora", 0, &out->has_magnitudes, e) ||
+                   (out->has_magnitudes && out->has_bias &&
+                    fail(e, "%s: has both use_dora and lora_bias (expected one of them)",
+                         config_path(c))) ||
                    read_rules(&out->ranks, c, "rank_pattern", 1, e) ||
                    read_rules(&out->alphas, c, "alpha_pattern", 0, e) || check_keys(c, e)
                ? -1
@@ -193,5 +201,45 @@ int adapter_settings_of(long *rank, double *scale, const struct adapter_settings
         return -1;
     *rank = (long)r;
     *scale = alpha / (s->root ? sqrt(r) : r);
+    return 0;
+}
+
+/* 1: the pattern is the module's name, or its end after a dot, as PEFT compares them. */
+static int names_module(const char *pattern, const char *module)
+{
+    size_t length = strlen(module), end = strlen(pattern);
+    return length >= end && strcmp(module + length - end, pattern) == 0 &&
+           (length == end || module[length - end - 1] == '.');
+}
+
+int adapter_settings_tokens(size_t **index, size_t *count, const struct adapter_settings *s,
+                            const char *module, struct error *e)
+{
+    json_t *list = json_object_get(config_root(s->config), "trainable_token_indices"), *value;
+    const char *key;
+    size_t i;
+    *index = NULL;
+    if (json_is_object(list)) {
+        json_t *found = NULL;
+        json_object_foreach(list, key, value)
+        {
+            if (names_module(key, module))
+                found = value;
+        }
+        list = found;
+    }
+    if (!json_is_array(list))
+        return fail(e, "%s: trainable_token_indices has no list for %.200s, whose rows are there",
+                    config_path(s->config), module);
+    *count = json_array_size(list);
+    if (!(*index = calloc(*count + 1, sizeof **index)))
+        return fail_memory(e, (double)*count * sizeof **index, "token ids");
+    json_array_foreach(list, i, value)
+    {
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
+            return fail(e, "%s: entry %zu of trainable_token_indices is not a token id",
+                        config_path(s->config), i + 1);
+        (*index)[i] = (size_t)json_integer_value(value);
+    }
     return 0;
 }

@@ -21,7 +21,10 @@ struct adapter_settings {
     long rank;
     int root; /* 1: alpha is divided by the square root of the rank (rsLoRA) */
     int has_bias; /* 1: the adapter also adds a bias */
+    int has_magnitudes; /* 1: DoRA */
+    int has_tokens; /* 1: trainable_token_indices is on */
     struct adapter_rules ranks, alphas;
+    struct config *config; /* borrowed */
 };
 
 /* Reads LoRA's settings. Refuses, by name, every other kind of adapter and every active key that
@@ -33,5 +36,10 @@ void adapter_settings_free(struct adapter_settings *s);
  * model. */
 int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s,
                         const char *module, struct error *e) MUST_USE;
+
+/* The token ids [count] whose rows the adapter has for a table of this name
+ * (trainable_token_indices: a list, or an object by names of tables). The caller frees *index. */
+int adapter_settings_tokens(size_t **index, size_t *count, const struct adapter_settings *s,
+                            const char *module, struct error *e) MUST_USE;
 
 #endif

@@ -9,7 +9,8 @@ CASE/ has adapter_config.json and adapter_model.safetensors (or adapter_model.bi
     logprob.npy  float64 [S]
 
 from PeftModel on transformers in float64, unmerged; merge_and_unload gives log p and norms within 1e-11 of them, as is checked. Versions: PEFT 0.21.2,
-transformers 5.23.0 (llama-added, llama-bin, mixtral-router, gpt-neox-head: 5.24.0), PyTorch 2.15.0 (CPU). Read by tests/t-model-adapters.c, which has the bases by case.
+transformers 5.23.0 (llama-added, llama-bin, mixtral-router, gpt-neox-head, llama-dora, llama-dora-table, gpt2-dora,
+llama-tokens, llama-pissa: 5.24.0), PyTorch 2.15.0 (CPU). Read by tests/t-model-adapters.c, which has the bases by case.
 """
 
 import json
@@ -29,6 +30,7 @@ sys.path[:0] = [GOLDENS]
 from expected import check_gradient, generator, norms_of      # noqa: E402
 from make_goldens import RefuseNarrow, Widen      # noqa: E402
 
+TOKENS = [3, 45, 47, 77, 83]
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 # base, settings of LoraConfig, type that the adapter's tensors are stored in
 CASES = {
@@ -50,6 +52,14 @@ CASES = {
     "mixtral-router": ("mixtral", dict(r=2, lora_alpha=5, target_modules=["q_proj", "v_proj"], modules_to_save=["gate"]), torch.float32),
     # a head that was trained whole, by the name that it has in memory
     "gpt-neox-head": ("gpt-neox-parallel", dict(r=2, lora_alpha=5, target_modules=["query_key_value"], modules_to_save=["lm_head"]), torch.float32),
+    # magnitudes of outputs (DoRA), of matrices in both layouts and of a table
+    "llama-dora": ("llama-gqa", dict(r=3, lora_alpha=7, target_modules=LINEAR, use_dora=True), torch.float32),
+    "llama-dora-table": ("llama-gqa", dict(r=2, lora_alpha=5, target_modules=["embed_tokens", "k_proj"], use_dora=True), torch.float32),
+    "gpt2-dora": ("gpt2", dict(r=2, lora_alpha=8, target_modules=["c_attn", "c_fc"], fan_in_fan_out=True, use_dora=True), torch.float32),
+    # rows of the table trained by themselves; the first token of the first segment is among them
+    "llama-tokens": ("llama-gqa", dict(r=2, lora_alpha=5, target_modules=["q_proj"], trainable_token_indices=TOKENS), torch.float32),
+    # begun with the base's principal components, and saved as what was added since
+    "llama-pissa": ("llama-gqa", dict(r=2, lora_alpha=3, target_modules=["q_proj", "up_proj"], init_lora_weights="pissa"), torch.float32),
     "gpt-neox-fused": ("gpt-neox-parallel", dict(r=4, lora_alpha=9, target_modules="all-linear", use_rslora=True), torch.float16),
 }
 
@@ -85,13 +95,26 @@ def make_adapter(case, folder):
     base, settings, stored = CASES[case]
     rng = generator(case)
     model = get_peft_model(base_model(os.path.join(GOLDENS, base), torch.float32), LoraConfig(task_type="CAUSAL_LM", **settings))
+    initial = os.path.join(folder, "initial")
+    if case == "llama-pissa":
+        model.peft_config["default"].init_lora_weights = True       # as PEFT's documentation has it
+        model.save_pretrained(initial)
+        model.peft_config["default"].init_lora_weights = settings["init_lora_weights"]
     for name, value in sorted(model.named_parameters()):
-        if value.requires_grad:
+        if case == "llama-pissa" and value.requires_grad:
+            value.data = value.data + torch.from_numpy(0.6 * rng.standard_normal(tuple(value.shape))).float()
+        elif "magnitude" in name:
+            value.data = value.data * torch.from_numpy(1 + 0.3 * rng.standard_normal(tuple(value.shape))).float()
+        elif value.requires_grad:
             scale = 0.15 if "lora_" in name else 0.4
             centre = 1.0 if ".norm." in name else 0.0
             value.data = torch.from_numpy((centre + scale * rng.standard_normal(tuple(value.shape))).astype(np.float32)).to(stored).float()
     model.peft_config["default"].base_model_name_or_path = base
-    model.save_pretrained(folder, save_embedding_layers=True if case in ("llama-table", "llama-added") else "auto")
+    if case == "llama-pissa":
+        model.save_pretrained(folder, path_initial_model_for_weight_conversion=initial)
+        shutil.rmtree(initial)
+    else:
+        model.save_pretrained(folder, save_embedding_layers=case in ("llama-table", "llama-added", "llama-dora-table") or "auto")
     os.remove(os.path.join(folder, "README.md"))
     path = os.path.join(folder, "adapter_model.safetensors")
     tensors = {name: value.to(stored) if stored != torch.float32 else value for name, value in load_file(path).items()}
