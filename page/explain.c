@@ -170,22 +170,29 @@ static void begin_page(FILE *f, const char *version, const char *model)
     html_text(f, model);
 }
 
-static int put_head(FILE *f, const struct explanation *x)
+/* `level`: of the heading, 1 or 2. */
+static int put_title(FILE *f, const struct explanation *x, int level)
 {
-    size_t inputs = explanation_inputs(x);
-    char rank[SHOW_RANK];
-    int rc = 0;
+    int rc;
 
-    show_rank(rank, x);
-
-    fputs("<header>\n<h1>What the prediction of ", f);
-    rc |= put_quoted(f, x, x->target.id);
+    fprintf(f, "<header><h%d>What the prediction of ", level);
+    rc = put_quoted(f, x, x->target.id);
     if (x->contrast) {
         fputs(", rather than ", f);
         rc |= put_quoted(f, x, x->against.id);
         fputs(",", f);
     }
-    fputs(" depended on</h1>\n<p class=about>", f);
+    fprintf(f, " depended on</h%d></header>\n", level);
+    return rc;
+}
+
+static void put_about(FILE *f, const struct explanation *x)
+{
+    size_t inputs = explanation_inputs(x);
+    char rank[SHOW_RANK];
+
+    show_rank(rank, x);
+    fputs("<p class=about>", f);
     html_text(f, x->model);
     if (*x->position_encoding) {
         fputs(" (", f);
@@ -196,10 +203,9 @@ static int put_head(FILE *f, const struct explanation *x)
             inputs + 1, rank);
     if (x->segment)
         fprintf(f, ", segment %zu of a result", x->segment);
-    fprintf(f, "; shares of %s with respect to the token embeddings%s%s.</p>\n<p class=sentence>",
+    fprintf(f, "; shares of %s with respect to the token embeddings%s%s.</p>\n",
             x->attribution[0] == 'g' ? "the norms of the gradient" : x->attribution,
             x->by ? ", summed by " : "", x->by ? x->by : "");
-    return rc;
 }
 
 /* A sentence that contains a token. */
@@ -212,34 +218,47 @@ static int put_sentence(FILE *f, const struct explanation *x)
 
     if (m && fclose(m) != 0)
         rc = -1;
-    if (rc == 0)
+    if (rc == 0) {
+        fputs("<p class=sentence>", f);
         html_text(f, text);
+        fputs("</p>\n", f);
+    }
     free(text);
     return rc;
 }
 
-/* The parts of a page that show one explanation, except for the scripts. */
-static int put_explanation(FILE *f, const struct explanation *x)
+/* The parts of a page that show one explanation, the text first, except for the scripts. The
+ * script shows the map only beside a text that has to be scrolled. */
+static int put_explanation(FILE *f, const struct explanation *x, int level)
 {
-    if (put_head(f, x) != 0 || put_sentence(f, x) != 0)
+    if (put_title(f, x, level) != 0)
         return -1;
-    fputs("</p>\n<div class=tables>\n", f);
-    if (put_predictions(f, x) != 0 || put_top(f, x) != 0)
-        return -1;
-    fputs("</div>\n</header>\n<nav>\n", f);
+    fputs("<nav aria-label=\"shades, steps and search\">\n", f);
     put_legend(f, x);
     fputs("<p class=tools>"
-          "<button id=up type=button title=\"key p\">previous</button>"
-          "<button id=down type=button title=\"key n\">next top token</button><span id=at></span>\n"
-          "<label>search <input id=find type=search title=\"key /\"></label>"
-          "<button id=back type=button title=\"Shift+Enter\">&#8593;</button>"
-          "<button id=on type=button title=\"Enter\">&#8595;</button><span id=found "
-          "aria-live=polite></span></p>\n"
+          "<a href=\"#about\">tables</a>"
+          "<span class=wide>by share:</span>"
+          "<button id=up type=button title=\"the token with the next larger share, key p\">previous"
+          "</button><button id=down type=button title=\"the token with the next smaller share, key "
+          "n\">next</button><span id=at aria-live=polite></span>\n"
+          "<input id=find type=search aria-label=search placeholder=search title=\"key /\">"
+          "<button id=back type=button title=\"Shift+Enter\" "
+          "aria-label=\"previous place\">&#8593;</button>"
+          "<button id=on type=button title=\"Enter\" aria-label=\"next place\">&#8595;</button>"
+          "<span id=found aria-live=polite></span></p>\n"
           "</nav>\n<main>\n",
           f);
     page_text(f, x);
-    fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status "
-          "hidden></div>\n",
+    fputs("</main>\n<article id=about tabindex=-1>\n", f);
+    if (put_sentence(f, x) != 0)
+        return -1;
+    put_about(f, x);
+    fputs("<div class=tables>\n", f);
+    if (put_predictions(f, x) != 0 || put_top(f, x) != 0)
+        return -1;
+    fputs("</div>\n<p class=\"about keys\">Keys: n and p go from token to token by share, l and h "
+          "by place; / searches; Escape hides the values.</p>\n</article>\n<canvas id=map "
+          "aria-hidden=true></canvas>\n<div id=tip role=status hidden></div>\n",
           f);
     return 0;
 }
@@ -256,7 +275,7 @@ static int put_one(FILE *f, const struct explanation *x, const char *command, co
     begin_page(f, version, x->model);
     fprintf(f, ": what a prediction depended on</title>\n<style>\n%s</style>\n</head>\n<body>\n",
             style);
-    if (put_explanation(f, x) != 0)
+    if (put_explanation(f, x, 1) != 0)
         return -1;
     put_command(f, command);
     put_data(f, x);
@@ -293,9 +312,12 @@ static int put_index(FILE *f, const struct explanations *all)
 {
     int rc = 0;
 
+    fprintf(f, "<header><h1>What %zu predictions of ", all->count);
+    html_text(f, all->item->model);
     fprintf(f,
-            "<div id=index><table><thead><tr><th scope=col>%s</th><th scope=col>position</th><th "
-            "scope=col>before it</th><th scope=col>target</th><th scope=col>log p</th><th "
+            " depended on</h1></header>\n<div id=index><table><thead><tr><th "
+            "scope=col>%s</th><th scope=col>position</th><th scope=col>before it</th><th "
+            "scope=col>target</th><th scope=col>log p</th><th "
             "scope=col>p</th><th scope=col>half within</th></tr></thead><tbody>\n",
             all->item->name ? "prompt" : "number");
     for (size_t i = 0; i < all->count && rc == 0; i++)
@@ -322,7 +344,7 @@ static int put_many(FILE *f, const struct explanations *all, const char *command
         return -1;
     for (size_t i = 0; i < all->count; i++) {
         fprintf(f, "<template id=e%zu>\n", i + 1);
-        if (put_explanation(f, &all->item[i]) != 0)
+        if (put_explanation(f, &all->item[i], 2) != 0)
             return -1;
         put_data(f, &all->item[i]);
         fputs("</template>\n", f);

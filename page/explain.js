@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const sections = [...document.querySelectorAll("main section")], tokens = [...document.querySelectorAll("pre i")];
-const count = tokens.length, sum = data.norm.reduceRight((all, one) => all + one, 0);
+const map = $("map"), count = tokens.length, sum = data.norm.reduceRight((all, one) => all + one, 0);
 const share = data.norm.map(one => one / sum), from = new Array(count);
 tokens.forEach((token, i) => { token.n = i; });
 /* the end of a token that the block before holds */
@@ -31,7 +31,7 @@ function tell(i) {
   const tip = $("tip"), box = tokens[i].getClientRects()[0] || tokens[i].getBoundingClientRect();
   tip.textContent = values(i);
   tip.hidden = false;
-  const left = Math.min(box.left, innerWidth - tip.offsetWidth - 96), below = box.bottom + 8;
+  const left = Math.min(box.left, innerWidth - tip.offsetWidth - (map.clientWidth || 0) - 16), below = box.bottom + 8;
   tip.style.left = Math.max(8, left) + "px";
   tip.style.top = (below + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 8 : below) + "px";
 }
@@ -121,12 +121,14 @@ document.addEventListener("keydown", event => {
   if (event.target === $("find") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "n" || event.key === "j") step(1);
   else if (event.key === "p" || event.key === "k") step(-1);
+  else if (event.key === "l") pick(Math.min(count - 1, now + 1));
+  else if (event.key === "h") pick(Math.max(0, now - 1));
   else if (event.key === "/") { $("find").focus(); event.preventDefault(); }
   else if (event.key === "Escape") { held = -1; $("tip").hidden = true; }
 });
 
 /* ---- the whole text at a glance: a bar a row, by the largest share in it; a frame around what is in sight ---- */
-const map = $("map"), dark = matchMedia("(prefers-color-scheme: dark)");
+const dark = matchMedia("(prefers-color-scheme: dark)");
 function in_sight() {
   const first = sections.findIndex(one => one.getBoundingClientRect().bottom > 0);
   let last = first;
@@ -173,7 +175,13 @@ addEventListener("scroll", () => {
   else $("tip").hidden = true;
   redraw();
 }, {passive: true});
-addEventListener("resize", redraw);
+function fit() { /* a map only where there is something to scroll */
+  const root = document.documentElement;
+  root.classList.remove("mapped");
+  root.classList.toggle("mapped", document.querySelector("main").scrollHeight > innerHeight);
+  draw();
+}
+addEventListener("resize", fit);
 dark.addEventListener("change", redraw);
-draw();
+fit();
 })();

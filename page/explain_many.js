@@ -30,6 +30,7 @@ function show(n) {
 function turn(by) { location.hash = `#${Math.min(rows.length, Math.max(1, now + 1 + by))}`; }
 function follow() {
   const wanted = +location.hash.slice(1);
+  if (now >= 0 && isNaN(wanted)) return; /* a place in the page */
   show(wanted >= 1 && wanted <= rows.length ? Math.floor(wanted) - 1 : 0);
 }
 document.getElementById("left").onclick = () => turn(-1);

@@ -115,6 +115,11 @@ class Browser:
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
 
+    def tab(self):
+        """The next element that the keyboard reaches."""
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+
     def picture(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))

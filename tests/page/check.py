@@ -35,7 +35,39 @@ TOKENS = """[...document.querySelectorAll("pre i")].map(one => {
 })"""
 
 
-WORDS = ("h1", ".about", ".sentence", "caption", "td", "th", ".n", "footer", ".legend span", "button", "input", "a")
+# Every other text that is seen: what it is in, the contrast on the nearest background, and the text.
+WORDS = """(() => {
+  const numbers = color => (color.match(/[\\d.]+/g) || []).map(Number);
+  const over = (top, below) => { const a = top.length > 3 ? top[3] : 1; return [0, 1, 2].map(i => a * top[i] + (1 - a) * below[i]); };
+  const light = color => { const l = color.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                           return .2126 * l[0] + .7152 * l[1] + .0722 * l[2]; };
+  const ground = one => {
+    if (!one) return [255, 255, 255];
+    const own = numbers(getComputedStyle(one).backgroundColor);
+    return own.length > 3 && own[3] < 1 ? over(own, ground(one.parentElement)) : own.slice(0, 3);
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  for (let node; (node = walk.nextNode());) {
+    const one = node.parentElement;
+    if (!node.data.trim() || one.closest("script, style, template, svg, pre i, pre s") || !one.checkVisibility()) continue;
+    const below = ground(one), style = getComputedStyle(one);
+    let opacity = 1;
+    for (let each = one; each; each = each.parentElement) opacity *= getComputedStyle(each).opacity;
+    const color = numbers(style.color), ink = over([...color.slice(0, 3), (color[3] ?? 1) * opacity], below);
+    const [low, high] = [light(ink), light(below)].sort((a, b) => a - b);
+    found.push([one.closest("[class], [id]")?.outerHTML.slice(0, 60) || one.tagName, (high + .05) / (low + .05), node.data.trim().slice(0, 40)]);
+  }
+  return found;
+})()"""
+# What is wider than the window, or than a box that does not scroll by itself.
+WIDE = """[...document.querySelectorAll("body *")].filter(one => {
+  if (one.closest("svg") && one.tagName !== "svg" || one.closest("#tip, .wide > *") || !one.checkVisibility() ||
+      getComputedStyle(one).display === "inline") return false; /* blanks hang over the ends of lines */
+  return one.getBoundingClientRect().right > innerWidth + 1 ||
+    one.matches(".tables, .tables *, #index, #index *, pre, nav, p, h1, h2, h3, li, dd") && one.scrollWidth > one.clientWidth + 1;
+}).map(one => one.outerHTML.slice(0, 80))"""
+# What a pointer can use.
+CONTROLS = """[...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")].filter(one => one.checkVisibility())"""
 
 
 def fail(text):
@@ -85,16 +117,48 @@ def check_tokens(page, rows, name):
             fail(f"{name}, position {place}: {ink} on {paper} has a contrast below {READABLE}")
 
 
-def check_words(page, name, words=WORDS):
+def check_words(page, name):
     """The words around the text can be read as well."""
-    script = json.dumps(words) + """.map(one => {
-      const found = document.querySelector(one), style = found && getComputedStyle(found);
-      return [one, style && style.color, style && style.backgroundColor];
-    })"""
-    ground = page.run("getComputedStyle(document.body).backgroundColor")
-    for what, ink, paper in page.run(script):
-        if ink is None or contrast(ink, ground if paper.startswith("rgba(0, 0, 0, 0") else paper) < READABLE:
-            fail(f"{name}: {what} cannot be read: {ink} on {paper}")
+    found = page.run(WORDS)
+    if len(found) < 8:
+        fail(f"{name}: only {len(found)} texts are seen")
+    for where, value, text in found:
+        if not value >= READABLE:
+            fail(f"{name}: {text!r} has a contrast of {value:.2f}, in {where}")
+
+
+def check_width(page, name, width):
+    """Nothing has to be scrolled to the side, other than what is in a box of its own."""
+    if page.run("document.documentElement.scrollWidth") > width or page.run(WIDE):
+        fail(f"{name}: at {width} pixels {page.run('document.documentElement.scrollWidth')} are needed, by {page.run(WIDE)[:3]}")
+
+
+def check_keyboard(page, name):
+    """Tab goes through every control of a page that was just opened, in order, and each shows that it has the focus."""
+    page.run(f"{CONTROLS}.forEach((one, i) => {{ one.place = i; }})")
+    count, seen = page.run(f"{CONTROLS}.length"), []
+    for _ in range(count):
+        page.tab()
+        seen.append(page.run("document.activeElement.place ?? -1"))
+        style = page.run("(({outlineStyle, outlineWidth}) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))")
+        if style[0] == "none" or float(style[1].removesuffix("px")) < 1:
+            fail(f"{name}: control {seen[-1]} does not show its focus: {style}")
+    if seen != list(range(count)):
+        fail(f"{name}: Tab goes through {seen} (expected {count} controls)")
+
+
+def check_begin(page, name, index=0):
+    """The shaded text is what the page begins with, below its title, the shades and, where there are several, their index."""
+    top, order, high = page.run("""(() => {
+      const text = document.querySelector("main pre"), others = [...document.querySelectorAll("table, .sentence")];
+      return [text.getBoundingClientRect().top + scrollY, others.every(one => one.closest("#index") ||
+        text.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING), document.getElementById("map").checkVisibility()];
+    })()""")
+    if top > 150 + index or not order:
+        fail(f"{name}: the text begins at {top} (expected it first)")
+    tall = page.run('document.querySelector("main").scrollHeight > innerHeight')
+    if high != (tall and page.run("innerWidth > 800")):
+        fail(f"{name}: the map is {'' if high else 'not '}there (expected it beside a text that has to be scrolled)")
 
 
 def check_hover(page, rows, name):
@@ -153,8 +217,17 @@ def check_print(page, rows, name):
 def check_page(page, folder, name, pictures):
     rows, path = read_rows(folder), os.path.join(folder, "explain.html")
     for scheme in ("light", "dark"):
+        page.open(path, width=390, height=844, scheme=scheme)
+        check_begin(page, f"{name}, {scheme}, narrow")
+        check_width(page, f"{name}, {scheme}", 390)
+        check_words(page, f"{name}, {scheme}, narrow")
+        check_keyboard(page, f"{name}, {scheme}, narrow")
+        if pictures:
+            page.picture(os.path.join(pictures, f"{name}-{scheme}-narrow.png"))
         seconds = page.open(path, scheme=scheme)
         where = f"{name}, {scheme}"
+        check_begin(page, where)
+        check_width(page, where, 1280)
         if pictures:
             page.picture(os.path.join(pictures, f"{name}-{scheme}.png"))
         check_tokens(page, rows, where)
@@ -168,9 +241,6 @@ def check_page(page, folder, name, pictures):
         print(f"{where}: {len(rows)} tokens, {os.path.getsize(path) / 1e6:.2f} MB, opened in {seconds:.2f} s")
         if len(rows) <= 32768 and seconds > SECONDS:
             fail(f"{where}: took {seconds:.2f} s to open (expected {SECONDS} s at most)")
-    page.open(path, width=420, height=800)
-    if page.run("document.documentElement.scrollWidth") > 420:
-        fail(f"{name}: a narrow window has to be scrolled to the side")
     if len(rows) > 32768:
         return
     begin = time.monotonic()
@@ -199,14 +269,17 @@ def check_several(page, scratch, pictures):
             if page.run(which) != f"{number} of 3":
                 fail(f"several, {scheme}: {action} shows {page.run(which)} (expected {number} of 3)")
             check_tokens(page, each[number - 1], f"several, {scheme}, {number}")
-        check_words(page, f"several, {scheme}", WORDS + ("#index td", "#index th", "#turn button", "#which"))
+        check_words(page, f"several, {scheme}")
         check_hover(page, each[1], f"several, {scheme}")
         check_keys(page, each[1], f"several, {scheme}")
         if page.complaints():
             fail(f"several, {scheme}: the console has {page.complaints()}")
-    page.open(path, width=390, height=800)
-    if page.run("document.documentElement.scrollWidth") > 390:
-        fail("several: a narrow window has to be scrolled to the side")
+        for width in (390, 1280):
+            page.open(path, width=width, height=844, scheme=scheme)
+            check_begin(page, f"several, {scheme}, {width}", 260)
+            check_width(page, f"several, {scheme}", width)
+            check_words(page, f"several, {scheme}, {width}")
+            check_keyboard(page, f"several, {scheme}, {width}")
     print(f"several: 3 targets, {os.path.getsize(path) / 1e6:.2f} MB")
 
 
@@ -226,8 +299,7 @@ def check_report(page, scratch, pictures):
         page.open(path, scheme=scheme)
         if pictures:
             page.picture(os.path.join(pictures, f"report-{scheme}.png"))
-        check_words(page, f"report, {scheme}", ("h1", "h2", "h3", ".about", ".sentence", "caption", "td", "th", "pre", "summary",
-                                                "footer", "a") + (("figcaption",) if drawn else ()))
+        check_words(page, f"report, {scheme}")
         found = page.run('''[document.querySelectorAll("section").length, document.querySelectorAll("svg").length,
             document.querySelectorAll("img, script").length, [...document.querySelectorAll("tbody th")].map(one => one.textContent),
             [...document.querySelectorAll("[id]")].map(one => one.id)]''')
