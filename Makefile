@@ -279,13 +279,17 @@ ready:
 	@[ -z '$(filter missing,$(foreach v,$(KEPT),$($(v))))' ]
 
 SHARE := $(DESTDIR)$(PREFIX)/share
+# the documents, what they link to, and the figures that they show, in the same folders as here
+DOCUMENTS = LICENSE README.md CHANGELOG.md CITATION.cff \
+  $(wildcard doc/*.md doc/figures/*.png doc/studies/*.md doc/studies/*.png) examples/README.md \
+  examples/position_encodings.py examples/real/oracle.py examples/studies/predictors.py \
+  python/examples/tiny_gpt.py python/examples/tour.ipynb
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/man/man1 $(SHARE)/man/man7
 	install -m 755 reach $(REACH_MPI) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 doc/*.1 $(SHARE)/man/man1/
 	install -m 644 doc/*.7 $(SHARE)/man/man7/
-	install -d $(SHARE)/doc/reach
-	install -m 644 LICENSE README.md $(SHARE)/doc/reach/
+	for f in $(DOCUMENTS); do install -D -m 644 $$f $(SHARE)/doc/reach/$$f || exit 1; done
 	install -d $(SHARE)/bash-completion/completions
 	./reach completion bash >$(BUILD)/completion
 	install -m 644 $(BUILD)/completion $(SHARE)/bash-completion/completions/reach
