@@ -284,21 +284,24 @@ DOCUMENTS = LICENSE README.md CHANGELOG.md CITATION.cff \
   $(wildcard doc/*.md doc/figures/*.png doc/studies/*.md doc/studies/*.png) examples/README.md \
   examples/position_encodings.py examples/real/oracle.py examples/studies/predictors.py \
   python/examples/tiny_gpt.py python/examples/tour.ipynb
+# a shell's name and where it looks; ZSH: Debian's zsh leaves packages another folder
+ZSH = zsh/site-functions
+COMPLETIONS = bash:bash-completion/completions/reach zsh:$(ZSH)/_reach \
+  fish:fish/vendor_completions.d/reach.fish
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/man/man1 $(SHARE)/man/man7
 	install -m 755 reach $(REACH_MPI) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 doc/*.1 $(SHARE)/man/man1/
 	install -m 644 doc/*.7 $(SHARE)/man/man7/
 	for f in $(DOCUMENTS); do install -D -m 644 $$f $(SHARE)/doc/reach/$$f || exit 1; done
-	install -d $(SHARE)/bash-completion/completions
-	./reach completion bash >$(BUILD)/completion
-	install -m 644 $(BUILD)/completion $(SHARE)/bash-completion/completions/reach
+	for f in $(COMPLETIONS); do ./reach completion $${f%%:*} >$(BUILD)/completion && \
+	  install -D -m 644 $(BUILD)/completion $(SHARE)/$${f#*:} || exit 1; done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(DESTDIR)$(PREFIX)/bin/reach-mpi \
 	  $(patsubst doc/%,$(SHARE)/man/man1/%,$(wildcard doc/*.1)) \
 	  $(patsubst doc/%,$(SHARE)/man/man7/%,$(wildcard doc/*.7))
-	rm -f $(SHARE)/bash-completion/completions/reach
+	rm -f $(foreach f,$(COMPLETIONS),$(SHARE)/$(lastword $(subst :, ,$(f))))
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(SHARE)/doc/reach
 
 # ---- releases: what is committed, without the history ----

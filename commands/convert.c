@@ -23,6 +23,7 @@ static int convert_call(struct call *c, struct error *e)
 
 static const struct option_row rows[] = {
     {.name = "widen",
+     .brief = "write quantised tensors as F32",
      .help = "write quantised tensors as F32, which holds their numbers exactly",
      .type = OPTION_FLAG,
      .at = AT(widen)},

@@ -11,11 +11,13 @@ static const char *const layer_choices[] = {"all", "none", NULL};
 #define MOST ((double)(1L << 40))
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read through each model's own tokenizer, or as bytes if it has none and its "
+    TEXT_ROW("text to read; may be repeated",
+             "text, read through each model's own tokenizer, or as bytes if it has none and its "
              "vocabulary is 256; "
              ".gz, .zst, .xz and .bz2 are unpacked, - is standard input; may be repeated: files "
              "are joined in order"),
-    TOKENS_ROW("token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per "
+    TOKENS_ROW("token ids instead of text (.npy, .h5, .idx, llm.c)",
+               "token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment per "
                "row): .npy of integers, .h5 "
                "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token "
                "file of llm.c"),
@@ -23,6 +25,7 @@ static const struct option_row rows[] = {
     {.name = "length",
      .value = "L",
      .standard = "2048",
+     .brief = "tokens of a segment with its target",
      .help = "tokens of a segment, the target included (default %s, or the row length of a 2-D "
              "token file)",
      WHOLE_AT(cut.length, 2, 1 << 30),
@@ -81,11 +84,13 @@ static const struct option_row rows[] = {
     {.name = "bootstrap",
      .value = "N",
      .standard = "1000",
+     .brief = "resamplings for the 95 % intervals",
      .help = "resamplings of the segments for the 95 % intervals (default %s; 0: no intervals)",
      WHOLE_AT(bootstrap, 0, 10000000),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
-    SEED_ROW("seed of the resampling, and of the noise of --attribution smoothgrad"),
+    SEED_ROW("seed of resampling and noise",
+             "seed of the resampling, and of the noise of --attribution smoothgrad"),
     TRAIN_LENGTH_ROW("training length of the models in tokens, if a checkpoint does not say it; "
                      "the figure marks it, and --logn uses it"),
     ADAPTER_ROW,
@@ -93,6 +98,7 @@ static const struct option_row rows[] = {
     {.name = "layer",
      .value = "K",
      .standard = "none",
+     .brief = "also the gradient at block K, or all",
      .help = "also measure the gradient with respect to the input of block K, from 0, or of every "
              "block: all (0 is the "
              "embeddings, which are always measured); in the results its rows have K as their "
@@ -106,6 +112,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "target-position",
      .value = "P",
+     .brief = "also with segments cut to their first P tokens",
      .help = "also measure with the segments cut to their first P tokens, so that token P is the "
              "target; several with commas, or "
              "repeated; targets.gp shows the ERF by position",
@@ -115,6 +122,7 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_REPEATED},
     {.name = "growth",
+     .brief = "also how the field grows with the length",
      .help = "also measure with the segments cut to a half and a quarter of L, as "
              "--target-position does, and report how the field "
              "grows with the length: the exponent x of ERF(Q) ~ L^x, with its interval",
@@ -133,6 +141,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "validate",
      .value = "N",
+     .brief = "compare the field with the loss on N segments",
      .help = "also compare the field with the loss itself, on N of the segments: how -log p of the "
              "target changes if all inputs "
              "except the last k are cut off or replaced by those of another segment, for k from 1 "
@@ -151,6 +160,7 @@ static const struct option_row rows[] = {
     DTYPE_ROW,
     {.name = "check-precision",
      .value = "N",
+     .brief = "compare N segments with f64 afterwards",
      .help = "afterwards, run N segments again in f64 and report the largest deviations of s, c, "
              "log p and ERF",
      WHOLE_AT(check_precision, 1, 1L << 31),
@@ -161,6 +171,7 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "verify",
+     .brief = "check each checkpoint before measuring",
      .help = "before measuring, read each checkpoint once and check it: the checksums of .pt and "
              ".bin archives (those of HDF5 "
              "are always checked), that every weight is finite, and the bytes of all shards "
@@ -171,6 +182,7 @@ static const struct option_row rows[] = {
      .group = GROUP_INPUT},
     {.name = "shard",
      .value = "I/N",
+     .brief = "measure only the I-th of N parts",
      .help = "measure only the I-th of N parts of the segments (I from 1), which are the same as "
              "without --shard; `reach merge` "
              "joins all N into one result, the same as that of a single run. Shards may run at the "
@@ -188,7 +200,7 @@ static const struct option_row rows[] = {
      .at = AT(resume),
      .group = GROUP_RUN,
      .flags = OPTION_COMMON},
-    FORCE_ROW("overwrite results, or discard an unfinished run and start again"),
+    FORCE_ROW("overwrite results; an unfinished run is discarded and starts again"),
     FORMAT_ROW,
     WIDE_ROW,
     JSON_ROW,

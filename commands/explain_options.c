@@ -44,15 +44,18 @@ static const struct option_row rows[] = {
      .at = AT(prompts),
      .flags = OPTION_RESULT | OPTION_COMMON},
     TEXT_ROW(
+        "explain the last token of a text",
         "explain the last token of a text, read as `reach erf` reads it: one segment of all its "
         "tokens; a newline at the "
         "end is left "
         "out; .gz, .zst, .xz and .bz2 are unpacked, - is standard input; may be repeated: files "
         "are joined in order"),
-    TOKENS_ROW("explain the last token of token ids instead of text: a file as `reach erf` takes "
+    TOKENS_ROW("explain the last token of token ids",
+               "explain the last token of token ids instead of text: a file as `reach erf` takes "
                "it, of one text (1-D, or one row)"),
     {.name = "segment",
      .value = "N",
+     .brief = "explain segment N of a result of `reach erf`",
      .help = "show the N-th segment, from 1, of a result of `reach erf`, as it was measured",
      WHOLE_AT(segment, 1, 1L << 40),
      .beside = of_a_result,
@@ -65,6 +68,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "target-position",
      .value = "P",
+     .brief = "cut the text to P tokens; token P is the target",
      .help = "cut the text to its first P tokens, so that token P is the target; several with "
              "commas, or repeated; for a result, positions that were measured",
      .type = OPTION_OWN,
@@ -74,6 +78,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON | OPTION_REPEATED},
     {.name = "target",
      .value = "TOKEN",
+     .brief = "the token whose log p is explained, by id or text",
      .help = "the token whose log p is explained, by its id or its text, with or without a blank "
              "before it, whichever is likelier (default: after a prompt the likeliest, else the "
              "last token of the text, whose place TOKEN takes)",
@@ -84,6 +89,7 @@ static const struct option_row rows[] = {
     {.name = "targets",
      .value = "N",
      .standard = "1",
+     .brief = "explain each of the N likeliest tokens",
      .help = "explain each of the N likeliest tokens after a prompt (default %s)",
      WHOLE_AT(targets, 1, 1000),
      .group = GROUP_MEASURED,
@@ -107,7 +113,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_COMMON},
     ATTRIBUTION_ROW("grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` "
                     "(default %s)"),
-    SEED_ROW("seed of the noise of --attribution smoothgrad"),
+    SEED_ROW("seed of the noise of smoothgrad", "seed of the noise of --attribution smoothgrad"),
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach "
             "erf` (default %s)"),
     TRAIN_LENGTH_ROW(
@@ -146,6 +152,7 @@ static const struct option_row rows[] = {
     {.name = "show",
      .value = "N",
      .standard = "1000",
+     .brief = "tokens of the text on the screen",
      .help = "tokens of the text on the screen, the last ones (default %s; 0: none); explain.html "
              "has all",
      WHOLE_AT(drawn, 0, 1L << 30),
@@ -153,6 +160,7 @@ static const struct option_row rows[] = {
     {.name = "color",
      .value = "WHEN",
      .standard = "auto",
+     .brief = "shade the text: auto, always or never",
      .help = "auto, always or never: shade the text with colours (default %s: on a terminal, "
              "unless NO_COLOR is set), else with "
              "digits "

@@ -51,6 +51,7 @@ static const struct option_row rows[] = {
     {.name = "form",
      .value = "FORM",
      .standard = default_form,
+     .brief = "formula of t to fit",
      .help = "a formula of t whose parameters are the coefficients (default '%s'): linear in them, "
              "except for one that may be "
              "inside a function, such as c in 'a + b*ln(1+c*t)'",
@@ -61,6 +62,7 @@ static const struct option_row rows[] = {
     {.name = "of",
      .value = "WHAT",
      .standard = "c",
+     .brief = "column of curve.csv: c, s or ln-s",
      .help = "of curve.csv: c, the share of the most recent tokens; s, that of a single one; or "
              "ln-s, its natural logarithm, of "
              "which 'a - p*ln(1+t)' is a power law and 'a - k*t' an exponential (default %s)",

@@ -95,6 +95,21 @@ void option_help(char *out, size_t size, const struct option_row *o)
         snprintf(out, size, o->standard ? "%s (default %s)" : "%s", o->help, standard);
 }
 
+void option_brief(char *out, size_t size, const struct option_row *o)
+{
+    static const char *const ends[] = {"; ", ". ", ": ", " ("};
+    size_t length = strlen(o->brief ? o->brief : o->help);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !o->brief; i++) {
+        const char *end = strstr(o->help, ends[i]);
+
+        if (end && (size_t)(end - o->help) < length)
+            length = (size_t)(end - o->help);
+    }
+    snprintf(out, size, o->standard ? "%.*s (default %s)" : "%.*s", (int)length,
+             o->brief ? o->brief : o->help, o->standard);
+}
+
 static void print_option(FILE *f, const struct option_row *o)
 {
     char dashed[OPTION_NAME_MAX], help[HELP_MAX];

@@ -159,6 +159,7 @@ static const struct option_row rows[] = {
     {.name = "dtype",
      .value = "TYPE",
      .standard = "f32",
+     .brief = "arithmetic for the estimate",
      .help = "f32, f64 or bf16: arithmetic for the estimate",
      .type = OPTION_CHOICE,
      .at = AT(machine.dtype),
@@ -173,6 +174,7 @@ static const struct option_row rows[] = {
         "training length of the model in tokens, for --logn, if the checkpoint does not say it"),
     STRICT_ROW(strict),
     {.name = "verify",
+     .brief = "read the whole checkpoint and check it",
      .help = "read the whole checkpoint and check it, as `reach erf --verify` does; reports it in "
              "a separate line",
      .type = OPTION_FLAG,

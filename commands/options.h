@@ -53,6 +53,8 @@ enum option_group {
 struct option_row {
     const char *name;
     const char *value; /* its name in the help: DIR and FILE are completed as such; NULL: none */
+    const char *brief; /* what it does, in a line of the short help and in completion; NULL: the
+                          beginning of `help` is as short */
     const char *help; /* what it does, unit; %s is its default, else appended; later wrapped */
     enum option_type type;
     size_t at; /* of the field in the options of the verb */
@@ -151,10 +153,13 @@ int option_write(FILE *f, const void *options, const struct option_row *row, int
 /* Sets a default of OPTION_LATER. */
 int option_default(void *options, const struct verb *v, const char *name, struct error *e) MUST_USE;
 
-/* The whole output of `reach VERB --help`; the help for one option. */
+/* The whole output of `reach VERB --help`; the help for one option, and the same in one line. */
 enum { HELP_MAX = 1024 };
 void help_print(FILE *f, const struct verb *v);
 void option_help(char *out, size_t size, const struct option_row *o);
+/* In at most BRIEF_MAX columns. */
+enum { BRIEF_MAX = 54 };
+void option_brief(char *out, size_t size, const struct option_row *o);
 
 /* Strict parsers for a whole value; the message names `option`. 0 or -1. */
 int read_whole(const char *option, const char *text, long low, long high, long *out,

@@ -53,7 +53,7 @@ static const char *const colour_choices[] = {"distinct", "sequential", NULL};
 #define OPTIONS struct plot_options
 
 static const struct option_row rows[] = {
-    FOLDER_ROW("folder for the scripts and the pictures", "reach-plot"),
+    FOLDER_ROW("folder for scripts and pictures", "reach-plot"),
     {.name = "figure",
      .value = "LIST",
      .help = "the figures to draw, such as erf,attention (default: all that the RESULTs have)",
@@ -86,6 +86,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "steps",
      .value = "LIST",
+     .brief = "the training step of each curve, in order",
      .help = "the step of training of each curve, in order, such as 1000,2000,4000 (default: from "
              "names such as step-1000 or "
              "checkpoint-1000)",
@@ -149,6 +150,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "legend",
      .value = "PLACE",
+     .brief = "place of the legend",
      .help = "below the panels, in a corner of the first one (top-left, top-right, bottom-left, "
              "bottom-right), or none (default: "
              "below)",
@@ -159,6 +161,7 @@ static const struct option_row rows[] = {
     {.name = "colours",
      .value = "KIND",
      .standard = "distinct",
+     .brief = "distinct or sequential",
      .help = "distinct, or sequential: dark to light in the order of the curves, for example for "
              "checkpoints of one training, "
              "which are sorted by step",

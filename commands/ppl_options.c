@@ -50,11 +50,13 @@ static int write_contexts(FILE *f, const void *options, int nth)
 }
 
 static const struct option_row rows[] = {
-    TEXT_ROW("text, read as `reach erf` reads it; .gz, .zst, .xz and .bz2 are unpacked, - is "
+    TEXT_ROW("text to read; may be repeated",
+             "text, read as `reach erf` reads it; .gz, .zst, .xz and .bz2 are unpacked, - is "
              "standard input; may be "
              "repeated: files are joined in "
              "order"),
-    TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "
+    TOKENS_ROW("token ids instead of text",
+               "token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "
                "be repeated), 2-D has one "
                "stream per row"),
     FIELD_ROW,
@@ -71,6 +73,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("write ppl.csv and the figure to DIR (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",
+     .brief = "write the NLL of every target to FILE",
      .help = "write the NLL of every target at every context, with its text, to FILE as CSV",
      .type = OPTION_TEXT,
      .at = AT(per_token),
@@ -78,6 +81,7 @@ static const struct option_row rows[] = {
     {.name = "protocol",
      .value = "NAME",
      .standard = "last",
+     .brief = "last, nonoverlapping, sliding or cached",
      .help = "last, nonoverlapping, sliding or cached, see above",
      .type = OPTION_NUMBERED_CHOICE,
      .at = AT(protocol),
@@ -87,6 +91,7 @@ static const struct option_row rows[] = {
     {.name = "context",
      .value = "N,N,...",
      .standard = "128,256,512,1024,2048",
+     .brief = "input tokens",
      .help = "input tokens, several with commas (default %s); cached has none",
      .type = OPTION_OWN,
      .read = read_contexts,
@@ -95,6 +100,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_RECORDED | OPTION_LATER | OPTION_COMMON},
     {.name = "stride",
      .value = "S",
+     .brief = "tokens that a sliding window moves by",
      .help = "with sliding: new tokens that each window scores, at most the context (default half "
              "the context); with last: tokens "
              "between the targets; below the longest context segments overlap (default: spread "
@@ -105,11 +111,13 @@ static const struct option_row rows[] = {
     {.name = "segments",
      .value = "N",
      .standard = "1000",
+     .brief = "measure at most N segments, of last",
      .help = "with last: score at most N targets (default %s; fewer if the text is shorter)",
      WHOLE_AT(segments, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER | OPTION_COMMON},
     {.name = "gain",
+     .brief = "also what each context gains",
      .help = "also report what each context gains over the next shorter one, with intervals, and "
              "how much context each target "
              "needs; not with cached",
@@ -120,6 +128,7 @@ static const struct option_row rows[] = {
     {.name = "gain-within",
      .value = "D",
      .standard = "0.1",
+     .brief = "nats within which a context is enough",
      .help = "of --gain: a context is enough for a target if its NLL is at most D nats above that "
              "at the longest (default %s)",
      .type = OPTION_REAL,
@@ -139,6 +148,7 @@ static const struct option_row rows[] = {
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "timing",
+     .brief = "also write times to ppl.csv",
      .help = "also write seconds_per_token to ppl.csv, which then differs from run to run (the "
              "screen always has the time)",
      .type = OPTION_FLAG,

@@ -38,30 +38,31 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 /* ---- input ---- */
 
-#define TEXT_ROW(says) \
+#define TEXT_ROW(short, says) \
     { \
-        .name = "text", .value = "FILE", .help = says, .type = OPTION_LIST, .at = AT(text), \
-        .flags = OPTION_RESULT | OPTION_COMMON \
+        .name = "text", .value = "FILE", .brief = short, .help = says, .type = OPTION_LIST, \
+        .at = AT(text), .flags = OPTION_RESULT | OPTION_COMMON \
     }
-#define TOKENS_ROW(says) \
+#define TOKENS_ROW(short, says) \
     { \
-        .name = "tokens", .value = "FILE", .help = says, .type = OPTION_LIST, .at = AT(tokens), \
-        .flags = OPTION_RESULT | OPTION_COMMON \
+        .name = "tokens", .value = "FILE", .brief = short, .help = says, .type = OPTION_LIST, \
+        .at = AT(tokens), .flags = OPTION_RESULT | OPTION_COMMON \
     }
 
 /* ---- struct reading_options reading ---- */
 
 #define BOS_ROW(says) \
     { \
-        .name = "bos", .value = "WHEN", .standard = "auto", .help = says, \
+        .name = "bos", .value = "WHEN", .standard = "auto", \
+        .brief = "beginning-of-text: auto, always, never", .help = says, \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(reading.bos), .choices = bos_choices, \
         .flags = OPTION_RESULT \
     }
 
 #define BOUNDARY_ROW(says) \
     { \
-        .name = "boundary", .value = "TOKEN", .help = says, .type = OPTION_TEXT, \
-        .at = AT(reading.boundary), .flags = OPTION_RESULT \
+        .name = "boundary", .value = "TOKEN", .brief = "token that separates documents", \
+        .help = says, .type = OPTION_TEXT, .at = AT(reading.boundary), .flags = OPTION_RESULT \
     }
 
 #define FIELD_ROW \
@@ -76,6 +77,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define RECORDS_ROW \
     { \
         .name = "records", .value = "HOW", .standard = "apart", \
+        .brief = "records of JSON lines: apart or joined", \
         .help = "apart or joined: each record of JSON lines is a document, which no segment " \
                 "crosses, or all of them are one text, with a newline after each (default %s)", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(reading.records.joined), \
@@ -86,7 +88,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define BIAS_ROW \
     { \
-        .name = "bias", .value = "FORMULA", \
+        .name = "bias", .value = "FORMULA", .brief = "replace the additive position bias", \
         .help = \
             "replace the additive position bias of every layer, for example by 'alibi(delta=2)' " \
             "or '-ln(1+t)/h'; t is the " \
@@ -97,6 +99,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define BIAS_DTYPE_ROW \
     { \
         .name = "bias-dtype", .value = "TYPE", \
+        .brief = "compute position biases in f32, bf16 or f16", \
         .help = "f32, bf16 or f16: compute the position biases as a program that works in this " \
                 "type does. Distance, slopes and " \
                 "parameters, and the result of every operation are rounded to it, to nearest, " \
@@ -114,7 +117,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
     }
 #define ROPE_ROW \
     { \
-        .name = "rope", .value = "SPEC", \
+        .name = "rope", .value = "SPEC", .brief = "turn rotary positions by SPEC", \
         .help = "turn rotary positions by SPEC instead of the checkpoint's own scaling, which is " \
                 "dropped whole: " \
                 "[base=B,]KIND[:NAME=VALUE,...], such as linear:factor=4, dynamic:factor=4, " \
@@ -128,7 +131,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
     }
 #define WINDOW_ROW(more) \
     { \
-        .name = "window", .value = "N", \
+        .name = "window", .value = "N", .brief = "let layers attend to the last N keys only", \
         .help = "let every layer attend to the last N keys only, its own included (0 or none: no " \
                 "window)" more, \
         .absent = -1, WHOLE_AT(encoding.window, 0, 1 << 30), .choices = none_choices, \
@@ -137,7 +140,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define ADAPTER_ROW \
     { \
-        .name = "adapter", .value = "DIR", \
+        .name = "adapter", .value = "DIR", .brief = "merge a LoRA adapter into the weights", \
         .help = "merge a LoRA adapter into the weights: a folder that PEFT saved, or its name in " \
                 "the cache of models; takes " \
                 "one MODEL, the adapter's base", \
@@ -147,6 +150,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define KEEP_FIRST_ROW \
     { \
         .name = "keep-first", .value = "K", \
+        .brief = "keep the first K keys visible beside a window", \
         .help = "in every layer that has a window, its own or by --window, keep the first K keys " \
                 "of a segment visible too " \
                 "(attention sinks)", \
@@ -154,7 +158,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
     }
 #define LOGN_ROW \
     { \
-        .name = "logn", \
+        .name = "logn", .brief = "multiply queries by a logarithm of the position", \
         .help = "multiply the query of position i, from 1, by max(1, ln i / ln T) in every " \
                 "layer, T the length the model was " \
                 "trained on (train_length of our own layout, else --train-length)", \
@@ -170,14 +174,15 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define ATTRIBUTION_ROW(says) \
     { \
-        .name = "attribution", .value = "KIND", .standard = "grad", .help = says, \
+        .name = "attribution", .value = "KIND", .standard = "grad", \
+        .brief = "grad, inputxgrad, ig or smoothgrad", .help = says, \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(attribution), .choices = attribution_names, \
         .group = GROUP_MEASURED, .flags = OPTION_RESULT \
     }
-#define SEED_ROW(says) \
+#define SEED_ROW(short, says) \
     { \
-        .name = "seed", .value = "N", .standard = "0", .help = says, .type = OPTION_UNSIGNED, \
-        .at = AT(seed), .group = GROUP_MEASURED, .flags = OPTION_RESULT \
+        .name = "seed", .value = "N", .standard = "0", .brief = short, .help = says, \
+        .type = OPTION_UNSIGNED, .at = AT(seed), .group = GROUP_MEASURED, .flags = OPTION_RESULT \
     }
 
 /* ---- struct machine_options machine ---- */
@@ -185,6 +190,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define DEVICE_ROW \
     { \
         .name = "device", .value = "NAME", .standard = "auto", \
+        .brief = "auto, cpu, cuda or cuda:N", \
         .help = "auto, cpu, cuda or cuda:N, the N-th GPU from 0 (default %s: the first GPU if " \
                 "there is one, else cpu)", \
         .type = OPTION_TEXT, .at = AT(machine.device), .choices = device_choices, \
@@ -193,6 +199,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define DTYPE_ROW \
     { \
         .name = "dtype", .value = "TYPE", .standard = "f32", \
+        .brief = "arithmetic: f32, f64, tf32 or bf16", \
         .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow, and the " \
                 "reference for the others; " \
                 "bf16: products with weights take bf16 numbers; tf32 needs a GPU)", \
@@ -202,6 +209,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define MEMORY_ROW \
     { \
         .name = "memory", .value = "SIZE", \
+        .brief = "memory that the run may take, such as 800M or 16G", \
         .help = "memory that the run may take, of the GPU if it runs there, such as 800M or 16G, " \
                 "in powers of 1000 (default: most of what is free)", \
         .type = OPTION_BYTES, .at = AT(machine.memory), .group = GROUP_MACHINE \
@@ -209,6 +217,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define KEEP_ROW \
     { \
         .name = "keep", .value = "TYPE", .standard = "f32", \
+        .brief = "keep inputs of layers in f32 or bf16", \
         .help = "f32 or bf16: what layers keep between forward and reverse (default %s: " \
                 "everything as it was computed or, if " \
                 "that does not fit, only their inputs). bf16: only their inputs, rounded to bf16 " \
@@ -223,6 +232,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define SCRATCH_ROW \
     { \
         .name = "scratch", .value = "DIR", \
+        .brief = "folder for layer inputs that do not fit into memory", \
         .help = "if a segment does not fit into memory: keep the inputs of as few layers as " \
                 "necessary in a file in DIR until " \
                 "the reverse pass; the file has no name, and disappears with the run, however " \
@@ -241,7 +251,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define HEADS_ROW \
     { \
-        .name = "heads", .value = "H", .standard = "8", \
+        .name = "heads", .value = "H", .standard = "8", .brief = "heads of formulas and presets", \
         .help = "heads of formulas and presets, whose biases may differ by head (default %s); a " \
                 "checkpoint has its own number", \
         WHOLE_AT(formulas.heads, 1, HEADS_MAX), .group = GROUP_MODEL, .flags = OPTION_RESULT \
@@ -249,6 +259,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define SET_ROW \
     { \
         .name = "set", .value = "NAME=VALUE", \
+        .brief = "give a parameter its value, such as p=1.05", \
         .help = "give a parameter its value, such as p=1.05, or one value for each head, such as " \
                 "p=0.5,0.7; read as the exact " \
                 "decimal; may be repeated", \
@@ -257,6 +268,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define SLOPES_ROW \
     { \
         .name = "slopes", .value = "KIND", .standard = "paper", \
+        .brief = "ALiBi's slopes: paper or press", \
         .help = "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which " \
                 "differ when H is not a power of two", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(formulas.press), .choices = slopes_choices, \
@@ -267,7 +279,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define STRICT_ROW(member) \
     { \
-        .name = "strict", \
+        .name = "strict", .brief = "refuse keys of config.json that are not understood", \
         .help = "refuse a model whose config.json has a key that reach does not understand; " \
                 "without --strict a line on " \
                 "standard error names the key", \
@@ -284,7 +296,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
     }
 #define FORMAT_ROW \
     { \
-        .name = "format", .value = "LIST", \
+        .name = "format", .value = "LIST", .brief = "pictures: png, svg, pdf, tikz", \
         .help = "pictures to draw: png, svg, pdf, tikz, several with commas", .standard = "png", \
         .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, \
         .check = figure_check_formats, .with = "o", .group = GROUP_OUTPUT \
@@ -293,28 +305,29 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 
 #define QUIET_ROW \
     { \
-        .name = "quiet", \
+        .name = "quiet", .brief = "no progress and no notes", \
         .help = "nothing on standard error but errors, and warnings that change what the numbers " \
                 "mean", \
         .type = OPTION_FLAG, .at = AT(shown.quiet), .group = GROUP_RUN \
     }
 #define WIDE_ROW \
     { \
-        .name = "wide", \
+        .name = "wide", .brief = "all columns of tables", \
         .help = "all columns of tables, even if the terminal is too narrow for them (always so " \
                 "outside a terminal)", \
         .type = OPTION_FLAG, .at = AT(shown.wide), .group = GROUP_OUTPUT \
     }
 #define JSON_ROW \
     { \
-        .name = "json", \
+        .name = "json", .brief = "the result as one JSON document", \
         .help = "print the result as one JSON document instead of text (doc/outputs.md)", \
         .type = OPTION_FLAG, .at = AT(shown.json), .group = GROUP_OUTPUT \
     }
 #define TRAIN_LENGTH_ROW(says) \
     { \
-        .name = "train-length", .value = "N", .help = says, WHOLE_AT(train_length, 1, 1 << 30), \
-        .group = GROUP_OUTPUT, .flags = OPTION_RESULT \
+        .name = "train-length", .value = "N", .brief = "training length of the models, in tokens", \
+        .help = says, WHOLE_AT(train_length, 1, 1 << 30), .group = GROUP_OUTPUT, \
+        .flags = OPTION_RESULT \
     }
 
 #endif

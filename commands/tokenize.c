@@ -83,6 +83,7 @@ static const struct option_row rows[] = {
      .at = AT(field)},
     {.name = "boundary",
      .value = "TOKEN",
+     .brief = "put this token after each record of JSON lines",
      .help = "put this token, by its id or its text, after each record of JSON lines, for "
              "--boundary of the other verbs",
      .type = OPTION_TEXT,

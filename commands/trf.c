@@ -141,6 +141,7 @@ static const struct option_row rows[] = {
     {.name = "epsilon",
      .value = "EPS",
      .standard = "0.01",
+     .brief = "share of the mass beyond the field",
      .help = "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact "
              "decimal (default %s), or all from "
              "LOW to "
@@ -152,6 +153,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT | OPTION_REPEATED},
     {.name = "length",
      .value = "L",
+     .brief = "also the field of the first L distances",
      .help = "also the field of the first L distances, which exists whether or not the series "
              "converges; may be repeated",
      .type = OPTION_OWN,
@@ -162,6 +164,7 @@ static const struct option_row rows[] = {
     {.name = "layers",
      .value = "R",
      .standard = "1",
+     .brief = "also the field across R layers",
      .help = "also the field across R such layers, from the R-fold convolution of the normalized "
              "kernel; with a window also the "
              "bound w R and the exact cone R(w-1)+1",
@@ -170,6 +173,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "coherence",
      .value = "EPS",
+     .brief = "rotary: where the slowest pair falls below EPS",
      .help = "for rotary positions, also the first distance at which the cosine of the slowest "
              "pair, to the power of the layers "
              "it is in, is below EPS, 0 < EPS < 1 (arXiv:2602.10959)",
@@ -180,6 +184,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "effort",
      .value = "S",
+     .brief = "at most about S seconds for each number",
      .help =
          "spend at most about S seconds of processor time on a head and on each of its "
          "numbers; then the answer is the best "
@@ -194,6 +199,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_RESULT},
     {.name = "train-length",
      .value = "N",
+     .brief = "training length of the models, in tokens",
      .help = "training length of a model in tokens, if its checkpoint does not say it, or for a "
              "formula with --layers R; then a line "
              "says how much of the weight of all layers is within it, and what a rule expects on "
@@ -211,6 +217,7 @@ static const struct option_row rows[] = {
      .group = GROUP_OUTPUT},
     {.name = "certificate",
      .value = "FILE",
+     .brief = "write what was proved to FILE",
      .help = "write what was proved to FILE, in numbers that an independent checker can verify "
              "(doc/certificate.md)",
      .type = OPTION_TEXT,

@@ -5,7 +5,8 @@ set -eu
 share=$1${2:-/usr/local}/share
 bin=$1${2:-/usr/local}/bin wrong=0
 for file in "$bin/reach" "$share/man/man1/reach.1" "$share/man/man7/reach-formula.7" \
-    "$share/bash-completion/completions/reach" "$share/doc/reach/LICENSE"; do
+    "$share/bash-completion/completions/reach" "$share"/zsh/*/_reach \
+    "$share/fish/vendor_completions.d/reach.fish" "$share/doc/reach/LICENSE"; do
     [ -s "$file" ] || [ -s "$file.gz" ] || { echo "missing: $file" >&2 && wrong=1; }
 done
 cd "$share/doc/reach"

@@ -1,5 +1,5 @@
-/* What is made from the tables of the verbs, or must agree with them: help, manual pages,
- * completion. */
+/* What is made from the tables of the verbs, or must agree with them: help and manual
+ * pages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Runs of blanks and line ends as one blank. */
@@ -183,86 +182,6 @@ static void pages_list_the_options_and_no_others(void **state)
     }
 }
 
-/* ---- completion ---- */
-
-/* What bash offers behind the words of LINE, divided by single blanks; a blank at its end: behind
- * an empty word. */
-static char *offered(const char *line)
-{
-    char command[1000], *text;
-    FILE *f;
-
-    f = fopen(at("try.bash"), "w");
-    assert_non_null(f);
-    fputs(". ./completion.bash\ncompopt() { :; }\nIFS=' ' read -ra COMP_WORDS <<< \"$1\"\n"
-          "[ \"${1% }\" = \"$1\" ] || COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - "
-          "1))\n_reach\n"
-          "[ ${#COMPREPLY[@]} = 0 ] || printf '<%s>' \"${COMPREPLY[@]}\"\n",
-          f);
-    fclose(f);
-    snprintf(command, sizeof command, "cd '%s' && bash try.bash '%s' > offered 2>&1", base, line);
-    assert_int_equal(system(command), 0);
-    text = slurp(at("offered"), NULL);
-    assert_non_null(text);
-    return text;
-}
-
-static void bash_completes(void **state)
-{
-    static const char *const cases[][2] = {
-        {"reach er", "<erf>"},
-        {"reach comp", "<completion>"},
-        {"reach --v", "<--version>"},
-        {"reach erf --dt", "<--dtype>"},
-        {"reach erf --dtype ", "<f32><f64><tf32><bf16>"},
-        {"reach erf --dtype b", "<bf16>"},
-        {"reach erf --dtype = t", "<tf32>"},
-        {"reach erf --dtype =", "<f32><f64><tf32><bf16>"},
-        {"reach erf m --layer al", "<all>"},
-        {"reach erf --length ", ""},
-        {"reach erf --text a-fo", "<a-folder>"},
-        {"reach erf -o a-f", "<a-folder>"},
-        {"reach erf a-fi", "<a-file>"},
-        {"reach ppl --protocol s", "<sliding>"},
-        {"reach ppl --positions ", "<none>"},
-        {"reach bias alibi_e", "<alibi_equal>"},
-        {"reach completion b", "<bash>"},
-        {"reach version --", "<--help><--json><--quiet>"},
-        {"reach nonsense --", ""},
-    };
-    struct outcome o = reach("completion bash");
-    char *text;
-    FILE *f;
-
-    (void)state;
-    assert_int_equal(o.status, 0);
-    f = fopen(at("completion.bash"), "w");
-    assert_non_null(f);
-    fputs(o.out, f);
-    fclose(f);
-    outcome_free(&o);
-    f = fopen(at("a-file"), "w");
-    assert_non_null(f);
-    fclose(f);
-    assert_int_equal(mkdir(at("a-folder"), 0777), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        text = offered(cases[i][0]);
-        if (strcmp(text, cases[i][1]))
-            fail_msg("%s: %s (expected %s)", cases[i][0], text, cases[i][1]);
-        free(text);
-    }
-    text = offered("reach erf --");
-    for (size_t i = 0; i < erf_verb.option_count; i++) {
-        char dashed[OPTION_NAME_MAX], word[OPTION_NAME_MAX + 2];
-
-        snprintf(word, sizeof word, "<%s>", option_dashed(dashed, erf_verb.options[i].name));
-        assert_true(strstr(text, word) || dashed[1] != '-');
-    }
-    free(text);
-    expect("completion", 2, "no SHELL is given (expected bash)");
-    expect("completion zsh", 2, "\"zsh\" is not valid (expected bash)");
-}
-
 static int open_base(void **state)
 {
     (void)state;
@@ -275,7 +194,6 @@ int main(void)
         cmocka_unit_test(help_says_every_row),
         cmocka_unit_test(help_is_in_groups),
         cmocka_unit_test(pages_list_the_options_and_no_others),
-        cmocka_unit_test(bash_completes),
     };
 
     return cmocka_run_group_tests(tests, open_base, program_close);
