@@ -344,18 +344,21 @@ static void experts(struct kernels *k)
     free(data);
 }
 
-static void one_attention(struct kernels *k, int head_size, int positions, int slopes)
+static void one_attention(struct kernels *k, int head_size, int value_size, int positions,
+                          int slopes)
 {
     int heads = positions > 4096 ? 2 : 4;
-    size_t n = (size_t)positions, width = (size_t)heads * (size_t)head_size;
+    size_t n = (size_t)positions, width = (size_t)heads * (size_t)head_size,
+           values = (size_t)heads * (size_t)value_size;
     struct attention_shape shape = {.heads = heads,
                                     .kv_heads = heads,
                                     .head_size = head_size,
+                                    .value_size = value_size,
                                     .positions = positions,
                                     .scale = 1 / sqrt(head_size)};
     struct subject s = {.k = k, .positions = positions};
     struct error e;
-    char name[64];
+    char name[80], sizes[32];
     double *bias = need(malloc((size_t)heads * n *
                                sizeof *bias)); /* linear, too flat for any block to be left out */
     for (size_t i = 0; i < (size_t)heads * n; i++)
@@ -363,20 +366,21 @@ static void one_attention(struct kernels *k, int head_size, int positions, int s
     shape.bias = slopes ? bias : NULL;
     s.attention = need(k->attention_create(k, &shape, &e));
     s.in = filled(k, ROLE_ACTIVATION, n * width);
-    s.out = filled(k, ROLE_ACTIVATION, n * width);
-    s.other = filled(k, ROLE_ACTIVATION, n * width);
+    s.out = filled(k, ROLE_ACTIVATION, n * values);
+    s.other = filled(k, ROLE_ACTIVATION, n * values);
     s.d_in = filled(k, ROLE_ACTIVATION, n * width);
-    s.extra = filled(k, ROLE_ACTIVATION, 2 * n * width);
-    s.d_extra = filled(k, ROLE_ACTIVATION, 2 * n * width);
+    s.extra = filled(k, ROLE_ACTIVATION, n * (width + values));
+    s.d_extra = filled(k, ROLE_ACTIVATION, n * (width + values));
     s.lse = filled(k, ROLE_STATISTIC, n * (size_t)heads);
-    double block = (double)n * ((double)n + 1) *
-                   (double)width; /* operations of one block product on the causal half */
-    snprintf(name, sizeof name, "attention, L %d, head size %d%s", positions, head_size,
+    double half = (double)n * ((double)n + 1), keys = half * (double)width,
+           of_values = half * (double)values; /* operations of a product on the causal half */
+    snprintf(sizes, sizeof sizes, head_size == value_size ? "head size %d" : "head size %d, %d",
+             head_size, value_size);
+    snprintf(name, sizeof name, "attention, L %d, %s%s", positions, sizes, slopes ? ", bias" : "");
+    report(name, &s, run_attention, keys + of_values);
+    snprintf(name, sizeof name, "attention_reverse, L %d, %s%s", positions, sizes,
              slopes ? ", bias" : "");
-    report(name, &s, run_attention, 2 * block);
-    snprintf(name, sizeof name, "attention_reverse, L %d, head size %d%s", positions, head_size,
-             slopes ? ", bias" : "");
-    report(name, &s, run_attention_reverse, 5 * block);
+    report(name, &s, run_attention_reverse, 3 * keys + 2 * of_values);
     struct buffer *all[] = {s.in, s.out, s.other, s.d_in, s.extra, s.d_extra, s.lse};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         k->destroy(k, all[i]);
@@ -426,11 +430,11 @@ static void measure(int threads)
     printf("%s, %d thread%s\n", k->name, threads, threads == 1 ? "" : "s");
     products(k);
     experts(k);
-    static const int head_sizes[] = {64, 80, 128};
+    static const int sizes[][2] = {{64, 64}, {80, 80}, {128, 128}, {96, 64}, {192, 128}};
     for (int positions = 2048; positions <= 8192; positions *= 4)
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 5; i++)
             for (int slopes = 0; slopes < 2; slopes++)
-                one_attention(k, head_sizes[i], positions, slopes);
+                one_attention(k, sizes[i][0], sizes[i][1], positions, slopes);
     elements(k);
     if (k->synchronize(k, &e))
         stop(e.text);

@@ -112,7 +112,8 @@ enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
  * = 0) for t < 0, for t >= window if window > 0 unless j < keep (positions from 0), and where the
  * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
 struct attention_shape {
-    int heads, kv_heads, head_size; /* head_size 1..256 */
+    int heads, kv_heads, head_size; /* head_size of queries and keys, 1..256 */
+    int value_size; /* of a head's values and its output, 1..256; 0: head_size */
     int positions; /* n: inputs of a segment */
     int window; /* in positions; 0: none */
     int keep; /* keys of the segment's first positions that are always seen; 0: none */
@@ -120,11 +121,25 @@ struct attention_shape {
     const double *bias; /* [heads, positions] by distance, or NULL */
     const double *multiplier; /* [heads, positions] by distance, or NULL */
     const double *key_bias; /* [heads, positions] by key position, or NULL */
-    int rotary_size; /* leading dimensions of a head that are rotated, even; 0: none */
+    int rotary_size, rotary_first; /* the dimensions of a head that are rotated, an even number, and
+                                      the first of them; 0: none */
     enum rotary_pairing pairing;
     const double *cosine, *sine; /* [positions, rotary_size / 2] of the angles */
     const double *query_factor; /* [positions], for scale_queries, or NULL */
 };
+/* Numbers of a row of o, and of kv. */
+static inline int attention_value_size(const struct attention_shape *s)
+{
+    return s->value_size ? s->value_size : s->head_size;
+}
+static inline int attention_o_width(const struct attention_shape *s)
+{
+    return s->heads * attention_value_size(s);
+}
+static inline int attention_kv_width(const struct attention_shape *s)
+{
+    return s->kv_heads * (s->head_size + attention_value_size(s));
+}
 
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
  * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
@@ -341,21 +356,32 @@ struct kernels {
                                 int accumulate);
 
     /* -- attention -- */
-    /* Rotates (Su et al. 2021) the first rotary_size dimensions of each of the first `heads` heads
-     * of every row of x[R, width], in place, by the angle of the row's position; direction +1
-     * forward, -1 reverse (the transpose). */
+    /* Rotates (Su et al. 2021) rotary_size dimensions, from rotary_first on, of each of the first
+     * `heads` heads of every row of x[R, width], in place, by the angle of the row's position;
+     * direction +1 forward, -1 reverse (the transpose). */
     void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
                    int heads, int width, int direction);
     /* q[R, width] *= query_factor of the row's position, in place; its own reverse. For an
      * attention with these factors. */
     void (*scale_queries)(struct kernels *k, struct buffer *q, const struct attention *a,
                           struct rows rows, int width);
-    /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the
-     * scores. q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size]
-     * (keys, then values); rotation already applied. Queries are the last `queries` positions, keys
-     * the last `keys`; queries <= keys <= positions. Rows whose keys are all masked give o = 0, lse
-     * = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or NULL: an additional score of
-     * each head in every softmax, and so in lse, with a value of zeros. */
+    /* Keys of which all heads share the last `shared_size` dimensions (DeepSeek-AI 2024): kv[R] as
+     * attention reads it, from own[R, kv_heads, head_size - shared_size + value_size], the rest of
+     * each head's key and its value, and shared[R, shared_size]. */
+    void (*join_keys)(struct kernels *k, struct buffer *kv, const struct buffer *own,
+                      const struct buffer *shared, const struct attention *a, struct rows rows,
+                      int shared_size);
+    /* d_own and d_shared, a sum over the heads in their order, from dkv. */
+    void (*join_keys_reverse)(struct kernels *k, struct buffer *d_own, struct buffer *d_shared,
+                              const struct buffer *dkv, const struct attention *a, struct rows rows,
+                              int shared_size);
+    /* o[segments*queries, heads*value_size]; lse[segments, heads, queries] = log sum exp of the
+     * scores. q [segments*queries, heads*head_size], kv [segments*keys, kv_heads*head_size +
+     * kv_heads*value_size] (keys, then values); rotation already applied. Queries are the last
+     * `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are
+     * all masked give o = 0, lse = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or
+     * NULL: an additional score of each head in every softmax, and so in lse, with a value of
+     * zeros. */
     void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse,
                       const struct buffer *q, const struct buffer *kv, const struct attention *a,
                       const struct weight *sinks, int segments, int queries, int keys);

@@ -159,6 +159,8 @@ static int attention_check(const struct attention_shape *s, struct error *e)
             s->heads, s->kv_heads);
     if (s->head_size < 1 || s->head_size > 256)
         return fail(e, "attention: head size %d (expected 1 to 256)", s->head_size);
+    if (s->value_size < 0 || s->value_size > 256)
+        return fail(e, "attention: value size %d (expected 1 to 256)", s->value_size);
     if (s->positions < 1)
         return fail(e, "attention: %d positions (expected at least 1)", s->positions);
     if (s->window < 0)
@@ -167,10 +169,12 @@ static int attention_check(const struct attention_shape *s, struct error *e)
         return fail(e, "attention: %d first keys (expected 0 for none, or more)", s->keep);
     if (!(s->soft_cap >= 0))
         return fail(e, "attention: soft-cap %g (expected 0 for none, or more)", s->soft_cap);
-    if (s->rotary_size < 0 || s->rotary_size > s->head_size || s->rotary_size % 2)
-        return fail(
-            e, "attention: %d rotated dimensions (expected an even number up to the head size, %d)",
-            s->rotary_size, s->head_size);
+    if (s->rotary_size < 0 || s->rotary_first < 0 || s->rotary_size % 2 ||
+        s->rotary_size > s->head_size - s->rotary_first)
+        return fail(e,
+                    "attention: %d rotated dimensions from %d on (expected an even number of the "
+                    "head size, %d)",
+                    s->rotary_size, s->rotary_first, s->head_size);
     if (s->rotary_size && !(s->cosine && s->sine))
         return fail(e, "attention: rotary without its angles");
     return 0;
@@ -211,6 +215,7 @@ struct attention *attention_copy(const struct attention_shape *shape, struct err
         return NULL;
     }
     a->shape = *shape;
+    a->shape.value_size = attention_value_size(shape);
     double *next = a->tables;
     copy_table(&a->shape.bias, &next, by_head);
     copy_table(&a->shape.multiplier, &next, by_head);

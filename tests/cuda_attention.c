@@ -67,11 +67,10 @@ struct problem attention_problem(const struct attention_case *c)
                         .multiplier = attention_multiplier(c),
                         .key_bias = attention_key_bias(c),
                         .sinks = attention_sinks(c)};
-    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size,
-           kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
     p.shape = (struct attention_shape){.heads = c->heads,
                                        .kv_heads = c->kv_heads,
                                        .head_size = c->head_size,
+                                       .value_size = c->value_size ? c->value_size : c->head_size,
                                        .positions = c->positions,
                                        .window = c->window,
                                        .keep = c->keep,
@@ -80,11 +79,15 @@ struct problem attention_problem(const struct attention_case *c)
                                        .bias = p.bias,
                                        .multiplier = p.multiplier,
                                        .key_bias = p.key_bias};
+    size_t q_each = (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size,
+           kv_each = (size_t)c->keys * (size_t)attention_kv_width(&p.shape),
+           o_each = (size_t)c->queries * (size_t)attention_o_width(&p.shape);
     p.q = attention_bf16_values(c->segments, c->first, q_each, 1, c->size);
     p.kv = attention_bf16_values(c->segments, c->first, kv_each, 2, c->size);
-    p.d_o = attention_bf16_values(c->segments, c->first, q_each, 3, c->d_o);
+    p.d_o = attention_bf16_values(c->segments, c->first, o_each, 3, c->d_o);
     p.q_count = (size_t)c->segments * q_each;
     p.kv_count = (size_t)c->segments * kv_each;
+    p.o_count = (size_t)c->segments * o_each;
     p.lse_count = (size_t)c->segments * (size_t)c->heads * (size_t)c->queries;
     return p;
 }
@@ -97,7 +100,9 @@ void attention_problem_free(struct problem *p)
 
 size_t attention_output_count(const struct problem *p, int output)
 {
-    return output == LSE ? p->lse_count : output == DKV ? p->kv_count : p->q_count;
+    const size_t counts[OUTPUTS] = {
+        [O] = p->o_count, [LSE] = p->lse_count, [DQ] = p->q_count, [DKV] = p->kv_count};
+    return counts[output];
 }
 
 void attention_results_free(struct results *r)
@@ -120,7 +125,10 @@ struct results attention_run(struct kernels *k, const struct problem *p)
         fail_msg("%s: %s", k->name, e.text);
     struct weight *sink = sinks_of(k, p->sinks, c->heads);
     for (int i = 0; i < 3; i++)
-        in[i] = buffer_of(k, ROLE_ACTIVATION, inputs[i], i == 1 ? p->kv_count : p->q_count);
+        in[i] = buffer_of(k, ROLE_ACTIVATION, inputs[i],
+                          i == 0   ? p->q_count
+                          : i == 1 ? p->kv_count
+                                   : p->o_count);
     for (int i = 0; i < OUTPUTS; i++) {
         size_t count = attention_output_count(p, i);
         got.value[i] = allocate(count * sizeof(double));
@@ -146,12 +154,13 @@ struct results attention_run(struct kernels *k, const struct problem *p)
 
 void attention_fail(const char *what, const struct kernels *k, const struct attention_case *c)
 {
-    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d "
+    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d and %d, positions %d keys %d queries %d "
+             "window %d "
              "keep %d bias %d multiplier %d key "
              "bias %d soft-cap %g size %g sinks %g",
              what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size,
-             c->positions, c->keys, c->queries, c->window, c->keep, c->bias, c->multiplier,
-             c->key_bias, c->soft_cap, c->size, c->sinks);
+             c->value_size, c->positions, c->keys, c->queries, c->window, c->keep, c->bias,
+             c->multiplier, c->key_bias, c->soft_cap, c->size, c->sinks);
 }
 
 int attention_has_turn(int s, int turn)

@@ -9,14 +9,14 @@
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* A case's inputs and outputs; queries' rows are [heads, head_size], keys' [2, kv_heads,
- * head_size]. */
+/* A case's inputs and outputs; queries' rows are [heads, head_size], those of keys and values
+ * [kv_heads, head_size] and [kv_heads, value_size], the output's [heads, value_size]. */
 struct problem {
     struct attention_case c;
     struct attention_shape shape;
     double *bias, *multiplier, *key_bias, *sinks;
     double *q, *kv, *d_o;
-    size_t q_count, kv_count, lse_count;
+    size_t q_count, kv_count, o_count, lse_count;
 };
 
 enum { O, LSE, DQ, DKV, OUTPUTS };

@@ -16,7 +16,7 @@
  * value. */
 void test_rounding(void **state)
 {
-    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0};
     struct problem p = attention_problem(&c);
     (void)state;
     for (size_t i = 0; i < 64; i++)
@@ -41,7 +41,8 @@ void test_rounding(void **state)
 void test_rounding_weights(void **state)
 {
     static const double w = 0.5 * (1 + 0x1p-11 + 0x1p-13), tf32 = 0.5 * (1 + 0x1p-10);
-    struct attention_case c = {1, 0, 1, 1, 64, 130, 130, 130, 2, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case c = {1,           0, 1, 1, 64, 130, 130, 130, 2,
+                               BIAS_RANDOM, 0, 0, 0, 1,  1,   0,   0,   0};
     struct problem p = attention_problem(&c);
     (void)state;
     memset(p.q, 0, p.q_count * sizeof *p.q);
@@ -72,17 +73,17 @@ void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1, 0,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1, 0, 0,
          0}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0,
+        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0, 0,
          0}, /* scores in the hundreds, against the bias */
-        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0},
-        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0,
+        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0, 0},
+        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0,
          0}, /* the tile that a block begins with is left out */
-        {1, 0, 2, 1, 96, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 96, 300, 300, 300, 0, BIAS_FAR, 1, 0, 0, 1, 1, 0, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -120,7 +121,8 @@ void test_skipping(void **state)
 /* A key or value that is not a number reaches every query that sees it, however steep the bias. */
 void test_not_finite(void **state)
 {
-    struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0};
+    struct attention_case c = {1,          0, 1, 1, 64, 200, 200, 200, 0,
+                               BIAS_STEEP, 0, 0, 0, 1,  1,   0,   0,   0};
     (void)state;
     for (int value = 0; value < 2; value++) {
         struct problem p = attention_problem(&c);
@@ -145,10 +147,10 @@ void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
-        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0, 0},
+        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)

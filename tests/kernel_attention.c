@@ -73,14 +73,21 @@ struct weight *sinks_of(struct kernels *k, const double *sinks, int heads)
     return sinks ? weight_of(k, WEIGHT_VECTOR, sinks, (size_t)heads, 1) : NULL;
 }
 
-/* The largest Euclidean norm of the n rows of x[n, width]. */
-static double largest_norm(const double *x, size_t n, size_t width)
+/* Heads in rows of an array: `heads` of them, `width` wide, from `first` on. */
+struct part {
+    const double *rows;
+    size_t count, stride, first, heads, width;
+};
+
+/* The largest Euclidean norm of a head. */
+static double largest_norm(struct part p)
 {
     double largest = 0;
-    for (size_t r = 0; r < n; r++) {
+    for (size_t r = 0; r < p.count * p.heads; r++) {
+        const double *head = p.rows + r / p.heads * p.stride + p.first + r % p.heads * p.width;
         double squares = 0;
-        for (size_t i = 0; i < width; i++)
-            squares += x[r * width + i] * x[r * width + i];
+        for (size_t i = 0; i < p.width; i++)
+            squares += head[i] * head[i];
         largest = fmax(largest, squares);
     }
     return sqrt(largest);
@@ -105,8 +112,9 @@ static double largest_finite(const double *x, size_t n, double limit)
 static void attention_bounds(struct outputs *o, const struct attention_shape *s, double sink,
                              double Q, double K, double V, double D, double W)
 {
-    size_t table = (size_t)s->heads * (size_t)s->positions, size = (size_t)s->head_size,
-           kv_width = (size_t)s->kv_heads * size;
+    size_t table = (size_t)s->heads * (size_t)s->positions,
+           key_width = (size_t)s->kv_heads * (size_t)s->head_size,
+           kv_width = (size_t)attention_kv_width(s);
     double slope = fabs(s->scale) *
                    (s->multiplier ? largest_finite(s->multiplier, table, INFINITY) : 1);
     double z = 16 * (1 + slope * Q * K + largest_finite(s->bias, table, 100) +
@@ -114,9 +122,9 @@ static void attention_bounds(struct outputs *o, const struct attention_shape *s,
     double bound[4] = {z * V, z, 2 * z * D * V * slope * K, 0};
     for (int a = 0; a < 4; a++)
         for (size_t i = 0; i < (size_t)o->segments * o->array[a].each; i++)
-            o->array[a].bound[i] = a < 3              ? bound[a]
-                                   : i / kv_width % 2 ? z * W * D
-                                                      : 2 * z * W * D * V * slope * Q;
+            o->array[a].bound[i] = a < 3                       ? bound[a]
+                                   : i % kv_width >= key_width ? z * W * D
+                                                               : 2 * z * W * D * V * slope * Q;
 }
 
 static void collect(struct outputs *o, struct kernels *k, const char *name, struct buffer *b,
@@ -133,20 +141,23 @@ static void collect(struct outputs *o, struct kernels *k, const char *name, stru
 struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size,
-           S = (size_t)c->segments;
-    size_t kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size,
-           lse_each = (size_t)c->heads * (size_t)c->queries;
+    size_t size = (size_t)c->head_size, value_size = c->value_size ? (size_t)c->value_size : size,
+           heads = (size_t)c->heads, kv_heads = (size_t)c->kv_heads,
+           q_each = (size_t)c->queries * heads * size,
+           o_each = (size_t)c->queries * heads * value_size, S = (size_t)c->segments;
+    size_t key_width = kv_heads * size, kv_width = key_width + kv_heads * value_size,
+           kv_each = (size_t)c->keys * kv_width, lse_each = (size_t)c->heads * (size_t)c->queries;
     double *q = random_segments(c->segments, c->first, q_each, 1, c->size),
            *kv = random_segments(c->segments, c->first, kv_each, 2, c->size);
-    double *d_o = random_segments(c->segments, c->first, q_each, 3, c->d_o);
+    double *d_o = random_segments(c->segments, c->first, o_each, 3, c->d_o);
     double *bias = attention_bias(c), *multiplier = attention_multiplier(c),
            *key_bias = attention_key_bias(c), *sinks = attention_sinks(c);
-    for (size_t i = 0; c->d_o == 0 && i < S * q_each; i++)
+    for (size_t i = 0; c->d_o == 0 && i < S * o_each; i++)
         d_o[i] = 1;
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
+                                    .value_size = c->value_size,
                                     .positions = c->positions,
                                     .window = c->window,
                                     .keep = c->keep,
@@ -162,8 +173,8 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
     struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, S * q_each),
                   *bkv = buffer_of(k, ROLE_ACTIVATION, kv, S * kv_each);
-    struct buffer *bd = buffer_of(k, ROLE_ACTIVATION, d_o, S * q_each),
-                  *bo = buffer_new(k, ROLE_ACTIVATION, S * q_each);
+    struct buffer *bd = buffer_of(k, ROLE_ACTIVATION, d_o, S * o_each),
+                  *bo = buffer_new(k, ROLE_ACTIVATION, S * o_each);
     struct buffer *lse = buffer_new(k, ROLE_STATISTIC, S * lse_each),
                   *dq = buffer_new(k, ROLE_ACTIVATION, S * q_each);
     struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, S * kv_each);
@@ -172,7 +183,7 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
                          c->keys);
     if (k->synchronize(k, &e))
         fail_msg("%s: %s", k->name, e.text);
-    collect(&o, k, "attention o", bo, q_each, bounds);
+    collect(&o, k, "attention o", bo, o_each, bounds);
     collect(&o, k, "attention lse", lse, lse_each, bounds);
     collect(&o, k, "attention dq", dq, q_each, bounds);
     collect(&o, k, "attention dkv", dkv, kv_each, bounds);
@@ -183,12 +194,16 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
             run_attention(k, &ones, 0); /* dv of an output gradient of 1 is the sum of a key's p */
         double W = 0;
         for (size_t i = 0; i < S * kv_each; i++)
-            if (i / ((size_t)c->kv_heads * size) % 2)
+            if (i % kv_width >= key_width)
                 W = fmax(W, weight.array[3].value[i]);
         outputs_free(&weight);
-        double K = largest_norm(kv, S * kv_each / size, size); /* of keys and values alike */
-        attention_bounds(&o, &shape, 2 * c->sinks, largest_norm(q, S * q_each / size, size), K, K,
-                         largest_norm(d_o, S * q_each / size, size), W);
+        size_t keys = S * (size_t)c->keys, queries = S * (size_t)c->queries;
+        double Q = largest_norm((struct part){q, queries, heads * size, 0, heads, size}),
+               K = largest_norm((struct part){kv, keys, kv_width, 0, kv_heads, size}),
+               V = largest_norm((struct part){kv, keys, kv_width, key_width, kv_heads, value_size}),
+               D = largest_norm(
+                   (struct part){d_o, queries, heads * value_size, 0, heads, value_size});
+        attention_bounds(&o, &shape, 2 * c->sinks, Q, K, V, D, W);
     }
     k->destroy(k, bq);
     k->destroy(k, bkv);

@@ -99,6 +99,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_HEAD: return run_head(k, &c->head, bounds);
     case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
     case OP_JOIN: return run_join(k, &c->join, bounds);
+    case OP_JOIN_KEYS: return run_join_keys(k, &c->join_keys, bounds);
     case OP_ROUTE: return run_route(k, &c->route, bounds);
     case OP_MIX: return run_mix(k, &c->mix, bounds);
     case OP_RUNS: return run_runs(k, &c->runs, bounds);
@@ -159,6 +160,11 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
         snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind,
                  c->join.width);
         break;
+    case OP_JOIN_KEYS:
+        snprintf(rest, left, "join_keys rows %d heads %d of %d, %d shared, values %d",
+                 c->join_keys.rows, c->join_keys.heads, c->join_keys.head_size, c->join_keys.shared,
+                 c->join_keys.value_size);
+        break;
     case OP_ROUTE:
         snprintf(rest, left,
                  "route rows %d experts %d of %d scoring %d groups %d of %d normalised %d "
@@ -178,19 +184,21 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
                  c->runs.one);
         break;
     case OP_ATTENTION:
-        snprintf(rest, left,
-                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d "
-                 "bias %d multiplier %d key bias %d "
-                 "soft-cap %g size %g sinks %g",
-                 a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window,
-                 a->keep, a->bias, a->multiplier, a->key_bias, a->soft_cap, a->size, a->sinks);
+        snprintf(
+            rest, left,
+            "attention heads %d/%d of %d and %d, positions %d keys %d queries %d window %d keep %d "
+            "bias %d multiplier %d key bias %d "
+            "soft-cap %g size %g sinks %g",
+            a->heads, a->kv_heads, a->head_size, a->value_size, a->positions, a->keys, a->queries,
+            a->window, a->keep, a->bias, a->multiplier, a->key_bias, a->soft_cap, a->size,
+            a->sinks);
         break;
     default:
         snprintf(rest, left,
-                 "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d "
-                 "tables in bf16 %d",
-                 c->op, r->rows, r->positions, r->heads, r->head_size, r->rotary_size, r->pairing,
-                 r->position_rows, r->tables_bf16);
+                 "op %d rows %d of %d, heads %d of %d, rotary %d from %d pairing %d position rows "
+                 "%d tables in bf16 %d",
+                 c->op, r->rows, r->positions, r->heads, r->head_size, r->rotary_size,
+                 r->rotary_first, r->pairing, r->position_rows, r->tables_bf16);
     }
 }
 

@@ -20,6 +20,7 @@ enum op {
     OP_HEAD,
     OP_HEAD_ROWS,
     OP_JOIN,
+    OP_JOIN_KEYS,
     OP_ROUTE,
     OP_MIX,
     OP_RUNS,
@@ -43,6 +44,7 @@ struct any_case {
         struct head_rows_case head_rows;
         struct copy_case copy;
         struct join_case join;
+        struct join_keys_case join_keys;
         struct route_case route;
         struct mix_case mix;
         struct runs_case runs;

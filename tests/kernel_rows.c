@@ -69,6 +69,7 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
                                     .positions = c->positions,
                                     .scale = 1,
                                     .rotary_size = c->rotary_size,
+                                    .rotary_first = c->rotary_first,
                                     .pairing = c->pairing,
                                     .cosine = cosine,
                                     .sine = sine};
@@ -215,5 +216,45 @@ struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds
     k->destroy(k, ba);
     k->destroy(k, bb);
     free(a), free(b);
+    return o;
+}
+
+struct outputs run_join_keys(struct kernels *k, const struct join_keys_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t S = (size_t)c->segments, rows = (size_t)c->rows, heads = (size_t)c->heads,
+           own = rows * heads * (size_t)(c->head_size - c->shared + c->value_size),
+           shared = rows * (size_t)c->shared,
+           kv = rows * heads * (size_t)(c->head_size + c->value_size);
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->heads,
+                                    .head_size = c->head_size,
+                                    .value_size = c->value_size,
+                                    .positions = c->rows,
+                                    .scale = 1};
+    struct error e;
+    struct attention *a = k->attention_create(k, &shape, &e);
+    if (!a)
+        fail_msg("%s: %s", k->name, e.text);
+    double *x = random_segments(c->segments, c->first, own, 1, 1),
+           *y = random_segments(c->segments, c->first, shared, 2, 1),
+           *g = random_segments(c->segments, c->first, kv, 3, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * own),
+                  *by = buffer_of(k, ROLE_ACTIVATION, y, S * shared),
+                  *bg = buffer_of(k, ROLE_ACTIVATION, g, S * kv),
+                  *bkv = buffer_new(k, ROLE_ACTIVATION, S * kv),
+                  *bdx = buffer_new(k, ROLE_ACTIVATION, S * own),
+                  *bdy = buffer_new(k, ROLE_ACTIVATION, S * shared);
+    struct rows r = {c->segments, c->rows};
+    k->join_keys(k, bkv, bx, by, a, r, c->shared);
+    k->join_keys_reverse(k, bdx, bdy, bg, a, r, c->shared);
+    kernel_collect(&o, k, "join_keys", bkv, kv, bounds); /* bound 0: copied */
+    kernel_collect(&o, k, "join_keys d_own", bdx, own, bounds);
+    struct output *d = kernel_collect(&o, k, "join_keys d_shared", bdy, shared, bounds);
+    for (size_t i = 0; bounds && i < S * shared; i++)
+        d->bound[i] = 2.0 * (double)(heads * heads + 1); /* a sum of numbers below 2 */
+    k->attention_free(k, a);
+    k->destroy(k, bx), k->destroy(k, by), k->destroy(k, bg);
+    free(x), free(y), free(g);
     return o;
 }

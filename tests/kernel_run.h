@@ -69,6 +69,7 @@ struct rows_case {
     int position_rows;
     int tables_bf16; /* bit 0: embed's table of tokens is stored in bf16; bit 1: that of positions
                       */
+    int rotary_first; /* the first rotated dimension */
 };
 struct head_case {
     int segments, first, width, vocabulary, bias;
@@ -84,6 +85,9 @@ struct copy_case {
 };
 struct join_case {
     int segments, first, before, behind, width; /* rows of the two */
+};
+struct join_keys_case {
+    int segments, first, rows, heads, head_size, shared, value_size;
 };
 struct route_case {
     int segments, first, rows;
@@ -119,6 +123,7 @@ struct attention_case {
     double d_o; /* factor on the output's gradient, a power of two; 0: one everywhere */
     int keep; /* first keys that are seen whatever the window */
     double sinks; /* scores beside those of the keys lie below 2 sinks in size; 0: there are none */
+    int value_size; /* 0: head_size */
 };
 
 /* 1: a processor's set whose attention rounds factors to bf16, by instructions for it. */
@@ -148,6 +153,8 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
 struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c,
                              int bounds); /* logprob */
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
+struct outputs run_join_keys(struct kernels *k, const struct join_keys_case *c,
+                             int bounds); /* kv, d_own, d_shared */
 struct outputs run_route(struct kernels *k, const struct route_case *c,
                          int bounds); /* weights, d_logits, choice */
 struct outputs run_mix(struct kernels *k, const struct mix_case *c,

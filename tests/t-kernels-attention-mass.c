@@ -22,29 +22,42 @@ struct mass_case {
 };
 
 static const struct mass_case cases[] = {
-    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 0},
-    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 17},
-    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, 65},
-    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0}, 150},
-    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0}, 97},
-    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, 96},
-    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 1},
-    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1, 0, 0}, 50},
-    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1, 0, 0}, 3},
-    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0}, 33},
-    {{1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0}, 150},
-    {{2, 0, 2, 2, 16, 250, 220, 100, 31, BIAS_NONE, 0, 1, 0, 1, 1, 130, 0}, 60},
-    {{2, 0, 4, 2, 16, 200, 200, 150, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 2}, 100},
-    {{1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3}, 1},
-    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0, 0}, 100},
+    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0}, 0},
+    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0}, 17},
+    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0}, 65},
+    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0}, 150},
+    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0}, 97},
+    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0}, 96},
+    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0}, 1},
+    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1, 0, 0, 0}, 50},
+    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1, 0, 0, 0}, 3},
+    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0, 0}, 33},
+    {{1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0, 0}, 150},
+    {{2, 0, 2, 2, 16, 250, 220, 100, 31, BIAS_NONE, 0, 1, 0, 1, 1, 130, 0, 0}, 60},
+    {{2, 0, 4, 2, 16, 200, 200, 150, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 2, 0}, 100},
+    {{1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3, 0}, 1},
+    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0, 0, 0}, 100},
+    {{2, 0, 4, 2, 24, 130, 130, 130, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 16}, 65},
 };
+
+/* Numbers of a row of keys and values, and of outputs. */
+static size_t kv_width_of(const struct attention_case *c)
+{
+    return (size_t)c->kv_heads *
+           (size_t)(c->head_size + (c->value_size ? c->value_size : c->head_size));
+}
+
+static size_t o_width_of(const struct attention_case *c)
+{
+    return (size_t)c->heads * (size_t)(c->value_size ? c->value_size : c->head_size);
+}
 
 /* mass [segments, heads, keys] by the definition, in double. */
 static void plain(double *mass, const struct attention_case *c, int counted, const double *q,
                   const double *kv, const double *bias, const double *multiplier,
                   const double *key_bias, const double *sinks)
 {
-    size_t size = (size_t)c->head_size, kv_width = (size_t)c->kv_heads * size;
+    size_t size = (size_t)c->head_size;
     double p[512];
     memset(mass, 0, (size_t)c->segments * (size_t)c->heads * (size_t)c->keys * sizeof *mass);
     for (int s = 0; s < c->segments; s++)
@@ -58,7 +71,7 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                 double largest = sinks ? sinks[h] : -INFINITY, sum = 0;
                 for (int j = 0; j <= own; j++) {
                     const double *key = kv +
-                                        ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width +
+                                        ((size_t)s * (size_t)c->keys + (size_t)j) * kv_width_of(c) +
                                         (size_t)(h * c->kv_heads / c->heads) * size;
                     size_t table = (size_t)h * (size_t)c->positions;
                     double z = 0;
@@ -95,7 +108,7 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
     const struct attention_case *c = &m->a;
     size_t S = (size_t)c->segments,
            q_count = S * (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size;
-    size_t kv_count = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size,
+    size_t kv_count = S * (size_t)c->keys * kv_width_of(c),
            count = S * (size_t)c->heads * (size_t)c->keys;
     struct error e;
     struct attention *a = k->attention_create(k, shape, &e);
@@ -104,7 +117,7 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
     struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, q_count),
                   *bkv = buffer_of(k, ROLE_ACTIVATION, kv, kv_count);
-    struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, q_count),
+    struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, S * (size_t)c->queries * o_width_of(c)),
                   *lse = buffer_new(k, ROLE_STATISTIC, S * (size_t)c->heads * (size_t)c->queries);
     struct buffer *mass = buffer_new(k, ROLE_STATISTIC, count);
     double *out = allocate(count * sizeof *out);
@@ -133,15 +146,15 @@ static void check_case(struct kernels *k, size_t number)
     double *q = random_segments(c->segments, c->first,
                                 (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size, 1,
                                 c->size);
-    double *kv = random_segments(c->segments, c->first,
-                                 (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size,
-                                 2, c->size);
+    double *kv = random_segments(c->segments, c->first, (size_t)c->keys * kv_width_of(c), 2,
+                                 c->size);
     double *bias = attention_bias(c), *multiplier = attention_multiplier(c),
            *key_bias = attention_key_bias(c), *sinks = attention_sinks(c),
            *want = allocate(count * sizeof *want);
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
+                                    .value_size = c->value_size,
                                     .positions = c->positions,
                                     .window = c->window,
                                     .keep = c->keep,

@@ -175,14 +175,14 @@ static void require_same(const char *change, const struct kernels *k, int number
  * left out. */
 static const struct attention_case attention_cases[] = {
     /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-       multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-    {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0},
-    {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0, 0, 0},
-    {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0, 0, 0},
-    {1, 0, 2, 2, 8, 500, 450, 300, 0, BIAS_STEEP, 0, 0, 3, 1, 0, 0, 0},
-    {1, 0, 1, 1, 32, 900, 900, 1, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0},
-    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_HOLES, 0, 0, 0, 8, 0, 0, 0},
-    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_NONE, 0, 0, 0, 8, 0, 0, 0},
+       multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+    {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0, 0},
+    {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0, 0, 0, 0},
+    {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0, 0, 0, 0},
+    {1, 0, 2, 2, 8, 500, 450, 300, 0, BIAS_STEEP, 0, 0, 3, 1, 0, 0, 0, 0},
+    {1, 0, 1, 1, 32, 900, 900, 1, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0, 0},
+    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_HOLES, 0, 0, 0, 8, 0, 0, 0, 0},
+    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_NONE, 0, 0, 0, 8, 0, 0, 0, 0},
 };
 enum { ATTENTION_CASES = sizeof attention_cases / sizeof *attention_cases };
 

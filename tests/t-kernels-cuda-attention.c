@@ -54,8 +54,7 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
                            int r)
 {
     const struct attention_case *c = &p->c;
-    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size,
-           table = (size_t)h * (size_t)c->positions;
+    size_t stride = (size_t)attention_kv_width(&p->shape), table = (size_t)h * (size_t)c->positions;
     int own = c->keys - c->queries + r;
     double largest = p->sinks ? p->sinks[h] : -INFINITY, sum = 0, mean = 0;
     for (int j = 0; j < c->keys; j++) {
@@ -100,27 +99,29 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
     return mean;
 }
 
-/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk:
- * its kv head's first row, here and in the results. */
+/* One row of one head, number `number` of all rows' heads: everything of it, and its share of dk
+ * and dv. k_at, v_at: where its kv head's first key and value are. */
 static void model_row(struct results *out, const struct problem *p, const struct roundings *u,
-                      struct model_row *row, size_t at, size_t lse_at, const double *k, size_t k_at,
+                      struct model_row *row, size_t number, size_t lse_at, size_t k_at, size_t v_at,
                       int h, int r)
 {
     const struct attention_case *c = &p->c;
-    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, values = stride / 2;
-    const double *q = p->q + at, *d_o = p->d_o + at;
-    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at,
+    size_t stride = (size_t)attention_kv_width(&p->shape), at = number * (size_t)c->head_size,
+           o_at = number * (size_t)p->shape.value_size;
+    int value_size = p->shape.value_size;
+    const double *q = p->q + at, *d_o = p->d_o + o_at, *k = p->kv + k_at, *v = p->kv + v_at;
+    double *o = out->value[O] + o_at, *o_bound = out->bound[O] + o_at, *dq = out->value[DQ] + at,
            *dq_bound = out->bound[DQ] + at, delta = 0, delta_error = 0;
     double lse, mean = model_scores(row, &lse, p, u, q, k, h, r), scale = fabs(p->shape.scale);
     out->value[LSE][lse_at] = lse;
     out->bound[LSE][lse_at] = isfinite(lse) ? mean + (1 + fabs(lse)) * u->e : 0;
     for (int j = 0; j < c->keys; j++)
-        for (int i = 0; row[j].p > 0 && i < c->head_size; i++) {
-            double v = k[(size_t)j * stride + values + (size_t)i];
-            o[i] += row[j].p * v;
-            o_bound[i] += row[j].p * (row[j].error + mean + u->p + u->u + u->e) * fabs(v);
+        for (int i = 0; row[j].p > 0 && i < value_size; i++) {
+            double x = v[(size_t)j * stride + (size_t)i];
+            o[i] += row[j].p * x;
+            o_bound[i] += row[j].p * (row[j].error + mean + u->p + u->u + u->e) * fabs(x);
         }
-    for (int i = 0; i < c->head_size; i++) {
+    for (int i = 0; i < value_size; i++) {
         o_bound[i] += u->r * fabs(o[i]);
         delta += o[i] * d_o[i];
         delta_error += fabs(d_o[i]) * (o_bound[i] + u->e * fabs(o[i]));
@@ -129,9 +130,9 @@ static void model_row(struct results *out, const struct problem *p, const struct
         double dp = 0, size = 0, error = row[j].error + mean + (2 + fabs(lse)) * u->e;
         if (!(row[j].p > 0))
             continue;
-        for (int i = 0; i < c->head_size; i++) {
-            dp += d_o[i] * k[(size_t)j * stride + values + (size_t)i];
-            size += fabs(d_o[i] * k[(size_t)j * stride + values + (size_t)i]);
+        for (int i = 0; i < value_size; i++) {
+            dp += d_o[i] * v[(size_t)j * stride + (size_t)i];
+            size += fabs(d_o[i] * v[(size_t)j * stride + (size_t)i]);
         }
         double slope = fabs(row[j].slope) + row[j].slope_error,
                ds = row[j].p * (dp - delta) * row[j].slope;
@@ -145,8 +146,11 @@ static void model_row(struct results *out, const struct problem *p, const struct
             dq_bound[i] += scale * ds_error * fabs(k[(size_t)j * stride + (size_t)i]);
             out->value[DKV][to] += p->shape.scale * ds * q[i];
             out->bound[DKV][to] += scale * ds_error * fabs(q[i]);
-            out->value[DKV][to + values] += row[j].p * d_o[i];
-            out->bound[DKV][to + values] += row[j].p * (error + u->p + u->u + u->e) * fabs(d_o[i]);
+        }
+        for (int i = 0; i < value_size; i++) {
+            size_t to = v_at + (size_t)j * stride + (size_t)i;
+            out->value[DKV][to] += row[j].p * d_o[i];
+            out->bound[DKV][to] += row[j].p * (error + u->p + u->u + u->e) * fabs(d_o[i]);
         }
     }
     for (int i = 0; i < c->head_size; i++)
@@ -156,7 +160,7 @@ static void model_row(struct results *out, const struct problem *p, const struct
 static struct results model(const struct problem *p, const struct roundings *u)
 {
     const struct attention_case *c = &p->c;
-    size_t size = (size_t)c->head_size, stride = 2 * (size_t)c->kv_heads * size;
+    size_t size = (size_t)c->head_size, stride = (size_t)attention_kv_width(&p->shape);
     struct model_row *row = allocate((size_t)c->keys * sizeof *row);
     struct results out;
     for (int i = 0; i < OUTPUTS; i++) {
@@ -167,14 +171,15 @@ static struct results model(const struct problem *p, const struct roundings *u)
     for (int s = 0; s < c->segments; s++)
         for (int h = 0; h < c->heads; h++)
             for (int r = 0; r < c->queries; r++) {
-                size_t k_at = (size_t)s * (size_t)c->keys * stride +
-                              (size_t)(h * c->kv_heads / c->heads) * size;
+                size_t kv_head = (size_t)(h * c->kv_heads / c->heads),
+                       first = (size_t)s * (size_t)c->keys * stride;
                 model_row(
                     &out, p, u, row,
-                    (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) *
-                        size,
+                    ((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h,
                     ((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->queries + (size_t)r,
-                    p->kv + k_at, k_at, h, r);
+                    first + kv_head * size,
+                    first + (size_t)c->kv_heads * size + kv_head * (size_t)p->shape.value_size, h,
+                    r);
             }
     for (size_t i = 0; i < p->kv_count; i++)
         out.bound[DKV][i] += u->r * fabs(out.value[DKV][i]);
@@ -235,7 +240,34 @@ static void test_head_sizes(void **state)
                                        1,
                                        1,
                                        0,
-                                       form == 1 ? 2 : 0};
+                                       form == 1 ? 2 : 0,
+                                       0};
+            struct problem p = attention_problem(&c);
+            check(&p, i + form);
+            attention_problem_free(&p);
+        }
+}
+
+/* Values of another size than keys, either aligned to 16 bytes or not, by tiles and one by one. */
+static void test_value_sizes(void **state)
+{
+    static const int sizes[][2] = {{192, 128}, {96, 64},  {24, 16}, {16, 24},
+                                   {31, 17},   {40, 100}, {64, 1},  {1, 64}};
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes); i++)
+        for (int form = 0; form < 3; form++) {
+            int n = sizes[i][0] > 128 ? 34 : 65, queries = form == 2 ? 3 : n;
+            struct attention_case c = {.segments = 1,
+                                       .heads = 2,
+                                       .kv_heads = 1 + i % 2,
+                                       .head_size = sizes[i][0],
+                                       .value_size = sizes[i][1],
+                                       .positions = n,
+                                       .keys = n,
+                                       .queries = queries,
+                                       .bias = form ? BIAS_STEEP : BIAS_NONE,
+                                       .size = 1,
+                                       .d_o = 1};
             struct problem p = attention_problem(&c);
             check(&p, i + form);
             attention_problem_free(&p);
@@ -246,29 +278,29 @@ static void test_sizes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+        {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0,
          0}, /* the fewest queries that go by tiles */
-        {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
         /* queries and keys are the last ones */
-        {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1, 0, 0},
-        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0,
+        {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1, 0, 0, 0},
+        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0,
          0}, /* groups of two heads and of one */
-        {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
+        {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0, 0},
         /* few queries: several blocks of keys, groups */
-        {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1, 0, 0},
-        {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1, 0, 0},
-        {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1, 0, 0, 0},
+        {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -278,42 +310,42 @@ static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0,
          0}, /* just one pair of the first tiles is masked */
-        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0,
+        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0,
          0}, /* keys that no query sees */
-        {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
-        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0,
+        {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0,
          0}, /* most tiles left out */
-        {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1, 0, 0},
-        {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1, 0, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0,
+        {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0,
          0}, /* scores in the hundreds */
         /* first keys beside a window: in a tile of their own, in that of the window, and in several
          */
-        {1, 0, 2, 1, 64, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
-        {1, 0, 2, 2, 64, 130, 130, 130, 33, BIAS_RANDOM, 0, 0, 0, 1, 1, 70, 0},
-        {1, 0, 2, 1, 32, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
-        {1, 0, 1, 1, 128, 200, 200, 200, 9, BIAS_STEEP, 1, 0, 5, 1, 1, 4, 0},
-        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60,
+        {1, 0, 2, 1, 64, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0, 0},
+        {1, 0, 2, 2, 64, 130, 130, 130, 33, BIAS_RANDOM, 0, 0, 0, 1, 1, 70, 0, 0},
+        {1, 0, 2, 1, 32, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0, 0},
+        {1, 0, 1, 1, 128, 200, 200, 200, 9, BIAS_STEEP, 1, 0, 5, 1, 1, 4, 0, 0},
+        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0,
          0}, /* none of them among the keys */
-        {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300, 0}, /* few queries */
-        {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4, 0},
+        {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300, 0, 0}, /* few queries */
+        {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4, 0, 0},
         /* sinks, by tiles and for few queries: among the scores, and far above and below them */
-        {2, 0, 4, 2, 64, 130, 130, 130, 20, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3},
-        {1, 0, 4, 2, 32, 200, 200, 140, 0, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 60},
-        {1, 0, 4, 1, 64, 300, 300, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3},
-        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1},
-        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1},
+        {2, 0, 4, 2, 64, 130, 130, 130, 20, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3, 0},
+        {1, 0, 4, 2, 32, 200, 200, 140, 0, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 60, 0},
+        {1, 0, 4, 1, 64, 300, 300, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3, 0},
+        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1, 0},
+        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1, 0},
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -326,7 +358,7 @@ static void test_scale(void **state)
     (void)state;
     for (int i = 0; i < LENGTH(scales); i++) {
         struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE,
-                                   0, 0, 0, 1, 1,  0,  0};
+                                   0, 0, 0, 1, 1,  0,  0,  0};
         struct problem p = attention_problem(&c);
         p.shape.scale = scales[i];
         check(&p, i);
@@ -340,7 +372,7 @@ static void test_flat_queries(void **state)
 {
     enum { ROWS = 260, KEYS = 128, SIZE = 64 };
     struct attention_case c = {1,           0, 1, 1, SIZE, ROWS, ROWS, ROWS, 0,
-                               BIAS_RANDOM, 0, 0, 0, 1,    1,    0,    0};
+                               BIAS_RANDOM, 0, 0, 0, 1,    1,    0,    0,    0};
     (void)state;
     for (int flat = 0; flat < 8; flat++) {
         struct problem p = attention_problem(&c);
@@ -362,7 +394,8 @@ static void require_refused(const char *begin, const char *end)
 {
     for (int s = 0; s < attention_set_count; s++)
         for (int reverse = 0; reverse < 2; reverse++) {
-            struct attention_case c = {1, 0, 1, 1, 256, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
+            struct attention_case c = {1,         0, 1, 1, 256, 9, 9, 9, 0,
+                                       BIAS_NONE, 0, 0, 0, 1,   1, 0, 0, 0};
             struct problem p = attention_problem(&c);
             struct error e;
             struct attention *a = attention_sets[s]->attention_create(attention_sets[s], &p.shape,
@@ -424,6 +457,7 @@ static void test_shared_memory(void **state)
                                            1,
                                            1,
                                            0,
+                                           0,
                                            0};
                 struct problem p = attention_problem(&c);
                 for (int turn = 0; turn < 2; turn++)
@@ -453,17 +487,12 @@ static void test_shared_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_head_sizes),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_rounding_weights),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_skipping),
-        cmocka_unit_test(test_flat_queries),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_head_sizes),   cmocka_unit_test(test_value_sizes),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_rounding),     cmocka_unit_test(test_rounding_weights),
+        cmocka_unit_test(test_scale),        cmocka_unit_test(test_skipping),
+        cmocka_unit_test(test_flat_queries), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_shared_memory),
     };
     return cmocka_run_group_tests(tests, attention_open_sets, attention_close_sets);
 }

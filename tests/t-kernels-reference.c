@@ -123,6 +123,7 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               0,
                               PAIRING_HALF,
                               whole_field(line, "position_rows"),
+                              0,
                               0};
         return op[0] == 'e' ? run_embed(k, &c, bounds) : run_moves(k, &c, bounds);
     }
@@ -136,7 +137,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               whole_field(line, "rotary_size"),
                               (enum rotary_pairing)whole_field(line, "pairing"),
                               0,
-                              0};
+                              0,
+                              whole_field(line, "rotary_first")};
         return run_rotate(k, &c, bounds);
     }
     if (!strcmp(op, "head")) {
@@ -167,7 +169,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                field(line, "size"),
                                1,
                                whole_field(line, "keep"),
-                               0};
+                               0,
+                               whole_field(line, "value_size")};
     return run_attention(k, &c, bounds);
 }
 
@@ -212,7 +215,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 60);
+    assert_int_equal(cases, 66);
 }
 
 /* ---- forward against reverse ---- */
@@ -266,6 +269,7 @@ static struct attention *create_attention(const struct attention_case *c)
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
+                                    .value_size = c->value_size,
                                     .positions = c->positions,
                                     .window = c->window,
                                     .keep = c->keep,
@@ -282,34 +286,41 @@ static struct attention *create_attention(const struct attention_case *c)
     return a;
 }
 
-/* x: q [S, queries, heads head_size], then kv [S, keys, 2, kv_heads head_size]. With dy, writes dq
- * and dkv behind each other; else o. */
+/* Numbers of a row's value or output in a head. */
+static size_t value_size_of(const struct attention_case *c)
+{
+    return (size_t)(c->value_size ? c->value_size : c->head_size);
+}
+
+/* x: q [S, queries, heads head_size], then kv [S, keys, kv_heads (head_size + value_size)]. With
+ * dy, writes dq and dkv behind each other; else o. */
 static void attention_both(const struct attention_case *c, double *out, const double *x,
                            const double *dy)
 {
     struct kernels *k = whole;
     size_t S = (size_t)c->segments, size = (size_t)c->head_size,
-           nq = S * (size_t)c->queries * (size_t)c->heads * size;
-    size_t nkv = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
+           heads = S * (size_t)c->queries * (size_t)c->heads, nq = heads * size,
+           no = heads * value_size_of(c);
+    size_t nkv = S * (size_t)c->keys * (size_t)c->kv_heads * (size + value_size_of(c));
     struct attention *a = create_attention(c);
     double *sinks = attention_sinks(c);
     struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq),
                   *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv),
-                  *o = buffer_new(k, ROLE_ACTIVATION, nq);
-    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size),
+                  *o = buffer_new(k, ROLE_ACTIVATION, no);
+    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, heads),
                   *dq = buffer_new(k, ROLE_ACTIVATION, nq),
                   *dkv = buffer_new(k, ROLE_ACTIVATION, nkv);
     k->attention(k, o, lse, q, kv, a, sink, c->segments, c->queries, c->keys);
     if (dy) {
-        struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, dy, nq);
+        struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, dy, no);
         k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, sink, c->segments, c->queries,
                              c->keys);
         k->read(k, out, dq, 0, nq);
         k->read(k, out + nq, dkv, 0, nkv);
         k->destroy(k, d_o);
     } else {
-        k->read(k, out, o, 0, nq);
+        k->read(k, out, o, 0, no);
     }
     struct buffer *all[] = {q, kv, o, lse, dq, dkv};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -333,22 +344,25 @@ static void test_attention_transpose(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-           multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0, 0},
-        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0, 0},
-        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1, 0, 0},
-        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0},
-        {2, 0, 4, 2, 16, 33, 33, 20, 9, BIAS_RANDOM, 0, 0, 2, 1, 1, 0, 2},
+           multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0, 0, 0},
+        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 4, 2, 16, 33, 33, 20, 9, BIAS_RANDOM, 0, 0, 2, 1, 1, 0, 2, 0},
+        {2, 0, 4, 2, 12, 33, 33, 20, 9, BIAS_RANDOM, 1, 0, 2, 1, 1, 0, 2, 8},
+        {1, 0, 2, 2, 5, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 17},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct attention_case *c = &cases[i];
-        size_t size = (size_t)c->segments * (size_t)c->head_size,
-               out = (size_t)(c->queries * c->heads) * size;
+        size_t S = (size_t)c->segments, size = (size_t)c->head_size, values = value_size_of(c),
+               heads = S * (size_t)(c->queries * c->heads),
+               kv_heads = S * (size_t)(c->keys * c->kv_heads);
         char name[40];
         snprintf(name, sizeof name, "attention %zu", i);
-        check_map(&(struct map){name, out + (size_t)(c->keys * 2 * c->kv_heads) * size, out,
+        check_map(&(struct map){name, heads * size + kv_heads * (size + values), heads * values,
                                 attention_forward, attention_backward, c});
     }
 }

@@ -195,23 +195,28 @@ static void test_rows(void **state)
 {
     static const struct rows_case cases[] = {
         /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows,
-           tables_bf16 */
-        {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0, 0},
-        {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1, 0},
-        {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1, 0},
-        {3, 0, 3, 65, 2, 31, 14, PAIRING_HALF, 1, 0},
-        {3, 0, 3, 65, 2, 31, 14, PAIRING_INTERLEAVED, 0, 0},
-        {3, 0, 63, 63, 4, 64, 64, PAIRING_HALF, 1, 0},
-        {2, 0, 65, 257, 3, 80, 32, PAIRING_INTERLEAVED, 1, 0},
-        {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1, 0},
-        {2, 0, 5, 9, 3, 16, 8, PAIRING_HALF, 1, 0},
-        {1, 0, 3, 5, 2, 16, 8, PAIRING_INTERLEAVED, 0, 0},
+           tables_bf16, rotary_first */
+        {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0, 0, 0},
+        {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1, 0, 0},
+        {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1, 0, 0},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_HALF, 1, 0, 0},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_INTERLEAVED, 0, 0, 0},
+        {3, 0, 63, 63, 4, 64, 64, PAIRING_HALF, 1, 0, 0},
+        {2, 0, 65, 257, 3, 80, 32, PAIRING_INTERLEAVED, 1, 0, 0},
+        {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1, 0, 0},
+        {2, 0, 5, 9, 3, 16, 8, PAIRING_HALF, 1, 0, 0},
+        {1, 0, 3, 5, 2, 16, 8, PAIRING_INTERLEAVED, 0, 0, 0},
         /* pairs that are no vectors, and vectors of them, of which the second head's would not be
            aligned */
-        {1, 0, 2, 3, 3, 12, 12, PAIRING_HALF, 0, 0},
-        {1, 0, 2, 3, 3, 8, 6, PAIRING_INTERLEAVED, 0, 0},
-        {1, 0, 2, 3, 2, 9, 8, PAIRING_HALF, 0, 0},
-        {1, 0, 2, 3, 2, 9, 8, PAIRING_INTERLEAVED, 0, 0},
+        {1, 0, 2, 3, 3, 12, 12, PAIRING_HALF, 0, 0, 0},
+        {1, 0, 2, 3, 3, 8, 6, PAIRING_INTERLEAVED, 0, 0, 0},
+        {1, 0, 2, 3, 2, 9, 8, PAIRING_HALF, 0, 0, 0},
+        {1, 0, 2, 3, 2, 9, 8, PAIRING_INTERLEAVED, 0, 0, 0},
+        /* the last dimensions of a head */
+        {2, 0, 5, 9, 3, 24, 8, PAIRING_HALF, 0, 0, 16},
+        {2, 0, 5, 9, 4, 24, 8, PAIRING_INTERLEAVED, 0, 0, 16},
+        {1, 0, 3, 5, 3, 12, 4, PAIRING_INTERLEAVED, 0, 0, 7},
+        {1, 0, 3, 5, 2, 16, 8, PAIRING_HALF, 0, 0, 6},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -265,53 +270,149 @@ static void test_join(void **state)
     }
 }
 
+static void test_join_keys(void **state)
+{
+    static const struct join_keys_case cases[] = {
+        /* segments, first, rows, heads, head_size, shared, value_size */
+        {1, 0, 1, 1, 2, 1, 1},  {2, 0, 3, 4, 24, 8, 16},      {3, 0, 65, 2, 12, 12, 7},
+        {1, 0, 2, 5, 31, 6, 9}, {2, 0, 7, 3, 16, 4, 300 / 3},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++) {
+        const struct join_keys_case *c = &cases[i];
+        struct outputs got = run_join_keys(oracle, c, 0);
+        int rest = c->head_size - c->shared, own = rest + c->value_size,
+            width = c->heads * (c->head_size + c->value_size), rows = c->segments * c->rows;
+        double *x = random_segments(c->segments, 0, (size_t)(c->rows * c->heads * own), 1, 1),
+               *y = random_segments(c->segments, 0, (size_t)(c->rows * c->shared), 2, 1),
+               *g = random_segments(c->segments, 0, (size_t)(c->rows * width), 3, 1);
+        for (int r = 0; r < rows; r++)
+            for (int h = 0; h < c->heads; h++) {
+                const double *key = got.array[0].value + r * width + h * c->head_size,
+                             *value = got.array[0].value + r * width + c->heads * c->head_size +
+                                      h * c->value_size,
+                             *d_key = g + (key - got.array[0].value),
+                             *d_value = g + (value - got.array[0].value),
+                             *from = x + (r * c->heads + h) * own,
+                             *d_own = got.array[1].value + (r * c->heads + h) * own;
+                if (compare_exact("own part of a key", key, from, (size_t)rest) ||
+                    compare_exact("shared part", key + rest, y + r * c->shared,
+                                  (size_t)c->shared) ||
+                    compare_exact("value", value, from + rest, (size_t)c->value_size) ||
+                    compare_exact("d_own, key", d_own, d_key, (size_t)rest) ||
+                    compare_exact("d_own, value", d_own + rest, d_value, (size_t)c->value_size))
+                    fail_msg("case %d, row %d, head %d", i, r, h);
+            }
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < c->shared; p++) {
+                double sum = 0;
+                for (int h = 0; h < c->heads; h++)
+                    sum += g[r * width + h * c->head_size + rest + p];
+                assert_true(got.array[2].value[r * c->shared + p] == sum);
+            }
+        free(x), free(y), free(g);
+        outputs_free(&got);
+        check_case(&(struct any_case){.op = OP_JOIN_KEYS, .join_keys = *c});
+    }
+}
+
 static const struct attention_case attention_cases[] = {
     /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-       multiplier, key_bias, soft_cap, size, d_o, keep, sinks */
-    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0, 0},
-    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0, 0},
-    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0, 0},
-    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
-    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
-    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0, 0},
-    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
-    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0}, /* scores in the hundreds */
-    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0, 0},
+       multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
+    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0, 0, 0},
+    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0, 0, 0},
+    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0, 0, 0},
+    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0, 0},
+    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0,
+     0}, /* scores in the hundreds */
+    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0, 0, 0},
     /* first keys beside a window */
-    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100, 0},
-    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
-    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60,
+    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100, 0, 0},
+    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0, 0},
+    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0,
      0}, /* none of them among the keys */
-    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0},
-    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0},
-    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0},
+    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0, 0},
+    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0, 0},
+    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0, 0},
     /* sinks, among the scores and far above and below them */
-    {2, 0, 4, 2, 16, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 2},
-    {1, 0, 6, 2, 31, 300, 260, 200, 30, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 4},
-    {1, 0, 4, 1, 24, 193, 193, 193, 20, BIAS_NONE, 0, 0, 0, 1, 1, 3, 60},
-    {2, 0, 4, 4, 16, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 4, 1, 0, 100},
-    {1, 0, 3, 3, 64, 300, 300, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3},
-    {2, 0, 4, 2, 16, 70, 70, 7, 9, BIAS_NONE, 0, 0, 0, 1, 1, 0, 90},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0,
-     1}, /* where a head sees nothing else */
+    {2, 0, 4, 2, 16, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 2, 0},
+    {1, 0, 6, 2, 31, 300, 260, 200, 30, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 4, 0},
+    {1, 0, 4, 1, 24, 193, 193, 193, 20, BIAS_NONE, 0, 0, 0, 1, 1, 3, 60, 0},
+    {2, 0, 4, 4, 16, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 4, 1, 0, 100, 0},
+    {1, 0, 3, 3, 64, 300, 300, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3, 0},
+    {2, 0, 4, 2, 16, 70, 70, 7, 9, BIAS_NONE, 0, 0, 0, 1, 1, 0, 90, 0},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1,
+     0}, /* where a head sees nothing else */
+    /* values of another size than keys */
+    {.segments = 2,
+     .heads = 2,
+     .kv_heads = 2,
+     .head_size = 24,
+     .value_size = 16,
+     .positions = 130,
+     .keys = 130,
+     .queries = 130,
+     .size = 1,
+     .d_o = 1},
+    {.segments = 1,
+     .heads = 4,
+     .kv_heads = 2,
+     .head_size = 192,
+     .value_size = 128,
+     .positions = 70,
+     .keys = 70,
+     .queries = 70,
+     .bias = BIAS_GENTLE,
+     .size = 1,
+     .d_o = 1},
+    {.segments = 1,
+     .heads = 2,
+     .kv_heads = 1,
+     .head_size = 31,
+     .value_size = 64,
+     .positions = 200,
+     .keys = 200,
+     .queries = 100,
+     .window = 30,
+     .bias = BIAS_RANDOM,
+     .multiplier = 1,
+     .key_bias = 1,
+     .soft_cap = 4,
+     .size = 1,
+     .d_o = 1,
+     .sinks = 2},
+    {.segments = 2,
+     .heads = 2,
+     .kv_heads = 2,
+     .head_size = 40,
+     .value_size = 7,
+     .positions = 257,
+     .keys = 257,
+     .queries = 3,
+     .bias = BIAS_STEEP,
+     .size = 4,
+     .d_o = 1},
 };
 
 static void test_attention(void **state)
@@ -357,12 +458,12 @@ static void test_attention_linear(void **state)
 static void test_masked_zero(void **state)
 {
     static const struct attention_case cases[] = {
-        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
-        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0},
-        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0, 0},
-        {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0},
-        {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101, 0},
+        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0, 0, 0},
+        {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0, 0},
+        {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -390,7 +491,7 @@ static void test_masked_zero(void **state)
         }
     }
     struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED,
-                                    0, 0, 0, 1, 1,  0,  0};
+                                    0, 0, 0, 1, 1,  0,  0,  0};
     for (int s = 0; s < set_count; s++) {
         struct outputs o = run_attention(sets[s], &masked, 0);
         for (int r = 0; r < 65; r++)
@@ -422,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_head_left_out),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_join_keys),
         cmocka_unit_test(test_route),
         cmocka_unit_test(test_route_choice),
         cmocka_unit_test(test_mix),

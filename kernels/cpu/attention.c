@@ -23,17 +23,20 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
 {
     const struct attention_shape *s = &a->shape;
     const struct cpu_attention *f = a->fast;
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d,
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads,
            kv_head = h * (size_t)s->kv_heads / heads;
     struct distance_table key_bias = table_of(&f->key_bias, f, h);
     struct attention_task t = {.q_stride = heads * d,
-                               .kv_stride = 2 * kv_width,
+                               .o_stride = (size_t)attention_o_width(s),
+                               .kv_stride = (size_t)attention_kv_width(s),
                                .head_size = s->head_size,
+                               .value_size = s->value_size,
                                .queries = queries,
                                .keys = keys};
     t.q = q + g * (size_t)queries * t.q_stride + h * d;
     t.key = kv + g * (size_t)keys * t.kv_stride + kv_head * d;
-    t.value = t.key + kv_width;
+    t.value = kv + g * (size_t)keys * t.kv_stride + (size_t)s->kv_heads * d +
+              kv_head * (size_t)s->value_size;
     t.positions = s->positions;
     t.window = s->window;
     t.keep = s->window > 0 ? s->keep : 0;
@@ -54,7 +57,9 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
 static size_t thread_floats(struct kernels *k, const struct attention_shape *s, int queries,
                             int keys, int reverse)
 {
-    return (cpu_state(k)->vector->attention_scratch(s->head_size, queries, keys, reverse) + 15) /
+    return (cpu_state(k)->vector->attention_scratch(s->head_size, attention_value_size(s), queries,
+                                                    keys, reverse) +
+            15) /
            16 * 16;
 }
 
@@ -72,28 +77,29 @@ static void attention(struct kernels *k, struct buffer *o, struct buffer *lse,
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads;
         struct attention_task t = task_of(k, a, sinks, q->data, kv->data, g, h, queries, keys);
-        t.o = (float *)o->data + g * (size_t)queries * t.q_stride + h * (size_t)s->head_size;
+        t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * (size_t)s->value_size;
         t.lse = (float *)lse->data + task * (size_t)queries;
         t.scratch = scratch + share * (size_t)omp_get_thread_num();
         cpu_state(k)->vector->attention(&t);
     }
 }
 
-/* dkv[segments*keys, 2, kv_heads*d] = sums over the query heads of a group of partial[segments,
- * heads, keys, 2, d]. */
+/* dkv[segments*keys, kv_heads*(d + v)] = sums over the query heads of a group of partial[segments,
+ * heads, keys, d + v]. */
 static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial,
                        const struct attention_shape *s, size_t segments, size_t keys)
 {
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d;
+    size_t d = (size_t)s->head_size, dv = (size_t)s->value_size, heads = (size_t)s->heads,
+           kv_heads = (size_t)s->kv_heads, kv_width = kv_heads * (d + dv);
 #pragma omp parallel for schedule(static)
     for (size_t row = 0; row < segments * keys; row++) {
-        float *out = dkv + row * 2 * kv_width;
-        memset(out, 0, 2 * kv_width * sizeof(float));
+        float *out = dkv + row * kv_width;
+        memset(out, 0, kv_width * sizeof(float));
         for (size_t h = 0; h < heads; h++) {
-            const float *in = partial + ((row / keys * heads + h) * keys + row % keys) * 2 * d;
-            size_t at = h * (size_t)s->kv_heads / heads * d;
-            v->add(out + at, in, d);
-            v->add(out + kv_width + at, in + d, d);
+            const float *in = partial + ((row / keys * heads + h) * keys + row % keys) * (d + dv);
+            size_t at = h * kv_heads / heads;
+            v->add(out + at * d, in, d);
+            v->add(out + kv_heads * d + at * dv, in + d, dv);
         }
     }
 }
@@ -105,10 +111,10 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
                               const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads,
+    size_t d = (size_t)s->head_size, dv = (size_t)s->value_size, heads = (size_t)s->heads,
            share = thread_floats(k, s, queries, keys, 1), threads = (size_t)omp_get_max_threads();
     int grouped = s->kv_heads != s->heads;
-    size_t per_head = grouped ? (size_t)keys * 2 * d : 0; /* floats of a head's own gradients */
+    size_t per_head = grouped ? (size_t)keys * (d + dv) : 0; /* floats of a head's own gradients */
     float *scratch = cpu_scratch(k,
                                  (share * threads + per_head * heads * (size_t)segments) *
                                      sizeof(float),
@@ -121,15 +127,16 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads;
         struct attention_task t = task_of(k, a, sinks, q->data, kv->data, g, h, queries, keys);
-        size_t at = g * (size_t)queries * t.q_stride + h * d;
+        size_t at = g * (size_t)queries * t.o_stride + h * dv;
         t.o = (float *)o->data + at;
         t.lse = (float *)lse->data + task * (size_t)queries;
         t.d_o = (const float *)d_o->data + at;
-        t.dq = (float *)dq->data + at;
-        t.d_kv_stride = grouped ? 2 * d : t.kv_stride;
+        t.dq = (float *)dq->data + g * (size_t)queries * t.q_stride + h * d;
+        t.d_kv_stride = grouped ? d + dv : t.kv_stride;
         t.d_key = grouped ? partial + task * per_head
                           : (float *)dkv->data + (t.key - (const float *)kv->data);
-        t.d_value = t.d_key + (grouped ? d : (size_t)s->kv_heads * d);
+        t.d_value = grouped ? t.d_key + d
+                            : (float *)dkv->data + (t.value - (const float *)kv->data);
         t.scratch = scratch + share * (size_t)omp_get_thread_num();
         cpu_state(k)->vector->attention_reverse(&t);
     }
@@ -174,8 +181,8 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
            of_head = cpu_head_scratch(rows.segments, head);
     size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
     if (shape->kv_heads != shape->heads)
-        floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 *
-                  (size_t)shape->head_size;
+        floats += segments * (size_t)shape->heads * (size_t)shape->positions *
+                  (size_t)(shape->head_size + attention_value_size(shape));
     return (floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head) +
            cpu_operands_bytes(k);
 }

@@ -179,10 +179,13 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     for (size_t r = 0; r < row_count(rows); r++) {
         size_t position = (size_t)(s->positions - rows.count) + r % (size_t)rows.count;
         for (int h = 0; h < heads; h++)
-            (s->pairing == PAIRING_HALF ? v->rotate_half : v->rotate_interleaved)(
-                (float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
-                f->cosine + position * stride, f->sine + position * stride, pairs,
-                (float)direction);
+            (s->pairing == PAIRING_HALF
+                 ? v->rotate_half
+                 : v->rotate_interleaved)((float *)x->data + r * (size_t)width +
+                                              (size_t)h * (size_t)s->head_size +
+                                              (size_t)s->rotary_first,
+                                          f->cosine + position * stride,
+                                          f->sine + position * stride, pairs, (float)direction);
     }
 }
 

@@ -18,7 +18,7 @@ static size_t lay_out(struct attention_arguments *a, char *base, int few, int re
     }
     if (few) {
         size_t rows = heads * (size_t)a->queries;
-        TAKE(part, rows * cuda_divide_up((size_t)a->keys, FEW_KEYS) * (size_t)(a->head_size + 2));
+        TAKE(part, rows * cuda_divide_up((size_t)a->keys, FEW_KEYS) * (size_t)(a->widest + 2));
         if (reverse)
             TAKE(weight, rows * (size_t)a->keys);
     } else if (a->skip) {
@@ -37,6 +37,8 @@ static void fill_shape(struct attention_arguments *a, const struct attention_sha
     a->heads = s->heads;
     a->kv_heads = s->kv_heads;
     a->head_size = s->head_size;
+    a->value_size = attention_value_size(s);
+    a->widest = a->head_size > a->value_size ? a->head_size : a->value_size;
     a->positions = s->positions;
     a->queries = queries;
     a->keys = keys;
@@ -63,7 +65,8 @@ static int begin(struct attention_arguments *a, struct kernels *k,
            bytes;
     fill_shape(a, s, segments, queries, keys);
     a->shared_most = cuda_state(k)->shared_most;
-    a->aligned = (size_t)s->head_size * element % 16 == 0;
+    a->aligned = (size_t)s->head_size * element % 16 == 0 &&
+                 (size_t)s->value_size * element % 16 == 0;
     a->bias = t->bias;
     a->multiplier = t->multiplier;
     a->key_bias = t->key_bias;
@@ -105,7 +108,7 @@ static void refuse(struct kernels *k, const struct attention_arguments *a, int l
                        "attention: head size %d in %s needs %d bytes of shared memory for a block, "
                        "and this GPU has %d (expected "
                        "another --dtype, or --device cpu)",
-                       a->head_size, k->dtype, lack, a->shared_most);
+                       a->widest, k->dtype, lack, a->shared_most);
 }
 
 static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse,

@@ -47,7 +47,8 @@ struct attention_arguments {
     const float *least; /* [segments, heads, query_norms]: what the largest score of each of
                            NORM_ROWS rows (in reverse its lse2) reaches */
     int query_norms, key_norms;
-    int segments, heads, kv_heads, head_size, positions, queries, keys, padded_queries;
+    int segments, heads, kv_heads, head_size, value_size, positions, queries, keys, padded_queries;
+    int widest; /* the larger of head_size and value_size */
     int window; /* 0: none */
     int kept; /* leading keys of the task that are seen whatever the window */
     int open; /* 1: the tables do not include the window, because some keys may be kept;
@@ -59,8 +60,8 @@ struct attention_arguments {
     float soft_cap2, cap_scale; /* log2(e) soft_cap; scale / soft_cap. 0: none */
     /* few queries: */
     float *weight; /* [segments, heads, queries, keys]: scale dr, for dq */
-    float *part; /* [segments, heads, queries, key blocks, head_size + 2]: a sum of rows; its
-                    largest x and the sum of p */
+    float *part; /* [segments, heads, queries, key blocks, widest + 2]: a sum of rows; its largest x
+                    and the sum of p */
 };
 
 /* The tables of one kind of attention in the kernels' form; members as in struct

@@ -15,7 +15,7 @@ using products = matrix_products<type_bf16, SIZE, OUT, GROUPS, COLUMNS, 4>;
 template <int FEATURE>
 static int forward(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, true, 2>(a, stream);
     int lack = attention_forward_launch<products<128, 128, 2, 64>, FEATURE, 2, false, 2>(a, stream);
     if constexpr (FEATURE == FEATURE_GENERAL)
@@ -35,7 +35,7 @@ static int forward_wide(const attention_arguments *a, cudaStream_t stream)
 template <int FEATURE>
 static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return attention_reverse_keys_launch<products<64, 64, 2, 32>, FEATURE, 2, 2>(a, stream);
     return attention_reverse_keys_launch<
         products<128, 128, 1, FEATURE == FEATURE_GENERAL ? 32 : 64>, FEATURE, 2, 2>(a, stream);
@@ -44,7 +44,7 @@ static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 template <int FEATURE>
 static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, true, 2>(
             a, stream);
     int lack =
@@ -86,7 +86,7 @@ static int reverse_wide(const attention_arguments *a, cudaStream_t stream)
 int attention_forward_bf16(const attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream)
 {
-    return a->head_size > 128         ? forward_wide(a, stream)
+    return a->widest > 128            ? forward_wide(a, stream)
            : feature == FEATURE_PLAIN ? forward<FEATURE_PLAIN>(a, stream)
            : feature == FEATURE_BIAS  ? forward<FEATURE_BIAS>(a, stream)
                                       : forward<FEATURE_GENERAL>(a, stream);
@@ -95,7 +95,7 @@ int attention_forward_bf16(const attention_arguments *a, enum attention_feature 
 int attention_reverse_bf16(const attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream)
 {
-    return a->head_size > 128         ? reverse_wide(a, stream)
+    return a->widest > 128            ? reverse_wide(a, stream)
            : feature == FEATURE_PLAIN ? reverse<FEATURE_PLAIN>(a, stream)
            : feature == FEATURE_BIAS  ? reverse<FEATURE_BIAS>(a, stream)
                                       : reverse<FEATURE_GENERAL>(a, stream);

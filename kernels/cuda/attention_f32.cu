@@ -30,27 +30,27 @@ static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 
 int attention_forward_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return forward<64, 64, 8, 2, 2>(a, stream) ? forward<64, 64, 8, 1, 1>(a, stream) : 0;
-    if (a->head_size <= 128)
+    if (a->widest <= 128)
         return forward<128, 64, 8, 1, 2>(a, stream) ? forward<128, 32, 8, 1, 1>(a, stream) : 0;
     return forward<256, 32, 8, 1, 1>(a, stream) ? forward<256, 16, 4, 1, 1>(a, stream) : 0;
 }
 
 static int keys_part(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return reverse_keys<64, 32, 8, 2>(a, stream);
-    if (a->head_size <= 128)
+    if (a->widest <= 128)
         return reverse_keys<128, 32, 8, 2>(a, stream) ? reverse_keys<128, 32, 4, 1>(a, stream) : 0;
     return reverse_keys<256, 32, 4, 1>(a, stream) ? reverse_keys<256, 16, 2, 1>(a, stream) : 0;
 }
 
 static int queries_part(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
+    if (a->widest <= 64)
         return reverse_queries<64, 64, 8, 2>(a, stream);
-    if (a->head_size <= 128)
+    if (a->widest <= 128)
         return reverse_queries<128, 32, 8, 2>(a, stream) ? reverse_queries<128, 32, 4, 1>(a, stream)
                                                          : 0;
     return reverse_queries<256, 32, 4, 1>(a, stream) ? reverse_queries<256, 16, 2, 1>(a, stream)

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(THREADS)
     attention_task<T> task(a, (int)blockIdx.z, head, kv_head_of(a, head));
     size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)head) * (size_t)a.queries +
                  (size_t)query;
-    float *part = a.part + (row * gridDim.x + blockIdx.x) * (size_t)(a.head_size + 2);
+    float *part = a.part + (row * gridDim.x + blockIdx.x) * (size_t)(a.widest + 2);
     if (reverse) {
         for (int k = (int)threadIdx.x; k < count; k += THREADS)
             weight[k] = a.weight[row * (size_t)a.keys + (size_t)(first + k)];
@@ -118,10 +118,10 @@ __global__ void __launch_bounds__(THREADS)
     }
     sum = block_sum(sum, reduction); /* its barriers make the weights there for all */
     sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride),
-                        task.kv_stride, count, a.head_size, space);
+                        task.kv_stride, count, a.value_size, space);
     if (threadIdx.x == 0) {
-        part[a.head_size] = largest;
-        part[a.head_size + 1] = sum;
+        part[a.widest] = largest;
+        part[a.widest + 1] = sum;
     }
 }
 
@@ -131,23 +131,25 @@ __global__ void __launch_bounds__(THREADS)
     attention_few_sum_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
-    int blocks = (a.keys + FEW_KEYS - 1) / FEW_KEYS, each = a.head_size + 2;
+    int blocks = (a.keys + FEW_KEYS - 1) / FEW_KEYS, each = a.widest + 2,
+        size = reverse ? a.head_size : a.value_size;
     size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)task.head) * (size_t)a.queries +
                  blockIdx.x;
     const float *part = a.part + row * (size_t)blocks * (size_t)each;
-    T *out = (T *)(reverse ? a.dq : a.o) + task.q_row + (size_t)blockIdx.x * task.q_stride;
+    T *out = reverse ? (T *)a.dq + task.q_row + (size_t)blockIdx.x * task.q_stride
+                     : (T *)a.o + task.o_row + (size_t)blockIdx.x * task.o_stride;
     float largest = -INFINITY, sum = 0;
     for (int b = 0; !reverse && b < blocks; b++)
-        largest = fmaxf(largest, part[b * each + a.head_size]);
+        largest = fmaxf(largest, part[b * each + a.widest]);
     float origin = largest == -INFINITY ? 0 : largest;
     for (int b = 0; !reverse && b < blocks; b++)
-        sum = fmaf(exp2_fast(part[b * each + a.head_size] - origin),
-                   part[b * each + a.head_size + 1], sum);
+        sum = fmaf(exp2_fast(part[b * each + a.widest] - origin), part[b * each + a.widest + 1],
+                   sum);
     float factor = 1, lse = reverse ? 0 : finish_lse(&factor, largest, sum, sink_of(a, task.head));
-    for (int column = (int)threadIdx.x; column < a.head_size; column += THREADS) {
+    for (int column = (int)threadIdx.x; column < size; column += THREADS) {
         float total = 0;
         for (int b = 0; b < blocks; b++)
-            total = fmaf(reverse ? 1 : exp2_fast(part[b * each + a.head_size] - origin),
+            total = fmaf(reverse ? 1 : exp2_fast(part[b * each + a.widest] - origin),
                          part[b * each + column], total);
         out[column] = from_float<T>(factor * total);
     }
@@ -168,15 +170,15 @@ __global__ void __launch_bounds__(THREADS)
     attention_task<T> keys(a, (int)blockIdx.z, first_head, kv_head);
     float k[EACH], v[EACH], dk[EACH] = {0}, dv[EACH] = {0}, q[EACH], d_o[EACH], slope;
     load_row<VECTOR>(k, keys.at(a.kv, keys.key_row, (size_t)key, keys.kv_stride), a.head_size);
-    load_row<VECTOR>(v, keys.at(a.kv, keys.value_row, (size_t)key, keys.kv_stride), a.head_size);
+    load_row<VECTOR>(v, keys.at(a.kv, keys.value_row, (size_t)key, keys.kv_stride), a.value_size);
     for (int head = first_head; head < end_head; head++) {
         attention_task<T> task(a, keys.segment, head, kv_head);
         size_t number = (size_t)keys.segment * (size_t)a.heads + (size_t)head;
         for (int query = 0; query < a.queries; query++) {
             load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride),
                              a.head_size);
-            load_row<VECTOR>(d_o, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride),
-                             a.head_size);
+            load_row<VECTOR>(d_o, task.at(a.d_o, task.o_row, (size_t)query, task.o_stride),
+                             a.value_size);
             float x = score_of(&slope, a, head, query, key, group_dot(q, k)),
                   dp = group_dot(d_o, v);
             size_t row = number * (size_t)a.padded_queries + (size_t)query;
@@ -196,10 +198,10 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int i = 0; i < EACH; i += VECTOR) {
         int column = i * GROUP + (int)threadIdx.x % GROUP * VECTOR;
-        if (there && column < a.head_size) {
+        if (there && column < a.head_size)
             store_floats<VECTOR>(d_key + column, dk + i);
+        if (there && column < a.value_size)
             store_floats<VECTOR>(d_value + column, dv + i);
-        }
     }
 }
 

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
             a.head_size, a.aligned);
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(
             to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride,
-            there, a.head_size, a.aligned);
+            there, a.value_size, a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head,
                              scores::least_distance(first + offset, tile * P::COLUMNS),
                              tile * P::COLUMNS);
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
             a.lse[((size_t)out.segment * (size_t)a.heads + (size_t)out.head) * (size_t)a.queries +
                   (size_t)row] = lse;
     }
-    store_rows<P>((T *)a.o + out_task.q_row + (size_t)out.first * out_task.q_stride,
-                  out_task.q_stride, out.rows, a.head_size, 0, a.aligned, o, factor,
+    store_rows<P>((T *)a.o + out_task.o_row + (size_t)out.first * out_task.o_stride,
+                  out_task.o_stride, out.rows, a.value_size, 0, a.aligned, o, factor,
                   shared + L::QUERY);
 }
 

@@ -41,10 +41,10 @@ __global__ void attention_rows_few_kernel(const __grid_constant__ attention_argu
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y,
            at = number * (size_t)a.padded_queries + blockIdx.x;
-    const T *o = task.at(a.o, task.q_row, blockIdx.x, task.q_stride),
-            *d_o = task.at(a.d_o, task.q_row, blockIdx.x, task.q_stride);
+    const T *o = task.at(a.o, task.o_row, blockIdx.x, task.o_stride),
+            *d_o = task.at(a.d_o, task.o_row, blockIdx.x, task.o_stride);
     float sum = 0;
-    for (int c = lane * N; c < a.head_size; c += WARP * N) {
+    for (int c = lane * N; c < a.value_size; c += WARP * N) {
         float x[N], y[N];
         load_floats<N>(x, o + c);
         load_floats<N>(y, d_o + c);
@@ -61,7 +61,7 @@ __global__ void attention_rows_few_kernel(const __grid_constant__ attention_argu
 void attention_rows_few(const attention_arguments *a, bool half, cudaStream_t stream)
 {
     dim3 grid((unsigned)a->queries, (unsigned)a->heads, (unsigned)a->segments);
-    int vectors = a->aligned && a->head_size % 4 == 0;
+    int vectors = a->aligned && a->value_size % 4 == 0;
     if (half && vectors)
         LAUNCH((attention_rows_few_kernel<4, bf16>), grid, dim3(WARP), 0, stream, *a);
     else if (half)
@@ -72,20 +72,29 @@ void attention_rows_few(const attention_arguments *a, bool half, cudaStream_t st
         LAUNCH((attention_rows_few_kernel<1, float>), grid, dim3(WARP), 0, stream, *a);
 }
 
+/* Rows of a head, `stride` elements apart. */
+template <typename T>
+struct head_rows {
+    const T *at;
+    size_t stride;
+    int size;
+};
+
 /* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of
  * them, or of y, is not finite. For a block of ROW_WARPS warps. */
 template <typename T>
-__device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows,
-                                     int size, float *space)
+__device__ inline float largest_norm(head_rows<T> x, head_rows<T> y, int first, int rows,
+                                     float *space)
 {
     float largest = 0;
     for (int row = first + warp_index(); row < min(first + NORM_ROWS, rows); row += ROW_WARPS) {
         float square = 0, guard = 0;
-        for (int c = lane_index(); c < size; c += WARP) {
-            float v = to_float(x[(size_t)row * stride + (size_t)c]);
+        for (int c = lane_index(); c < x.size; c += WARP) {
+            float v = to_float(x.at[(size_t)row * x.stride + (size_t)c]);
             square = fmaf(v, v, square);
-            guard += 0 * to_float(y[(size_t)row * stride + (size_t)c]);
         }
+        for (int c = lane_index(); c < y.size; c += WARP)
+            guard += 0 * to_float(y.at[(size_t)row * y.stride + (size_t)c]);
         square = warp_sum(square + guard);
         largest = larger(largest, square + 0 * square);
     }
@@ -139,9 +148,9 @@ __global__ void attention_query_norms_kernel(const __grid_constant__ attention_a
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, kv_head_of(a, (int)blockIdx.y));
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
     int first = (int)blockIdx.x * NORM_ROWS;
-    const T *q = (const T *)a.q + task.q_row;
-    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride,
-                                 first, a.queries, a.head_size, space);
+    head_rows<T> q = {(const T *)a.q + task.q_row, task.q_stride, a.head_size},
+                 d_o = {(const T *)a.d_o + task.o_row, task.o_stride, a.value_size};
+    float largest = largest_norm(q, reverse ? d_o : q, first, a.queries, space);
     float smallest = reverse ? INFINITY : least_own_score(a, task, first, space);
     for (int row = first; reverse && row < min(first + NORM_ROWS, a.queries); row++)
         smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
@@ -158,9 +167,9 @@ __global__ void attention_key_norms_kernel(const __grid_constant__ attention_arg
 {
     __shared__ float space[ROW_WARPS];
     attention_task<T> task(a, (int)blockIdx.z, 0, (int)blockIdx.y);
-    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row,
-                                 task.kv_stride, (int)blockIdx.x * NORM_ROWS, a.keys, a.head_size,
-                                 space);
+    head_rows<T> keys = {(const T *)a.kv + task.key_row, task.kv_stride, a.head_size},
+                 values = {(const T *)a.kv + task.value_row, task.kv_stride, a.value_size};
+    float largest = largest_norm(keys, values, (int)blockIdx.x * NORM_ROWS, a.keys, space);
     if (threadIdx.x == 0)
         norm[((size_t)blockIdx.z * (size_t)a.kv_heads + blockIdx.y) * (size_t)a.key_norms +
              blockIdx.x] = largest;

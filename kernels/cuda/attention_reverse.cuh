@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
             to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride,
             a.queries - query, a.head_size, a.aligned);
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(
-            to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride),
-            (int)task.q_stride, a.queries - query, a.head_size, a.aligned);
+            to + L::TILE, task.at(a.d_o, task.o_row, (size_t)query, task.o_stride),
+            (int)task.o_stride, a.queries - query, a.value_size, a.aligned);
         if (threadIdx.x < P::COLUMNS / 4) {
             cp_async_16(to + L::LSE + 16 * threadIdx.x, a.lse2 + row + 4 * threadIdx.x, 1);
             cp_async_16(to + L::DELTA + 16 * threadIdx.x, a.delta + row + 4 * threadIdx.x, 1);
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND,
                                                keys.at(a.kv, keys.value_row, (size_t)first,
                                                        keys.kv_stride),
-                                               (int)keys.kv_stride, rows, a.head_size, a.aligned);
+                                               (int)keys.kv_stride, rows, a.value_size, a.aligned);
     if (skip) {
         for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
             int head = head_of(step), query = query_of(step),
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     T *to = (T *)a.dkv + (size_t)out.first * out_task.kv_stride;
     store_rows<P>(to + out_task.key_row, out_task.kv_stride, out.rows, a.head_size,
                   out.part * P::OUT, a.aligned, dk, scale, shared + L::FIRST);
-    store_rows<P>(to + out_task.value_row, out_task.kv_stride, out.rows, a.head_size,
+    store_rows<P>(to + out_task.value_row, out_task.kv_stride, out.rows, a.value_size,
                   out.part * P::OUT, a.aligned, dv, one, shared + L::SECOND);
 }
 
@@ -236,13 +236,13 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
     static_assert(PARTS * LANES == CHUNKS, "every lane has as many chunks");
     const query_block<P> block(a, not_before(blockIdx.x));
     const attention_task<T> task(a, block.segment, block.head, 0);
-    const T *o = task.at(a.o, task.q_row, (size_t)block.first, task.q_stride);
+    const T *o = task.at(a.o, task.o_row, (size_t)block.first, task.o_stride);
     float *delta = a.delta +
                    ((size_t)block.segment * (size_t)a.heads + (size_t)block.head) *
                        (size_t)a.padded_queries +
                    (size_t)block.first;
     const int thread = (int)not_before(threadIdx.x), first = thread / LANES, lane = thread % LANES,
-              stride = (int)task.q_stride;
+              stride = (int)task.o_stride;
     float sum[COUNT];
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
@@ -253,7 +253,7 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
             int column = (lane + part * LANES) * EACH;
             float x[EACH] = {0}, y[EACH];
             if (a.aligned) {
-                if (row < block.rows && column < a.head_size)
+                if (row < block.rows && column < a.value_size)
                     load_floats<EACH>(x, o + row * stride + column);
                 load_floats<EACH>(y, tile_element<T, P::SIZE>(d_o, row, column));
 #pragma unroll
@@ -261,7 +261,7 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
                     sum[i] = fmaf(x[e], y[e], sum[i]);
             } else {
 #pragma unroll 1
-                for (int c = column; c < min(column + EACH, a.head_size) && row < block.rows; c++)
+                for (int c = column; c < min(column + EACH, a.value_size) && row < block.rows; c++)
                     sum[i] = fmaf(to_float(o[row * stride + c]),
                                   to_float(*tile_element<T, P::SIZE>(d_o, row, c)), sum[i]);
             }
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
             a.head_size, a.aligned);
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(
             to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride,
-            there, a.head_size, a.aligned);
+            there, a.value_size, a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head,
                              scores::least_distance(first + offset, tile * P::COLUMNS),
                              tile * P::COLUMNS);
@@ -325,9 +325,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                                                        task.q_stride),
                                                (int)task.q_stride, rows, a.head_size, a.aligned);
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND,
-                                               task.at(a.d_o, task.q_row, (size_t)first,
-                                                       task.q_stride),
-                                               (int)task.q_stride, rows, a.head_size, a.aligned);
+                                               task.at(a.d_o, task.o_row, (size_t)first,
+                                                       task.o_stride),
+                                               (int)task.o_stride, rows, a.value_size, a.aligned);
     size_t number = ((size_t)block.segment * (size_t)a.heads + (size_t)head) *
                         (size_t)a.padded_queries +
                     (size_t)first;

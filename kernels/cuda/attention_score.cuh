@@ -11,8 +11,8 @@
 template <typename T>
 struct attention_task {
     int segment, head, kv_head;
-    size_t q_row,
-        q_stride; /* element where the head's row 0 of q, o, do, dq begins; from row to row */
+    size_t q_row, q_stride; /* element where the head's row 0 of q and dq begins; from row to row */
+    size_t o_row, o_stride; /* the same of o and do */
     size_t key_row, kv_stride; /* the same of keys in kv and dkv */
     size_t value_row;
 
@@ -20,12 +20,15 @@ struct attention_task {
                                      int kv_head_)
         : segment(segment_), head(head_), kv_head(kv_head_)
     {
-        size_t size = (size_t)a.head_size;
+        size_t size = (size_t)a.head_size, value_size = (size_t)a.value_size;
         q_stride = (size_t)a.heads * size;
-        kv_stride = 2 * (size_t)a.kv_heads * size;
+        o_stride = (size_t)a.heads * value_size;
+        kv_stride = (size_t)a.kv_heads * (size + value_size);
         q_row = (size_t)segment * (size_t)a.queries * q_stride + (size_t)head * size;
+        o_row = (size_t)segment * (size_t)a.queries * o_stride + (size_t)head * value_size;
         key_row = (size_t)segment * (size_t)a.keys * kv_stride + (size_t)kv_head * size;
-        value_row = key_row + (size_t)a.kv_heads * size;
+        value_row = (size_t)segment * (size_t)a.keys * kv_stride + (size_t)a.kv_heads * size +
+                    (size_t)kv_head * value_size;
     }
     __device__ inline const T *at(const void *base, size_t first, size_t row, size_t stride) const
     {

@@ -1,4 +1,4 @@
-/* Operations of the cuda set that only move or add rows. */
+/* Operations of the cuda set that only move or add rows, or parts of them. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256 };
@@ -106,6 +106,94 @@ static void join(struct kernels *k, struct buffer *y, const struct buffer *x_bef
     move<0>(k, y, x_behind, segments, second);
 }
 
+/* Widths of a head's parts, and of rows. */
+struct joined {
+    unsigned heads, rest, shared, values; /* key: rest, then shared */
+};
+
+/* kv from own and shared, or the reverse of it except the sum over heads: a block a row, N
+ * neighbouring columns of own a thread. */
+template <int N, int REVERSE, class T>
+__global__ void __launch_bounds__(BLOCK)
+    split_heads(T *kv, T *own, const T *shared, struct joined o)
+{
+    unsigned size = o.rest + o.shared, each = o.rest + o.values;
+    T *key = kv + (size_t)blockIdx.x * o.heads * (size + o.values), *value = key + o.heads * size;
+    own += (size_t)blockIdx.x * o.heads * each;
+    for (unsigned i = threadIdx.x * N; i < o.heads * each; i += blockDim.x * N) {
+        unsigned h = i / each, c = i % each;
+        T *there = c < o.rest ? key + h * size + c : value + h * o.values + (c - o.rest);
+        float x[N];
+        load_floats<N>(x, REVERSE ? there : own + i);
+        store_floats<N>(REVERSE ? own + i : there, x);
+    }
+    for (unsigned i = threadIdx.x; !REVERSE && i < o.heads * o.shared; i += blockDim.x)
+        key[i / o.shared * size + o.rest + i % o.shared] =
+            shared[(size_t)blockIdx.x * o.shared + i % o.shared];
+}
+
+/* d_shared: a block a row, a column a thread. */
+template <class T>
+__global__ void __launch_bounds__(BLOCK) sum_shared(T *d_shared, const T *dkv, struct joined o)
+{
+    unsigned size = o.rest + o.shared;
+    const T *key = dkv + (size_t)blockIdx.x * o.heads * (size + o.values) + o.rest;
+    for (unsigned c = threadIdx.x; c < o.shared; c += blockDim.x) {
+        float sum = 0;
+        for (unsigned h = 0; h < o.heads; h++)
+            sum += to_float(key[h * size + c]);
+        d_shared[(size_t)blockIdx.x * o.shared + c] = from_float<T>(sum);
+    }
+}
+
+template <int REVERSE, class T>
+static void launch_join(struct kernels *k, T *kv, T *own, T *shared, const struct attention *a,
+                        struct rows rows, int shared_size)
+{
+    const struct attention_shape *s = &a->shape;
+    const struct joined o = {(unsigned)s->kv_heads, (unsigned)(s->head_size - shared_size),
+                             (unsigned)shared_size, (unsigned)s->value_size};
+    unsigned columns = o.heads * (o.rest + o.values);
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count);
+    cudaStream_t stream = cuda_state(k)->stream;
+    if (!grid.x)
+        return;
+    if ((o.rest | o.shared | o.values) % 4 == 0)
+        LAUNCH((split_heads<4, REVERSE, T>), grid, dim3(cuda_row_threads(columns / 4)), 0, stream,
+               kv, own, shared, o);
+    else
+        LAUNCH((split_heads<1, REVERSE, T>), grid, dim3(cuda_row_threads(columns)), 0, stream, kv,
+               own, shared, o);
+    if (REVERSE && shared_size)
+        LAUNCH(sum_shared<T>, grid, dim3(cuda_row_threads(o.shared)), 0, stream, shared, kv, o);
+}
+
+static void join_keys(struct kernels *k, struct buffer *kv, const struct buffer *own,
+                      const struct buffer *shared, const struct attention *a, struct rows rows,
+                      int shared_size)
+{
+    struct cuda_range range("join_keys");
+    if (cuda_is_bf16(k, kv))
+        launch_join<0, bf16>(k, (bf16 *)kv->data, (bf16 *)own->data, (bf16 *)shared->data, a, rows,
+                             shared_size);
+    else
+        launch_join<0, float>(k, (float *)kv->data, (float *)own->data, (float *)shared->data, a,
+                              rows, shared_size);
+}
+
+static void join_keys_reverse(struct kernels *k, struct buffer *d_own, struct buffer *d_shared,
+                              const struct buffer *dkv, const struct attention *a, struct rows rows,
+                              int shared_size)
+{
+    struct cuda_range range("join_keys_reverse");
+    if (cuda_is_bf16(k, dkv))
+        launch_join<1, bf16>(k, (bf16 *)dkv->data, (bf16 *)d_own->data, (bf16 *)d_shared->data, a,
+                             rows, shared_size);
+    else
+        launch_join<1, float>(k, (float *)dkv->data, (float *)d_own->data, (float *)d_shared->data,
+                              a, rows, shared_size);
+}
+
 void cuda_fill_move(struct kernels *k)
 {
     k->copy = copy;
@@ -113,4 +201,6 @@ void cuda_fill_move(struct kernels *k)
     k->tail = tail;
     k->tail_reverse = tail_reverse;
     k->join = join;
+    k->join_keys = join_keys;
+    k->join_keys_reverse = join_keys_reverse;
 }

@@ -100,7 +100,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
 /* Which elements of a row are turned: pair p of a head is (p * step, p * step + apart). */
 struct rotation {
     size_t first_position, count, width;
-    unsigned turned, pairs, head_size, step, apart; /* turned: pairs of all heads */
+    unsigned turned, pairs, head_size, first, step, apart; /* turned: pairs of all heads; first:
+                                                              dimension of a head */
     float direction;
 };
 
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(BLOCK)
     T *row = x + blockIdx.x * o.width;
     cosine += angles, sine += angles;
     for (unsigned i = threadIdx.x * N; i < o.turned; i += blockDim.x * N) {
-        unsigned pair = i % o.pairs, at = i / o.pairs * o.head_size + pair * o.step;
+        unsigned pair = i % o.pairs, at = i / o.pairs * o.head_size + o.first + pair * o.step;
         float c[N], s[N], in[2 * N], out[2 * N];
         load_floats<N>(c, cosine + pair);
         load_floats<N>(s, sine + pair);
@@ -143,7 +144,8 @@ static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *
 {
     cudaStream_t stream = cuda_state(k)->stream;
     unsigned each = o->apart > 1 ? 4 : 2; /* pairs whose elements are vectors of 4 */
-    int vectors = o->pairs % each == 0 && o->head_size % 4 == 0 && o->width % 4 == 0;
+    int vectors = o->pairs % each == 0 && o->head_size % 4 == 0 && o->first % 4 == 0 &&
+                  o->width % 4 == 0;
 #define ROTATE(n, halves) \
     LAUNCH((rotate_rows<n, halves, T>), dim3(grid), dim3(cuda_row_threads(o->turned / n)), 0, \
            stream, x, d->cosine, d->sine, *o)
@@ -170,6 +172,7 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
                          turned,
                          pairs,
                          (unsigned)s->head_size,
+                         (unsigned)s->rotary_first,
                          half ? 1u : 2u,
                          half ? pairs : 1u,
                          (float)direction};

@@ -34,18 +34,20 @@ static struct view head_view(const struct attention *a, const struct weight *sin
                              const struct buffer *kv, int segment, int head, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t table = (size_t)head * (size_t)s->positions,
-           kv_width = (size_t)s->kv_heads * (size_t)s->head_size;
+    size_t table = (size_t)head * (size_t)s->positions;
     size_t kv_head = (size_t)head * (size_t)s->kv_heads / (size_t)s->heads;
-    struct view v = {.shape = s, .kv_stride = 2 * kv_width, .queries = queries, .keys = keys};
+    struct view v = {.shape = s,
+                     .kv_stride = (size_t)attention_kv_width(s),
+                     .queries = queries,
+                     .keys = keys};
     v.sink = sinks ? ((const real *)sinks->data)[head] : -INFINITY;
     v.kept = s->keep - (s->positions - keys) > 0 ? s->keep - (s->positions - keys) : 0;
     v.bias = s->bias ? s->bias + table : NULL;
     v.multiplier = s->multiplier ? s->multiplier + table : NULL;
     v.key_bias = s->key_bias ? s->key_bias + table + (s->positions - keys) : NULL;
-    v.key = (const real *)kv->data + (size_t)segment * (size_t)keys * v.kv_stride +
-            kv_head * (size_t)s->head_size;
-    v.value = v.key + kv_width;
+    v.key = (const real *)kv->data + (size_t)segment * (size_t)keys * v.kv_stride;
+    v.value = v.key + (size_t)s->kv_heads * (size_t)s->head_size + kv_head * (size_t)s->value_size;
+    v.key += kv_head * (size_t)s->head_size;
     return v;
 }
 
@@ -132,7 +134,8 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
                               const struct attention *a, const struct weight *sinks, int segments,
                               int queries, int keys)
 {
-    int heads = a->shape.heads, size = a->shape.head_size, threads = omp_get_max_threads();
+    int heads = a->shape.heads, size = a->shape.head_size, value_size = a->shape.value_size,
+        threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * (size_t)keys, sizeof *scratch); /* [threads, keys] */
     if (!scratch) {
         kernels_keep_error(k, "out of memory (scores of %d keys)", keys);
@@ -143,21 +146,20 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
         for (int head = 0; head < heads; head++) {
             for (int r = 0; r < queries; r++) {
                 struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
-                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads +
-                             (size_t)head) *
-                            (size_t)size;
+                size_t at = ((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads +
+                            (size_t)head;
                 double *p = scratch + (size_t)omp_get_thread_num() * (size_t)keys, sum[256] = {0};
-                real *out = (real *)o->data + at; /* [head_size] */
+                real *out = (real *)o->data + at * (size_t)value_size; /* [value_size] */
                 int first, end;
                 ((real *)
                      lse->data)[((size_t)segment * (size_t)heads + (size_t)head) * (size_t)queries +
-                                (size_t)r] = (real)probabilities(p, NULL, &v,
-                                                                 (const real *)q->data + at, r);
+                                (size_t)r] =
+                    (real)probabilities(p, NULL, &v, (const real *)q->data + at * (size_t)size, r);
                 key_range(&first, &end, &v, r);
                 for (int j = first; j < end; j++)
                     if (p[j] != 0)
-                        add_scaled(sum, p[j], v.value + (size_t)j * v.kv_stride, size);
-                for (int c = 0; c < size; c++)
+                        add_scaled(sum, p[j], v.value + (size_t)j * v.kv_stride, value_size);
+                for (int c = 0; c < value_size; c++)
                     out[c] = (real)sum[c];
             }
         }
@@ -165,17 +167,17 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     free(scratch);
 }
 
-/* One query row in reverse: writes dq[head_size], adds to dk and dv [keys, head_size]. Scratch p,
- * slope, dp: [keys]. */
+/* One query row in reverse: writes dq[head_size], adds to dk [keys, head_size] and dv [keys,
+ * value_size]. Scratch p, slope, dp: [keys]. */
 static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query,
                         const struct view *v, int r, double *p, double *slope, double *dp)
 {
-    int size = v->shape->head_size, first, end;
+    int size = v->shape->head_size, value_size = v->shape->value_size, first, end;
     double mean = 0, sum[256] = {0};
     probabilities(p, slope, v, query, r);
     key_range(&first, &end, v, r);
     for (int j = first; j < end; j++) {
-        dp[j] = p[j] != 0 ? dot(d_out, v->value + (size_t)j * v->kv_stride, size) : 0;
+        dp[j] = p[j] != 0 ? dot(d_out, v->value + (size_t)j * v->kv_stride, value_size) : 0;
         mean += p[j] * dp[j];
     }
     for (int j = first; j < end; j++) {
@@ -184,7 +186,7 @@ static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, con
         double dr = p[j] * (dp[j] - mean) * slope[j];
         add_scaled(sum, dr, v->key + (size_t)j * v->kv_stride, size);
         add_scaled(dk + (size_t)j * (size_t)size, dr, query, size);
-        add_scaled(dv + (size_t)j * (size_t)size, p[j], d_out, size);
+        add_scaled(dv + (size_t)j * (size_t)value_size, p[j], d_out, value_size);
     }
     for (int c = 0; c < size; c++)
         dq[c] = (real)sum[c];
@@ -197,7 +199,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
                               const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t n = (size_t)keys, size = (size_t)s->head_size, each = n * (3 + 2 * size);
+    size_t n = (size_t)keys, size = (size_t)s->head_size, value_size = (size_t)s->value_size,
+           each = n * (3 + size + value_size), key_width = (size_t)s->kv_heads * size;
     int threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * each, sizeof *scratch);
     (void)o;
@@ -212,30 +215,29 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         for (int kv_head = 0; kv_head < s->kv_heads; kv_head++) {
             double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n,
                    *dp = slope + n, *dk = dp + n, *dv = dk + n * size;
-            for (size_t i = 0; i < 2 * n * size; i++)
+            for (size_t i = 0; i < n * (size + value_size); i++)
                 dk[i] = 0; /* and the dv after it */
             for (int head = 0; head < s->heads; head++) {
                 if ((long)head * s->kv_heads / s->heads != kv_head)
                     continue;
                 struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
                 for (int r = 0; r < queries; r++) {
-                    size_t at = (((size_t)segment * (size_t)queries + (size_t)r) *
-                                     (size_t)s->heads +
-                                 (size_t)head) *
-                                size;
-                    reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at,
-                                (const real *)q->data + at, &v, r, p, slope, dp);
+                    size_t at = ((size_t)segment * (size_t)queries + (size_t)r) * (size_t)s->heads +
+                                (size_t)head;
+                    reverse_row((real *)dq->data + at * size, dk, dv,
+                                (const real *)d_o->data + at * value_size,
+                                (const real *)q->data + at * size, &v, r, p, slope, dp);
                 }
             }
             for (size_t j = 0; j < n; j++) {
-                real *out = (real *)dkv->data +
-                            (((size_t)segment * n + j) * 2 * (size_t)s->kv_heads +
-                             (size_t)kv_head) *
-                                size; /* [head_size] */
-                for (size_t c = 0; c < size; c++) {
-                    out[c] = (real)dk[j * size + c];
-                    out[(size_t)s->kv_heads * size + c] = (real)dv[j * size + c];
-                }
+                real *row = (real *)dkv->data +
+                            ((size_t)segment * n + j) * (size_t)attention_kv_width(s),
+                     *key = row + (size_t)kv_head * size, /* [head_size] */
+                         *value = row + key_width + (size_t)kv_head * value_size; /* [value_size] */
+                for (size_t c = 0; c < size; c++)
+                    key[c] = (real)dk[j * size + c];
+                for (size_t c = 0; c < value_size; c++)
+                    value[c] = (real)dv[j * value_size + c];
             }
         }
     }

@@ -1,4 +1,4 @@
-/* Reference set: operations that only move or add rows. */
+/* Reference set: operations that only move or add rows, or parts of them. */
 #include "kernels/reference/reference.h"
 
 #include <string.h>
@@ -68,6 +68,56 @@ static void join(struct kernels *k, struct buffer *y, const struct buffer *x_bef
     }
 }
 
+static void join_keys(struct kernels *k, struct buffer *kv, const struct buffer *own,
+                      const struct buffer *shared, const struct attention *a, struct rows rows,
+                      int shared_size)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t total = (size_t)rows.segments * (size_t)rows.count, heads = (size_t)s->kv_heads,
+           size = (size_t)s->head_size, values = (size_t)s->value_size, part = (size_t)shared_size,
+           rest = size - part;
+    (void)k;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < total; r++) {
+        real *key = (real *)kv->data + r * heads * (size + values), *value = key + heads * size;
+        const real *from = (const real *)own->data + r * heads * (rest + values),
+                   *common = (const real *)shared->data + r * part;
+        for (size_t h = 0; h < heads; h++, from += rest + values) {
+            memcpy(key + h * size, from, rest * sizeof *key);
+            memcpy(key + h * size + rest, common, part * sizeof *key);
+            memcpy(value + h * values, from + rest, values * sizeof *key);
+        }
+    }
+}
+
+static void join_keys_reverse(struct kernels *k, struct buffer *d_own, struct buffer *d_shared,
+                              const struct buffer *dkv, const struct attention *a, struct rows rows,
+                              int shared_size)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t total = (size_t)rows.segments * (size_t)rows.count, heads = (size_t)s->kv_heads,
+           size = (size_t)s->head_size, values = (size_t)s->value_size, part = (size_t)shared_size,
+           rest = size - part;
+    (void)k;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < total; r++) {
+        const real *key = (const real *)dkv->data + r * heads * (size + values),
+                   *value = key + heads * size;
+        real *to = (real *)d_own->data + r * heads * (rest + values),
+             *common = (real *)d_shared->data + r * part;
+        for (size_t h = 0; h < heads; h++, to += rest + values) {
+            memcpy(to, key + h * size, rest * sizeof *to);
+            memcpy(to + rest, value + h * values, values * sizeof *to);
+        }
+        for (size_t c = 0; c < part; c++) {
+            double sum = 0;
+            for (size_t h = 0; h < heads; h++)
+                sum += key[h * size + rest + c];
+            common[c] = (real)sum;
+        }
+    }
+}
+
 void fill_move(struct kernels *k)
 {
     k->copy = copy;
@@ -75,4 +125,6 @@ void fill_move(struct kernels *k)
     k->tail = tail;
     k->tail_reverse = tail_reverse;
     k->join = join;
+    k->join_keys = join_keys;
+    k->join_keys_reverse = join_keys_reverse;
 }

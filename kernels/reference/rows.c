@@ -46,7 +46,8 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
                      *sine = s->sine + position * (size_t)pairs; /* [pairs] */
         for (int h = 0; h < heads; h++) {
             real *head = (real *)x->data + (size_t)r * (size_t)width +
-                         (size_t)h * (size_t)s->head_size; /* [head_size] */
+                         (size_t)h * (size_t)s->head_size +
+                         (size_t)s->rotary_first; /* [rotary_size] */
             for (int p = 0; p < pairs; p++) {
                 double u = head[p * step], v = head[p * step + apart], turn = direction * sine[p];
                 head[p * step] = (real)(u * cosine[p] - v * turn);

@@ -43,16 +43,18 @@ _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 struct factors {
     const group *query, *d_o, *key,
         *value; /* [rows, ld] of groups along the rows, or [groups of rows, ld] along the columns */
-    const group *key_t, *value_t; /* panels [keys / PANEL][groups of head_size][PANEL] */
+    const group *key_t,
+        *value_t; /* panels [keys / PANEL][groups of head_size or value_size][PANEL] */
 };
 
 /* The arrays of a head, packed into contiguous, padded blocks. */
 struct packed {
     struct workspace *work;
-    size_t ld; /* of the row-major copies: whole panels, an odd number of cache lines */
-    int width; /* head_size rounded up to whole vectors */
-    float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
-    float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
+    size_t ld, value_ld; /* of the row-major copies: whole panels, an odd number of cache lines */
+    int width, value_width; /* head_size and value_size rounded up to whole vectors */
+    float *key_t, *value_t; /* panels [keys / PANEL][head_size or value_size][PANEL] */
+    float *query, *key, *dq; /* [rows, ld] */
+    float *value, *d_o; /* [rows, value_ld] */
     float *query_room,
         *d_o_room; /* the same, of what is a left and a right factor where these differ */
     struct factors left, right; /* of those above, which do not exist if groups are not floats */
@@ -73,31 +75,34 @@ static size_t row_ld(int head_size)
 }
 
 /* Lays the arrays out from `base` (NULL: counts only) and returns the floats they take. */
-static size_t pack_layout(struct packed *p, float *base, int head_size, int queries, int keys,
-                          int reverse)
+static size_t pack_layout(struct packed *p, float *base, int head_size, int value_size, int queries,
+                          int keys, int reverse)
 {
-    size_t ld = row_ld(head_size), at = round_up(sizeof(struct workspace) / sizeof(float), 16);
+    size_t ld = row_ld(head_size), value_ld = row_ld(value_size),
+           at = round_up(sizeof(struct workspace) / sizeof(float), 16);
     size_t q = round_up((size_t)queries, 16), k = round_up((size_t)keys, KEYS),
-           d = (size_t)head_size;
+           d = (size_t)head_size, v = (size_t)value_size;
     *p = (struct packed){.work = (struct workspace *)base,
                          .ld = ld,
-                         .width = (int)round_up(d, WIDTH)};
+                         .value_ld = value_ld,
+                         .width = (int)round_up(d, WIDTH),
+                         .value_width = (int)round_up(v, WIDTH)};
 #define TAKE(pointer, count) (p->pointer = base ? base + at : NULL, at += round_up(count, 16))
     TAKE(key_t, k * d);
     TAKE(query, q * ld);
     TAKE(query_size, (q + QUERIES - 1) / QUERIES);
     TAKE(key_size, k / KEYS);
     if (!reverse) {
-        TAKE(value, k * ld);
+        TAKE(value, k * value_ld);
     } else {
-        TAKE(value_t, k * d);
+        TAKE(value_t, k * v);
         TAKE(key, k * ld);
-        TAKE(d_o, q * ld);
+        TAKE(d_o, q * value_ld);
         TAKE(dq, q * ld);
         TAKE(lse, q);
         TAKE(dot, q);
         TAKE(query_room, GROUP > 1 ? q * ld : 0);
-        TAKE(d_o_room, GROUP > 1 ? q * ld : 0);
+        TAKE(d_o_room, GROUP > 1 ? q * value_ld : 0);
     }
 #undef TAKE
     return at;

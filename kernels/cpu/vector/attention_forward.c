@@ -6,10 +6,10 @@
 
 enum { STRIP = 2 * TILE_ROWS }; /* rows, by measurement */
 
-size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse)
+size_t attention_scratch_floats(int head_size, int value_size, int queries, int keys, int reverse)
 {
     struct packed p;
-    return pack_layout(&p, NULL, head_size, queries, keys, reverse);
+    return pack_layout(&p, NULL, head_size, value_size, queries, keys, reverse);
 }
 
 /* Adds the bias (NULL: none) to one row of scores; returns the largest of them and `largest`. */
@@ -78,16 +78,17 @@ static void forward_block(const struct attention_task *t, const struct packed *p
                   *sum = w->sum + (first + r) * WIDTH;
             int columns = row_columns(b, first + r);
             if (grown[r] != *largest)
-                rescale(w->first + (size_t)(first + r) * p->ld, sum, *largest, grown[r], p->width);
+                rescale(w->first + (size_t)(first + r) * p->value_ld, sum, *largest, grown[r],
+                        p->value_width);
             *largest = grown[r];
             exponentials(z, sum, grown[r], columns);
             if (causal)
                 memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
         const group *probability = group_along_rows(w->score, w->score, LD, rows, KEYS);
-        product(w->first + (size_t)first * p->ld, p->ld, probability, LD,
-                p->right.value + (size_t)(b->j / GROUP) * p->ld, PANEL, p->ld, rows, p->width,
-                b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
+        product(w->first + (size_t)first * p->value_ld, p->value_ld, probability, LD,
+                p->right.value + (size_t)(b->j / GROUP) * p->value_ld, PANEL, p->value_ld, rows,
+                p->value_width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }
 }
 
@@ -108,12 +109,12 @@ void attention_forward(const struct attention_task *t)
 {
     struct packed p;
     unsigned mode = denormals_off();
-    int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS);
-    pack_layout(&p, t->scratch, d, t->queries, t->keys, 0);
+    int d = t->head_size, v = t->value_size, padded = (int)round_up((size_t)t->keys, KEYS);
+    pack_layout(&p, t->scratch, d, v, t->queries, t->keys, 0);
     int query_blocks = clear_sizes(&p, t);
     pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
               (struct sizes){p.query_size, QUERIES, 0});
-    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1,
+    pack_rows(p.value, p.value_ld, t->value, t->kv_stride, t->keys, padded, v, 1,
               (struct sizes){p.key_size, KEYS, 1});
     pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d,
                     (struct sizes){p.key_size, KEYS, 0});
@@ -122,13 +123,13 @@ void attention_forward(const struct attention_task *t)
     p.left.query = group_along_rows(p.query, p.query, p.ld, t->queries,
                                     (int)round_up((size_t)d, PANEL));
     p.right.key_t = group_panels(p.key_t, padded, d);
-    p.right.value = group_along_columns(p.value, p.value, p.ld, padded, p.width);
+    p.right.value = group_along_columns(p.value, p.value, p.value_ld, padded, p.value_width);
     struct workspace *w = p.work;
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);
         int last = b.first_query + b.queries - 1 -
                    (t->positions - t->keys); /* the farthest key seen */
-        memset(w->first, 0, (size_t)b.queries * p.ld * sizeof(float));
+        memset(w->first, 0, (size_t)b.queries * p.value_ld * sizeof(float));
         memset(w->sum, 0, sizeof w->sum);
         for (int r = 0; r < b.queries; r++)
             w->largest[r] = -INFINITY;
@@ -142,10 +143,10 @@ void attention_forward(const struct attention_task *t)
         }
         for (int r = 0; r < b.queries; r++) {
             float total = v_sum(v_load(w->sum + r * WIDTH)), factor;
-            float *out = t->o + (size_t)(i + r) * t->q_stride;
+            float *out = t->o + (size_t)(i + r) * t->o_stride;
             t->lse[i + r] = finish_lse(&factor, w->largest[r], total, t->sink);
-            for (int c = 0; c < d; c++)
-                out[c] = w->first[(size_t)r * p.ld + (size_t)c] * factor;
+            for (int c = 0; c < v; c++)
+                out[c] = w->first[(size_t)r * p.value_ld + (size_t)c] * factor;
         }
     }
     denormals_restore(mode);

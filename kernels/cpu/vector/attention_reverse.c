@@ -26,17 +26,18 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
                           const struct block *b)
 {
     struct workspace *w = p->work;
-    int causal = b->causal, d = t->head_size;
-    size_t i = (size_t)b->i * p->ld, i_groups = (size_t)(b->i / GROUP) * p->ld,
-           depth = (size_t)groups(d), j = (size_t)b->j * depth;
+    int causal = b->causal, d = t->head_size, v = t->value_size;
+    size_t i = (size_t)b->i * p->ld, block = (size_t)(b->i / GROUP), depth = (size_t)groups(d),
+           value_depth = (size_t)groups(v);
     enum product_mask result = causal ? MASK_RESULT : MASK_NONE,
                       left = causal ? MASK_LEFT : MASK_NONE,
                       left_t = causal ? MASK_LEFT_T : MASK_NONE;
     int columns_all = (int)round_up((size_t)b->keys, WIDTH);
-    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + j, depth * PANEL, PANEL,
-            b->queries, columns_all, d, 0, 0, result, b->diagonal);
-    product(w->d_score, LD, p->left.d_o + i, p->ld, p->right.value_t + j, depth * PANEL, PANEL,
-            b->queries, columns_all, d, 0, 0, result, b->diagonal);
+    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + (size_t)b->j * depth,
+            depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result, b->diagonal);
+    product(w->d_score, LD, p->left.d_o + (size_t)b->i * p->value_ld, p->value_ld,
+            p->right.value_t + (size_t)b->j * value_depth, value_depth * PANEL, PANEL, b->queries,
+            columns_all, v, 0, 0, result, b->diagonal);
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *ds = w->d_score + r * LD,
               *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
@@ -61,10 +62,10 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     const group *probability = group_along_columns(w->score, w->score, LD, b->queries, columns_all),
                 *left_ds = group_along_rows(w->slope, w->d_score, LD, b->queries, KEYS),
                 *ds = group_along_columns(w->d_score, w->d_score, LD, b->queries, columns_all);
-    product(w->second, p->ld, probability, LD, p->right.d_o + i_groups, PANEL, p->ld, b->keys,
+    product(w->second, p->value_ld, probability, LD, p->right.d_o + block * p->value_ld, PANEL,
+            p->value_ld, b->keys, p->value_width, b->queries, 1, 1, left_t, b->diagonal);
+    product(w->first, p->ld, ds, LD, p->right.query + block * p->ld, PANEL, p->ld, b->keys,
             p->width, b->queries, 1, 1, left_t, b->diagonal);
-    product(w->first, p->ld, ds, LD, p->right.query + i_groups, PANEL, p->ld, b->keys, p->width,
-            b->queries, 1, 1, left_t, b->diagonal);
     product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL,
             p->ld, b->queries, p->width, b->keys, 1, 0, left, b->diagonal);
 }
@@ -73,41 +74,42 @@ void attention_reverse_head(const struct attention_task *t)
 {
     struct packed p;
     unsigned mode = denormals_off();
-    int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS),
+    int d = t->head_size, v = t->value_size, padded = (int)round_up((size_t)t->keys, KEYS),
         offset = t->keys - t->queries;
-    pack_layout(&p, t->scratch, d, t->queries, t->keys, 1);
+    pack_layout(&p, t->scratch, d, v, t->queries, t->keys, 1);
     int query_blocks = clear_sizes(&p, t);
     pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
               (struct sizes){p.query_size, QUERIES, 0});
-    pack_rows(p.d_o, p.ld, t->d_o, t->q_stride, t->queries, t->queries, d, 1,
+    pack_rows(p.d_o, p.value_ld, t->d_o, t->o_stride, t->queries, t->queries, v, 1,
               (struct sizes){p.query_size, QUERIES, 1});
     pack_rows(p.key, p.ld, t->key, t->kv_stride, t->keys, padded, d, 1,
               (struct sizes){p.key_size, KEYS, 0});
     pack_transposed(p.key_t, p.key, p.ld, t->keys, padded, d, (struct sizes){0});
-    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, d,
+    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, v,
                     (struct sizes){p.key_size, KEYS, 1});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
     memset(p.dq, 0, (size_t)t->queries * p.ld * sizeof(float));
     for (int i = 0; i < t->queries; i++) {
-        prefetch_ahead(t->o, t->q_stride, i, t->queries, d);
-        p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride,
-                                          (size_t)d);
+        prefetch_ahead(t->o, t->o_stride, i, t->queries, v);
+        p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.value_ld,
+                                          t->o + (size_t)i * t->o_stride, (size_t)v);
         p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* no visible keys: z -inf, P 0 */
     }
-    int panels = (int)round_up((size_t)d, PANEL);
-    p.left.query = group_along_rows(p.query_room, p.query, p.ld, t->queries, panels);
-    p.left.d_o = group_along_rows(p.d_o_room, p.d_o, p.ld, t->queries, panels);
+    p.left.query = group_along_rows(p.query_room, p.query, p.ld, t->queries,
+                                    (int)round_up((size_t)d, PANEL));
+    p.left.d_o = group_along_rows(p.d_o_room, p.d_o, p.value_ld, t->queries,
+                                  (int)round_up((size_t)v, PANEL));
     p.right.query = group_along_columns(p.query, p.query, p.ld, t->queries, p.width);
-    p.right.d_o = group_along_columns(p.d_o, p.d_o, p.ld, t->queries, p.width);
+    p.right.d_o = group_along_columns(p.d_o, p.d_o, p.value_ld, t->queries, p.value_width);
     p.right.key = group_along_columns(p.key, p.key, p.ld, padded, p.width);
     p.right.key_t = group_panels(p.key_t, padded, d);
-    p.right.value_t = group_panels(p.value_t, padded, d);
+    p.right.value_t = group_panels(p.value_t, padded, v);
     struct workspace *w = p.work;
     for (int j = 0; j < t->keys; j += KEYS) {
         struct block b = block_at(t, 0, j);
         memset(w->first, 0, (size_t)b.keys * p.ld * sizeof(float));
-        memset(w->second, 0, (size_t)b.keys * p.ld * sizeof(float));
+        memset(w->second, 0, (size_t)b.keys * p.value_ld * sizeof(float));
         int first = j - offset > 0 ? (j - offset) / QUERIES * QUERIES
                                    : 0; /* the first block of queries that sees any of these keys */
         for (int i = first; i < t->queries; i += QUERIES) {
@@ -121,8 +123,8 @@ void attention_reverse_head(const struct attention_task *t)
         for (int c = 0; c < b.keys; c++) {
             memcpy(t->d_key + (size_t)(j + c) * t->d_kv_stride, w->first + (size_t)c * p.ld,
                    (size_t)d * sizeof(float));
-            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride, w->second + (size_t)c * p.ld,
-                   (size_t)d * sizeof(float));
+            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride,
+                   w->second + (size_t)c * p.value_ld, (size_t)v * sizeof(float));
         }
     }
     for (int i = 0; i < t->queries; i++) {

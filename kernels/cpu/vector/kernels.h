@@ -26,16 +26,16 @@ struct distance_table {
 /* One head of one segment. Rows are `stride` floats apart; queries are the last `queries`
  * positions, keys the last `keys`. */
 struct attention_task {
-    const float *q; /* [queries, head_size], q_stride apart, as are o, d_o and dq */
-    const float *key, *value; /* [keys, head_size], kv_stride apart */
-    float *o; /* [queries, head_size] */
+    const float *q; /* [queries, head_size], q_stride apart, as is dq */
+    const float *key, *value; /* [keys, head_size] and [keys, value_size], kv_stride apart */
+    float *o; /* [queries, value_size], o_stride apart, as is d_o */
     float *lse; /* [queries] */
-    const float *d_o; /* reverse: [queries, head_size] */
+    const float *d_o; /* reverse: [queries, value_size] */
     float *dq; /* reverse: [queries, head_size] */
-    float *d_key, *d_value; /* reverse: [keys, head_size], d_kv_stride apart */
+    float *d_key, *d_value; /* reverse: as key and value, d_kv_stride apart */
     double *mass; /* mass: [keys] by distance */
-    size_t q_stride, kv_stride, d_kv_stride;
-    int head_size, queries, keys, positions, window;
+    size_t q_stride, o_stride, kv_stride, d_kv_stride;
+    int head_size, value_size, queries, keys, positions, window;
     int keep; /* keys below this position are always seen; 0: none */
     float scale, soft_cap;
     float sink; /* a score in addition to the keys', with value zero; -inf: none */
@@ -59,7 +59,8 @@ struct vector_kernels {
     /* mass[t] = sum over the queries of their probabilities at distance t, from lse; scratch as
      * forward. */
     void (*attention_mass)(const struct attention_task *task);
-    size_t (*attention_scratch)(int head_size, int queries, int keys, int reverse); /* floats */
+    size_t (*attention_scratch)(int head_size, int value_size, int queries, int keys,
+                                int reverse); /* floats */
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
      * mean, summed in double. In reverse dx may be dy. */
@@ -138,7 +139,7 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
 void attention_mass_head(const struct attention_task *t);
-size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse);
+size_t attention_scratch_floats(int head_size, int value_size, int queries, int keys, int reverse);
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
               enum norm_kind kind, double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,

@@ -134,11 +134,12 @@ def rotate(x, cosine, sine, pairing):
 
 def rotation(c):
     """Rotation of the last `rows` of `positions` positions; two more dimensions a row stay as they are."""
-    S, R, H, D, r = c["segments"], c["rows"], c["heads"], c["head_size"], c["rotary_size"]
+    S, R, H, D, r, first = c["segments"], c["rows"], c["heads"], c["head_size"], c["rotary_size"], c["rotary_first"]
     x = segment_values(S, (R, H * D + 2), 1, 1)
     m = torch.arange(c["positions"], dtype=torch.float64)[-R:, None]
     angle = m * 10000 ** (-2 * torch.arange(r // 2, dtype=torch.float64) / r)
-    heads = rotate(x[..., : H * D].reshape(S, R, H, D), angle.cos(), angle.sin(), c["pairing"])
+    heads = x[..., : H * D].reshape(S, R, H, D).clone()
+    heads[..., first:] = rotate(heads[..., first:], angle.cos(), angle.sin(), c["pairing"])
     return {"turned": torch.cat([heads.reshape(S, R, H * D), x[..., H * D :]], -1), "back": x}
 
 
@@ -194,12 +195,12 @@ def attention_tables(c):
 
 def attention(c):
     S, H, G, D, n = c["segments"], c["heads"], c["kv_heads"], c["head_size"], c["positions"]
-    Q, K = c["queries"], c["keys"]
+    Q, K, V = c["queries"], c["keys"], c["value_size"]
     q = segment_values(S, (Q, H, D), 1, c["size"]).requires_grad_()
-    kv = segment_values(S, (K, 2, G, D), 2, c["size"]).requires_grad_()
+    kv = segment_values(S, (K, G * (D + V)), 2, c["size"]).requires_grad_()
     bias, multiplier, key_bias = attention_tables(c)
     heads = torch.arange(H) * G // H
-    key, value = kv[:, :, 0][:, :, heads], kv[:, :, 1][:, :, heads]  # [S, K, H, D]
+    key, value = kv[..., : G * D].reshape(S, K, G, D)[:, :, heads], kv[..., G * D :].reshape(S, K, G, V)[:, :, heads]
     z = torch.einsum("sqhd,skhd->shqk", q, key) / math.sqrt(D)
     if c["soft_cap"]:
         z = c["soft_cap"] * torch.tanh(z / c["soft_cap"])
@@ -219,7 +220,7 @@ def attention(c):
     total = torch.where(some, e.sum(-1, keepdim=True), torch.tensor(1.0))
     o = torch.einsum("shqk,skhd->sqhd", e / total, value)
     lse = torch.where(some, z.amax(-1, keepdim=True) + total.log(), torch.tensor(-math.inf))
-    o.backward(segment_values(S, (Q, H, D), 3, 1))
+    o.backward(segment_values(S, (Q, H, V), 3, 1))
     return {"o": o, "lse": lse, "dq": q.grad, "dkv": kv.grad}
 
 
@@ -240,7 +241,8 @@ def main():
         for gated in (0, 1):
             cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=8 if kind == CLAMPED else 4 if gated else 2)))
     for pairing in (0, 1):
-        cases.append((rotation, dict(segments=2, rows=2, positions=9, heads=2, head_size=7, rotary_size=6, pairing=pairing)))
+        for size, first in ((7, 0), (9, 3)):
+            cases.append((rotation, dict(segments=2, rows=2, positions=9, heads=2, head_size=size, rotary_size=6, rotary_first=first, pairing=pairing)))
     for op in (embed, moves):
         for position_rows in (0, 1):
             cases.append((op, dict(segments=2, rows=3 + position_rows, positions=9, heads=2, head_size=3, position_rows=position_rows)))
@@ -267,8 +269,13 @@ def main():
         dict(size=16, soft_cap=50),
         dict(window=3, keep=2),
         dict(queries=3, keys=6, positions=11, bias=1, multiplier=1, key_bias=1, soft_cap=1, window=2, keep=7),
+        dict(head_size=6, value_size=4),
+        dict(head_size=3, value_size=7, heads=4, segments=2),
+        dict(head_size=6, value_size=4, heads=4, queries=3, keys=6, positions=11, bias=1, multiplier=1, key_bias=1, soft_cap=1, window=5),
+        dict(head_size=6, value_size=1, queries=1),
     ):
-        cases.append((attention, {**plain, **change}))
+        case = {**plain, **change}
+        cases.append((attention, {**case, "value_size": case.get("value_size", case["head_size"])}))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.txt"), "w") as out:
         for op, case in cases:
             write(out, op.__name__, case, op(case))
