@@ -144,7 +144,8 @@ static inline int attention_kv_width(const struct attention_shape *s)
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
  * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
  * if two are equal. With groups > 1 (DeepSeek-AI 2024), each of experts / groups neighbours, only
- * experts in the chosen_groups groups with the largest sums of their two largest s + correction.
+ * experts in the chosen_groups groups with the largest sums of their two largest s + correction, or
+ * with group_largest those with the largest one.
  * Weights of the chosen: factor s, or if normalised factor s / (floor + sum of the chosen s).
  *
  * SPARSEMIXER (Liu, Gao, Chen 2023; Liu et al. 2024), without its noise: two are chosen, by their
@@ -155,7 +156,8 @@ enum scoring { SCORING_SOFTMAX, SCORING_SIGMOID, SCORING_SPARSEMIXER };
 struct routing {
     int experts, chosen; /* 1..EXPERTS_MOST, 1..experts */
     enum scoring scoring;
-    int groups, chosen_groups; /* if there are several groups, each has at least two experts */
+    int groups, chosen_groups; /* if sums of several groups count, each has at least two experts */
+    int group_largest;
     int normalised;
     double factor, floor; /* floor: only for SCORING_SIGMOID */
     double tolerance; /* only for SCORING_SPARSEMIXER */

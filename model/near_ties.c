@@ -23,15 +23,15 @@ static double rounding(const char *dtype)
                                         : 0x1p-8;
 }
 
-/* The sum of a group's two largest scores. */
-static double group_sum(const double *scores, int size)
+/* The sum of a group's two largest scores, or the largest. */
+static double group_score(const double *scores, int size, int only)
 {
     double most = -INFINITY, second = -INFINITY;
     for (int e = 0; e < size; e++) {
         second = fmax(second, fmin(most, scores[e]));
         most = fmax(most, scores[e]);
     }
-    return most + second;
+    return only ? most : most + second;
 }
 
 /* Which groups are kept; returns how far the last is above the next one, infinite if all are. */
@@ -40,7 +40,7 @@ static double keep_groups(char *kept, const double *scores, const struct routing
     double sums[EXPERTS_MOST], low = INFINITY, high = -INFINITY;
     int size = g->experts / g->groups;
     for (int i = 0; i < g->groups; i++)
-        sums[i] = group_sum(scores + i * size, size);
+        sums[i] = group_score(scores + i * size, size, g->group_largest);
     for (int i = 0; i < g->groups; i++) {
         int before = 0;
         for (int j = 0; j < g->groups; j++)
@@ -75,16 +75,17 @@ int near_tie(const double *logits, const double *correction, const int32_t *choi
                                  gap = INFINITY;
     char kept[EXPERTS_MOST] = {1};
     int next = 0, sparse = g->scoring == SCORING_SPARSEMIXER,
-        softmax = sparse || g->scoring == SCORING_SOFTMAX, plain = softmax && !correction;
+        softmax = sparse || g->scoring == SCORING_SOFTMAX,
+        plain = softmax && !correction && (g->groups == 1 || g->group_largest);
     double most = -INFINITY, sum = 0;
     for (int e = 0; e < g->experts; e++)
         most = fmax(most, logits[e]);
     for (int e = 0; e < g->experts; e++)
         sum += exp(logits[e] - most);
     for (int e = 0; e < g->experts; e++) {
-        scores[e] = plain     ? logits[e]
-                    : softmax ? exp(logits[e] - most) / sum + correction[e]
-                              : 1 / (1 + exp(-logits[e])) + (correction ? correction[e] : 0);
+        scores[e] = plain ? logits[e]
+                          : (softmax ? exp(logits[e] - most) / sum : 1 / (1 + exp(-logits[e]))) +
+                                (correction ? correction[e] : 0);
         if (!isfinite(logits[e]) || !isfinite(scores[e]))
             return 0;
         size = fmax(size, fabs(logits[e]));

@@ -6,7 +6,7 @@ enum { BLOCK = 256, ROUTERS = 4 /* rows, a warp each, of a block that routes */ 
 
 /* What the kernels read of a struct routing. */
 struct router {
-    int experts, chosen, sigmoid, sparsemixer, groups, chosen_groups, normalised;
+    int experts, chosen, sigmoid, sparsemixer, groups, chosen_groups, group_largest, normalised;
     float factor, floor, tolerance;
 };
 
@@ -96,13 +96,13 @@ __device__ static float exp_sum(float *largest, const float *logits,
 __device__ static void score(const struct route_space &space, const float *logits,
                              const float *correction, const struct router &g, int lane)
 {
-    int size = g.experts / g.groups;
-    float largest = 0,
-          sum = correction && !g.sigmoid ? exp_sum(&largest, logits, space, g.experts, lane) : 1;
+    int size = g.experts / g.groups,
+        softmax = !g.sigmoid && (correction || (g.groups > 1 && !g.group_largest));
+    float largest = 0, sum = softmax ? exp_sum(&largest, logits, space, g.experts, lane) : 1;
     for (int e = lane; e < g.experts; e += WARP) {
-        float s = g.sigmoid    ? sigmoid(logits[e])
-                  : correction ? expf(logits[e] - largest) / sum
-                               : logits[e];
+        float s = g.sigmoid ? sigmoid(logits[e])
+                  : softmax ? expf(logits[e] - largest) / sum
+                            : logits[e];
         space.number[e] = ordered(correction ? s + correction[e] : s);
     }
     if (g.groups == 1)
@@ -115,7 +115,7 @@ __device__ static void score(const struct route_space &space, const float *logit
             second = s > most ? most : s > second ? s : second;
             most = s > most ? s : most;
         }
-        space.group[i] = ordered(most + second);
+        space.group[i] = ordered(g.group_largest ? most : most + second);
     }
     struct place last = place_of(space.group, g.groups, g.chosen_groups, lane);
     __syncwarp(); /* all have written groups, and read numbers */
@@ -282,6 +282,7 @@ static struct router router_of(const struct routing *g)
             g->scoring == SCORING_SPARSEMIXER,
             g->groups,
             g->chosen_groups,
+            g->group_largest,
             g->normalised,
             (float)g->factor,
             (float)g->floor,

@@ -7,20 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-/* The values that order the choice: the logits themselves if softmax has the same order. */
+/* The values that order the choice: the logits themselves if softmax has the same order, also of
+ * groups. */
 static void choice_scores(double *scores, const real *logits, const real *correction,
                           const struct routing *g)
 {
-    int sigma = g->scoring == SCORING_SIGMOID;
+    int sigma = g->scoring == SCORING_SIGMOID,
+        softmax = !sigma && (correction || (g->groups > 1 && !g->group_largest));
     double largest = -INFINITY, sum = 0;
     for (int e = 0; e < g->experts && !sigma; e++)
         largest = fmax(largest, (double)logits[e]);
-    for (int e = 0; e < g->experts && !sigma && correction; e++)
+    for (int e = 0; e < g->experts && softmax; e++)
         sum += exp(logits[e] - largest);
     for (int e = 0; e < g->experts; e++) {
-        double s = sigma        ? sigmoid(logits[e])
-                   : correction ? exp(logits[e] - largest) / sum
-                                : (double)logits[e];
+        double s = sigma     ? sigmoid(logits[e])
+                   : softmax ? exp(logits[e] - largest) / sum
+                             : (double)logits[e];
         if (correction)
             s += correction[e];
         scores[e] = isnan(s) ? -INFINITY : s;
@@ -53,7 +55,7 @@ static void keep_groups(double *scores, const struct routing *g)
     for (int i = 0; i < g->groups; i++) {
         const double *s = scores + i * size;
         int first = next_of(s, size, -1);
-        double sum = s[first] + s[next_of(s, size, first)];
+        double sum = s[first] + (g->group_largest ? 0 : s[next_of(s, size, first)]);
         sums[i] = isnan(sum) ? -INFINITY : sum;
     }
     for (int i = 0; i < g->chosen_groups; i++)
