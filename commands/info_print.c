@@ -55,11 +55,15 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first,
                     b->attention_norm.present ? "norms before and after"
                                               : "norms after the branches");
+    if (b->latent.down.weight.data)
+        put_setting(f, &first, "keys and values by latents of %zu", b->latent.down.weight.rows);
+    if (b->latent.query_down.weight.data)
+        put_setting(f, &first, "queries by latents of %zu", b->latent.query_down.weight.rows);
     if (b->query_norm.present)
         put_setting(f, &first, b->norms_whole ? "norms of all heads" : "norms of heads");
     if (b->sinks.data)
         put_setting(f, &first, "sinks");
-    if (b->query.bias.data || b->up.bias.data || b->output.bias.data)
+    if (b->query.bias.data || b->latent.down.bias.data || b->up.bias.data || b->output.bias.data)
         put_setting(f, &first, "biases");
     if (b->clip > 0)
         put_setting(f, &first, "queries, keys and values clipped to %g", b->clip);
@@ -202,6 +206,8 @@ void info_print(const struct info_found *x)
            d->hidden, d->heads, d->head_size);
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
+    if (d->value_size != d->head_size)
+        printf(", values of %d", d->value_size);
     putchar('\n');
     print_line("mlp", x->text[INFO_MLP]);
     print_line("experts", x->text[INFO_EXPERTS]);

@@ -8,6 +8,7 @@
 /* The layers that share a buffer. */
 enum sharing {
     OWN, /* none: each has its own */
+    ALL, /* all */
     KEPT, /* those not stored; as large as the largest of them needs */
     TURNS, /* every second one */
     ASIDE /* every second one of those with input stored elsewhere */
@@ -20,7 +21,7 @@ struct row {
     enum sharing sharing; /* by layers */
 };
 
-enum { ROWS_MOST = 40 };
+enum { ROWS_MOST = 48 };
 
 #define ENGINE(member) offsetof(struct engine, member)
 #define LAYER(member) offsetof(struct layer, member)
@@ -35,10 +36,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
 {
     const struct decoder *d = s->d;
     const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width,
-                 heads = (size_t)d->heads, q_width = heads * (size_t)d->head_size,
-                 kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
-                 inner = hidden > q_width ? hidden : q_width,
-                 widest = embedding > inner ? embedding : inner;
+                 heads = (size_t)d->heads, q_width = (size_t)decoder_q_width(d),
+                 o_width = (size_t)decoder_o_width(d), kv_width = (size_t)decoder_kv_width(d);
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
@@ -47,11 +46,19 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     size_t inner_size = 0,
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, logits = 0, weights = 0; /* of experts */
+    size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
+    most(&inner, q_width);
+    most(&inner, o_width);
+    widest = embedding > inner ? embedding : inner;
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
         const struct experts *x = &b->experts;
         size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b),
                rows_of_experts = expert_slots(s, l);
+        most(&rank, latent_rank(b));
+        most(&rank, latent_query_rank(b));
+        most(&shared, latent_shared_size(b));
+        most(&own_width, latent_own_width(b));
         most(&queries, here);
         most(&inner_size, own);
         most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
@@ -70,6 +77,9 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(raw_statistics), ROLE_STATISTIC, normed ? inputs : 0, 2, OWN},
         {ENGINE(y), ROLE_ACTIVATION, inputs, widest, OWN},
         {ENGINE(t), ROLE_ACTIVATION, inputs, inner, OWN},
+        {ENGINE(latent), ROLE_ACTIVATION, rank ? inputs : 0, rank, OWN},
+        {ENGINE(own), ROLE_ACTIVATION, rank ? inputs : 0, own_width, OWN},
+        {ENGINE(d_shared), ROLE_ACTIVATION, rank && reverse ? inputs : 0, shared, OWN},
         {ENGINE(r), ROLE_RESIDUAL, pruned, hidden, OWN},
         {ENGINE(s), ROLE_RESIDUAL, reverse ? pruned : 0, hidden, OWN},
         {ENGINE(a), ROLE_ACTIVATION, inner_size, 1, OWN},
@@ -111,14 +121,18 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads,
                  kv_heads = (size_t)d->kv_heads, q_norms = b->norms_whole ? 1 : heads,
-                 k_norms = b->norms_whole ? 1 : kv_heads, q_width = heads * (size_t)d->head_size,
-                 kv_width = 2 * kv_heads * (size_t)d->head_size, mlp = (size_t)mlp_width(b);
+                 k_norms = b->norms_whole ? 1 : kv_heads, q_width = (size_t)decoder_q_width(d),
+                 o_width = (size_t)decoder_o_width(d), kv_width = (size_t)decoder_kv_width(d),
+                 mlp = (size_t)mlp_width(b), rank = latent_rank(b),
+                 query_rank = latent_query_rank(b);
     const struct experts *x = &b->experts;
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
                  queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
                  slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
                  width = (size_t)x->width;
+    /* latents make these again */
+    const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL : KEPT;
     const int heads_normed = b->query_norm.present,
               clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
@@ -129,10 +143,15 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
-        {LAYER(q), ROLE_ACTIVATION, queries, q_width, KEPT},
-        {LAYER(kv), ROLE_ACTIVATION, keys + carried, kv_width, KEPT},
+        {LAYER(q), ROLE_ACTIVATION, queries, q_width, of_q},
+        {LAYER(kv), ROLE_ACTIVATION, keys + carried, kv_width, of_kv},
         {LAYER(lse), ROLE_STATISTIC, queries, heads, KEPT},
-        {LAYER(o), ROLE_ACTIVATION, queries, q_width, KEPT},
+        {LAYER(o), ROLE_ACTIVATION, queries, o_width, KEPT},
+        {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
+        {LAYER(latent_statistics), ROLE_STATISTIC, rank ? keys : 0, 2, KEPT},
+        {LAYER(latent_query), ROLE_ACTIVATION, query_rank ? queries : 0, query_rank, KEPT},
+        {LAYER(latent_query_statistics), ROLE_STATISTIC, query_rank ? queries : 0, 2, KEPT},
+        {LAYER(shared_key), ROLE_ACTIVATION, rank ? keys : 0, latent_shared_size(b), KEPT},
         {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL ? 0 : queries, hidden, KEPT},
         {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
         {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
@@ -168,6 +187,7 @@ static int owner(enum sharing sharing, const struct shape *s, int l)
 {
     switch (sharing) {
     case OWN: return l;
+    case ALL: return 0;
     case KEPT: return l < s->d->layers - s->stored_layers ? 0 : l;
     case TURNS: return l % 2;
     case ASIDE: return l < aside_layers(s) ? l % 2 : l;

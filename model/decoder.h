@@ -71,10 +71,24 @@ struct experts {
     struct expert *expert; /* [experts]; owned */
 };
 
+/* Attention by way of narrow rows, the latents (DeepSeek-AI 2024, "MLA"), of y = n1(x). Keys and
+ * values: c = norm(down y), and `up` makes of c the first part of each head's key, and its value;
+ * the rest of the key is `shared` y, the same in all heads. Queries: `query` of norm(query_down y),
+ * or of y. */
+struct latent {
+    struct linear down; /* [rank, hidden]; weight.data NULL: no latents; key and value are used */
+    struct norm_view norm; /* [rank] */
+    struct linear up; /* [kv_heads, head_size - shared size + value_size; rank] */
+    struct linear shared; /* [shared size, hidden] */
+    struct linear query_down; /* [rank of queries, hidden]; weight.data NULL: none */
+    struct norm_view query_norm;
+};
+
 struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
+    struct latent latent; /* in all blocks or none */
     double
         clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
     view sinks; /* [heads]: another score per head, with value zero; data NULL: none */
@@ -98,6 +112,7 @@ struct decoder {
     char path[4096];
     int vocabulary, hidden, layers, heads, kv_heads, head_size,
         mlp; /* mlp: of blocks without experts */
+    int value_size; /* of a head's value and output; head_size unless keys have another */
     int train_length; /* 0: unknown */
     int declared_length; /* inputs that the configuration has positions for; 0: not stated */
     const char *declared_by; /* the key that states it, such as "max_position_embeddings" */
@@ -120,12 +135,14 @@ struct decoder {
         int first; /* angle of the first input, in positions */
     } sinusoid;
     struct rotary {
-        int size; /* rotated dimensions of a head */
+        int size, first; /* rotated dimensions of a head, and the first of them */
         int backwards; /* 1: rotated by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
         double factor,
             beyond_factor; /* on the rotated dimensions (yarn); with n > limit inputs (longrope) */
+        double score_factor; /* on scores of rotated layers */
+        int scores; /* 1: mscale_all_dim of a scaling makes one */
         double divided; /* omitted factor, which norms after the rotation would cancel; 0: none */
         double base,
             stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those
@@ -194,6 +211,23 @@ long decoder_cone(const struct decoder *d, long n);
 double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
+/* Numbers of a row of queries; of keys; of keys and values; of attention's output. */
+static inline int decoder_q_width(const struct decoder *d)
+{
+    return d->heads * d->head_size;
+}
+static inline int decoder_key_width(const struct decoder *d)
+{
+    return d->kv_heads * d->head_size;
+}
+static inline int decoder_kv_width(const struct decoder *d)
+{
+    return d->kv_heads * (d->head_size + d->value_size);
+}
+static inline int decoder_o_width(const struct decoder *d)
+{
+    return d->heads * d->value_size;
+}
 /* 1 if the angles of its rotary positions depend on the length of the segment. */
 static inline int decoder_depends_on_length(const struct decoder *d)
 {

@@ -30,8 +30,9 @@ struct expert_weights {
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
-        key_norm;
+        key_norm, latent_norm, latent_query_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
+    struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct weight *sinks, *correction;
     struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
     int loaded; /* all; of experts if weights are resident */
@@ -59,14 +60,19 @@ struct layer {
         *x; /* [B keys, d] the block's input. One more layer has the last block's output */
     struct buffer *norms; /* with by_layer, except for layer 0, which has engine.norms: [B keys] */
     struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
-    struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet
+    struct buffer *carry; /* with carry: [B min(carried, window - 1), KV (hd + vd)] keys, not yet
                              rotated, and values of the positions before x's */
     /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
-    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated; after the carried ones */
+    struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones */
     struct buffer *lse; /* [B, H, queries] */
-    struct buffer *o; /* [B queries, H hd] */
+    struct buffer *o; /* [B queries, H vd] */
+    /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
+     * the norms' statistics; the shared part of keys before rotation */
+    struct buffer *latent, *latent_statistics; /* [B keys, rank], [B keys, 2] */
+    struct buffer *latent_query, *latent_query_statistics; /* [B queries, rank], [B queries, 2] */
+    struct buffer *shared_key; /* [B keys, shared size] */
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
@@ -126,7 +132,10 @@ struct engine {
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
     struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and the row of
                                        position_rows for each position [B n] */
-    struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
+    struct buffer *y, *t; /* temporaries [B n, max(d, H hd, H vd)] */
+    struct buffer *latent, *own,
+        *d_shared; /* with latents: [B n, largest rank], [B n, KV, rows of a head in `up`] and
+                      [B n, shared size]: normed, expanded; gradients */
     struct buffer *r,
         *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
     struct buffer *a, *da_gate; /* [B queries, m] */
@@ -143,8 +152,10 @@ struct engine {
     struct buffer *slots, *expert_a,
         *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
-    struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a
-                             layer's x */
+    struct buffer *fresh; /* with carry: [B outputs, KV (hd + vd)] keys and values of the positions
+                             of a layer's x */
+    int expanded; /* with latents: the layer whose q and kv are in the buffers that all share; -1:
+                     none */
 
     struct aside aside;
 
@@ -208,6 +219,8 @@ int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
 /* Operations of one pass over one segment, including reverse if a gradient is requested. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
+/* Operations of attention for a query and a key in a head. */
+double work_of_pair(const struct decoder *d, int reverse);
 /* Pairs of a query among the last `queries` of n positions and a key among its `seen` nearest ones,
  * at distances first .. end - 1. */
 double work_pairs_between(double first, double end, double queries, double n, double seen);
@@ -319,6 +332,28 @@ int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 /* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's
  * input. */
 void forward_last(struct engine *g, struct rows rows);
+
+/* The rest of queries, keys and values of layer l, from those that products made: s->q and, of
+ * `fresh` rows if there are carried ones, s->kv. Returns the rows of kv per segment. */
+int forward_keys(struct engine *g, int l, int batch);
+void forward_queries(struct engine *g, int l, int batch);
+
+/* -- latent.c -- */
+/* 1 if blocks have latents; if queries too. */
+int latent_has(const struct decoder *d);
+int latent_has_query(const struct decoder *d);
+/* Widths of latents, of the shared part of a key, and of `own`. */
+size_t latent_rank(const struct block *b);
+size_t latent_query_rank(const struct block *b);
+size_t latent_shared_size(const struct block *b);
+size_t latent_own_width(const struct block *b);
+/* Of y_last [B queries, d] and g->y [B keys, d]: the layer's latents, and its q and kv. Returns the
+ * rows of kv per segment. */
+int latent_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
+/* Makes q and kv of layer l again if the shared buffers hold another's. */
+void latent_restore(struct engine *g, int l, int batch);
+/* g->dq, g->dkv, rotated back -> gradient of g->y [B keys, d]; uses g->t. */
+void latent_reverse(struct engine *g, int l, int batch);
 
 /* -- experts.c -- */
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */

@@ -28,10 +28,13 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
         (keys->head_size &&
          config_int_or(c, keys->head_size, 1, 256, keys->head_size_default, &head_size, e)))
         return -1;
-    if (!keys->head_size &&
+    if (keys->head_size_given)
+        head_size = keys->head_size_given;
+    if (!keys->head_size && !head_size &&
         config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only with the default value */
         return -1;
-    if (!keys->head_size && head_size && (hidden % heads || head_size != hidden / heads))
+    if (!keys->head_size && !keys->head_size_given && head_size &&
+        (hidden % heads || head_size != hidden / heads))
         return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)",
                     config_path(c), head_size, keys->hidden, hidden, keys->heads, heads);
     if (!head_size) {
@@ -46,7 +49,7 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
                     keys->kv_heads, kv_heads);
     d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers,
     d->heads = (int)heads, d->kv_heads = (int)kv_heads;
-    d->head_size = (int)head_size;
+    d->head_size = d->value_size = (int)head_size;
     d->blocks = calloc((size_t)layers, sizeof *d->blocks);
     if (!d->blocks)
         return fail_memory(e, (double)layers * sizeof *d->blocks, "layer table");

@@ -27,7 +27,7 @@ struct family {
 
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
     family_megatron, family_fairseq;
-extern const struct family families_llama_like[], families_mixtures[],
+extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
@@ -41,6 +41,7 @@ const char *family_outer_type(int i);
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
     long head_size_default; /* if the configuration does not have it; 0: hidden / heads */
+    long head_size_given; /* whatever the configuration says; 0: by the above */
 };
 /* The first key if config.json has it, else the second: for families with two names for a key. Both
  * count as understood. */
@@ -144,6 +145,10 @@ struct rope_keys {
     double fraction_default;
     const char *rotated; /* key of the number of rotated dimensions; NULL: none */
     int whole_heads; /* 1: the model's code rotates whole heads, whatever the fraction */
+    int part; /* the dimensions at the end of a head that the fraction is of; 0: whole heads, from
+                 their beginning */
+    int scores; /* 1: mscale_all_dim is also a factor on scores, with any scaling */
+    const char *yarn; /* another name of yarn; NULL: none */
     double theta_default; /* 0: 10000 */
     enum rotary_pairing pairing;
     int backwards; /* 1: rotated by minus the angle */

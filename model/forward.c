@@ -40,6 +40,27 @@ void forward_embed(struct engine *g, int batch)
                 d->hidden);
 }
 
+int forward_keys(struct engine *g, int l, int batch)
+{
+    const struct decoder *d = g->d;
+    struct rows rows = {batch, g->shape.carry ? score_join(g, l, batch) : g->shape.keys[l]};
+    if (shape_rotates(d, l))
+        g->k->rotate(g->k, g->layers[l].kv, g->attention[l], rows, d->kv_heads, decoder_kv_width(d),
+                     +1);
+    return rows.count;
+}
+
+void forward_queries(struct engine *g, int l, int batch)
+{
+    const struct decoder *d = g->d;
+    const struct block *b = &d->blocks[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    if (shape_rotates(d, l) && !b->query_norm_last)
+        g->k->rotate(g->k, g->layers[l].q, g->attention[l], rows, d->heads, decoder_q_width(d), +1);
+    if (b->score.log_length || b->score.query_growth != 0)
+        g->k->scale_queries(g->k, g->layers[l].q, g->attention[l], rows, decoder_q_width(d));
+}
+
 /* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as read by attention:
  * s->q, s->kv. Returns the rows of kv per segment. */
 static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int batch)
@@ -50,10 +71,9 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     int keys = g->shape.keys[l], heads = w->query_norm.present, rotated = shape_rotates(d, l),
-        q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size,
-        last = b->query_norm_last;
+        q_width = decoder_q_width(d), kv_width = decoder_kv_width(d), last = b->query_norm_last;
     const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads,
-              q_size = q_width / q_heads, k_size = kv_width / 2 / k_heads;
+              q_size = q_width / q_heads, k_size = decoder_key_width(d) / k_heads;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
     struct buffer *kv = g->shape.carry
                             ? g->fresh
@@ -79,17 +99,14 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
         k->copy(k, kv, flat_kv, key_rows, kv_width);
         k->copy(k, s->q, flat_q, query_rows, q_width);
     }
-    struct rows kv_rows = {batch, g->shape.carry ? score_join(g, l, batch) : keys};
-    if (rotated) {
-        k->rotate(k, last ? raw_q : s->q, g->attention[l], query_rows, d->heads, q_width, +1);
-        k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
-    }
-    if (last)
+    if (last) {
+        if (rotated)
+            k->rotate(k, raw_q, g->attention[l], query_rows, d->heads, q_width, +1);
         k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads,
                       q_size, q_width);
-    if (b->score.log_length || b->score.query_growth != 0)
-        k->scale_queries(k, s->q, g->attention[l], query_rows, q_width);
-    return kv_rows.count;
+    }
+    forward_queries(g, l, batch);
+    return forward_keys(g, l, batch);
 }
 
 /* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the attention. */
@@ -204,7 +221,8 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
         k->tail(k, g->t, g->y, batch, queries, keys, hidden);
         y_last = g->t;
     }
-    int kv_rows = forward_qkv(g, l, y_last, batch);
+    int kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
+                                        : forward_qkv(g, l, y_last, batch);
     k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], w->sinks, batch, queries, kv_rows);
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
@@ -244,6 +262,7 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
 int forward_blocks(struct engine *g, int batch, struct error *e)
 {
     weights_begin(g);
+    g->expanded = -1;
     forward_embed(g, batch);
     for (int l = 0, layers = g->d->layers; l < layers; l++) {
         if (weights_need(g, l, e) || aside_put(g, l, batch, e))

@@ -99,8 +99,9 @@ static int attention_open(struct attention_trial *t, const struct attention_shap
     struct kernels *k = t->k;
     size_t queries = (size_t)t->queries,
            q = queries * (size_t)shape->heads * (size_t)shape->head_size,
-           kv = (size_t)t->keys * 2 * (size_t)shape->kv_heads * (size_t)shape->head_size,
-           most = q > kv ? q : kv;
+           o = queries * (size_t)attention_o_width(shape),
+           kv = (size_t)t->keys * (size_t)attention_kv_width(shape),
+           most = q > kv ? (q > o ? q : o) : (kv > o ? kv : o);
     double *values = malloc(most * sizeof *values);
     int rc = -1;
     if (!values)
@@ -108,7 +109,7 @@ static int attention_open(struct attention_trial *t, const struct attention_shap
     for (size_t i = 0; i < most; i++)
         values[i] = 0.01 * (double)(i % 7);
     if ((t->q = filled(k, values, q, e)) && (t->kv = filled(k, values, kv, e)) &&
-        (t->d_o = filled(k, values, q, e)) && (t->o = k->create(k, ROLE_ACTIVATION, q, e)) &&
+        (t->d_o = filled(k, values, o, e)) && (t->o = k->create(k, ROLE_ACTIVATION, o, e)) &&
         (t->dq = k->create(k, ROLE_ACTIVATION, q, e)) &&
         (t->dkv = k->create(k, ROLE_ACTIVATION, kv, e)) &&
         (t->lse = k->create(k, ROLE_STATISTIC, queries * (size_t)shape->heads, e)) &&
@@ -150,7 +151,7 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     pairs = work_pairs_between(0, t.keys, t.queries, t.keys,
                                shape.window ? (double)shape.window + shape.keep : t.keys);
     if (attention_open(&t, &shape, e) == 0)
-        rate = best_rate(k, attention_step, &t, 14.0 * shape.heads * shape.head_size * pairs, e);
+        rate = best_rate(k, attention_step, &t, work_of_pair(d, 1) * shape.heads * pairs, e);
     attention_close(&t);
     return rate;
 }

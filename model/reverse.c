@@ -141,7 +141,7 @@ static void reverse_query_norm(struct engine *g, int l, struct rows rows)
 {
     const struct decoder *d = g->d;
     const struct layer *s = &g->layers[l];
-    int width = d->heads * d->head_size, heads = d->blocks[l].norms_whole ? 1 : d->heads;
+    int width = decoder_q_width(d), heads = d->blocks[l].norms_whole ? 1 : d->heads;
     g->k->norm_heads_reverse(g->k, g->dq, g->dq, s->raw_q, s->statistics_q,
                              &g->blocks[l].query_norm.norm, rows, heads, width / heads, width);
 }
@@ -155,10 +155,12 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = d->heads * d->head_size,
-        kv_width = 2 * d->kv_heads * d->head_size;
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = decoder_q_width(d),
+        kv_width = decoder_kv_width(d);
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, query_rows, 0);
+    if (w->latent_down.weight)
+        latent_restore(g, l, batch);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l],
                          w->sinks, batch, queries, keys);
     if (b->score.log_length || b->score.query_growth != 0)
@@ -179,7 +181,11 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         if (!b->query_norm_last)
             reverse_query_norm(g, l, query_rows);
         k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm,
-                              key_rows, heads, kv_width / 2 / heads, kv_width);
+                              key_rows, heads, decoder_key_width(d) / heads, kv_width);
+    }
+    if (w->latent_down.weight) {
+        latent_reverse(g, l, batch);
+        return;
     }
     k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {

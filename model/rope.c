@@ -11,7 +11,7 @@
 /* Frequencies of a base, without scaling. */
 static void set_plain(struct rotary *r, double base)
 {
-    r->base = base, r->factor = r->beyond_factor = 1, r->stretch = 0;
+    r->base = base, r->factor = r->beyond_factor = r->score_factor = 1, r->stretch = 0;
     free(r->beyond);
     r->beyond = NULL;
     for (int i = 0; i < r->size / 2; i++)
@@ -255,7 +255,11 @@ static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const
         [ROPE_STORED] = scale_stored, [ROPE_LONGROPE] = scale_longrope,
     };
     r->scaled = s->kind != ROPE_NONE;
-    return scalings[s->kind] ? scalings[s->kind](d, r, s, where, e) : 0;
+    if (scalings[s->kind] && scalings[s->kind](d, r, s, where, e))
+        return -1;
+    if (r->scores && r->scaled && s->all_dim > 0 && s->factor > 1)
+        r->score_factor = pow(0.1 * s->all_dim * log(s->factor) + 1, 2);
+    return 0;
 }
 
 void rope_divide_out(struct decoder *d)
@@ -443,13 +447,14 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
     const char *theta = which ? keys->local_theta : keys->theta;
     long rotated = 0;
+    const int head = keys->part ? keys->part : d->head_size;
     double alpha, fraction, part = keys->fraction_default,
                             base = which ? keys->local_theta_default : keys->theta_default;
     s.base = base != 0 ? base : 10000;
-    if (keys->rotated && config_int_or(c, keys->rotated, 0, d->head_size, 0, &rotated, e))
+    if (keys->rotated && config_int_or(c, keys->rotated, 0, head, 0, &rotated, e))
         return -1;
     if (rotated)
-        part = (double)rotated / d->head_size;
+        part = (double)rotated / head;
     if ((theta && config_real_or(c, theta, 1e-6, 1e12, s.base, &s.base, e)) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root),
          config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
@@ -462,6 +467,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     if (keys->only_longrope &&
         (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
         s.kind = ROPE_LONGROPE;
+    if (keys->yarn && strcmp(type, keys->yarn) == 0)
+        s.kind = ROPE_YARN;
     if ((keys->only_longrope || keys->mscales) && s.kind != ROPE_LONGROPE && s.kind != ROPE_NONE)
         return fail(
             e,
@@ -488,12 +495,14 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
                         keys->fraction, fraction, d->family);
         fraction = 1, d->rotary[which].other_fraction = 1;
     }
-    int size = (int)(d->head_size * fraction);
+    int size = (int)(head * fraction);
     if (size % 2)
         return fail(e,
                     "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)",
-                    config_path(c), keys->fraction, fraction, size, d->head_size);
-    if (rope_read(&s, c, root, e))
+                    config_path(c), keys->fraction, fraction, size, head);
+    snprintf(key, sizeof key, "%s.mscale_all_dim", root);
+    if (rope_read(&s, c, root, e) ||
+        (keys->scores && s.kind != ROPE_YARN && config_real_or(c, key, 0, 1e6, 0, &s.all_dim, e)))
         return -1;
     /* if a file has two, the top-level one wins, except for settings by kind of layer and those
      * with their own factors, which are complete */
@@ -507,6 +516,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
                                    &s.original, e)))
         return -1;
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
+    d->rotary[which].first = keys->part ? d->head_size - size : 0;
+    d->rotary[which].scores = keys->scores;
     if (make_plain(d, which, size, s.base, keys->pairing, e) ||
         scale(d, &d->rotary[which], &s, where, e))
         return -1;

@@ -12,12 +12,14 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
     return (struct attention_shape){.heads = d->heads,
                                     .kv_heads = d->kv_heads,
                                     .head_size = d->head_size,
+                                    .value_size = d->value_size,
                                     .positions = n,
                                     .window = s->window,
                                     .keep = s->keep,
-                                    .scale = s->scale,
+                                    .scale = s->scale * (rotary ? rotary->score_factor : 1),
                                     .soft_cap = s->soft_cap,
                                     .rotary_size = rotary ? rotary->size : 0,
+                                    .rotary_first = rotary ? rotary->first : 0,
                                     .pairing = rotary ? rotary->pairing : PAIRING_HALF};
 }
 

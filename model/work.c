@@ -19,6 +19,22 @@ static double mlp_columns(const struct block *b)
     return columns;
 }
 
+/* Elements of the matrices for keys and values, and for queries. */
+static double key_elements(const struct decoder *d, const struct block *b)
+{
+    double rank = (double)latent_rank(b);
+    if (rank == 0)
+        return (double)d->hidden * decoder_kv_width(d);
+    return d->hidden * (rank + (double)latent_shared_size(b)) + rank * (double)latent_own_width(b);
+}
+
+static double query_elements(const struct decoder *d, const struct block *b)
+{
+    double rank = (double)latent_query_rank(b);
+    return rank == 0 ? (double)d->hidden * decoder_q_width(d)
+                     : rank * (d->hidden + decoder_q_width(d));
+}
+
 /* The next distance to check: each of the first 64, then 32 per octave. */
 static int next_distance(int t)
 {
@@ -90,6 +106,13 @@ static int same_pairs(const struct score *a, const struct score *b)
            a->key_bias == b->key_bias && a->key_bias_scale == b->key_bias_scale;
 }
 
+double work_of_pair(const struct decoder *d, int reverse)
+{
+    /* q.k and p v; in reverse q.k again, do.v, and the products for dq, dk and dv */
+    return reverse ? 8.0 * d->head_size + 6.0 * d->value_size
+                   : 2.0 * (d->head_size + d->value_size);
+}
+
 double work_attention(const struct shape *s)
 {
     const struct decoder *d = s->d;
@@ -100,7 +123,7 @@ double work_attention(const struct shape *s)
             each = work_pairs(d, l, s->queries[l], s->n);
         pairs += each;
     }
-    return (s->kind == REQUEST_GRADIENT ? 14.0 : 4.0) * d->head_size * pairs;
+    return work_of_pair(d, s->kind == REQUEST_GRADIENT) * pairs;
 }
 
 double work_products(const struct shape *s)
@@ -113,10 +136,10 @@ double work_products(const struct shape *s)
     if (d->project_out.weight.data)
         flops += each * outputs * d->hidden * d->embedding_width;
     for (int l = 0; l < d->layers; l++) {
-        double q_width = (double)d->heads * d->head_size,
-               kv_width = 2.0 * d->kv_heads * d->head_size;
-        flops += each * s->keys[l] * d->hidden * kv_width +
-                 each * s->queries[l] * d->hidden * (2 * q_width + mlp_columns(&d->blocks[l]));
+        const struct block *b = &d->blocks[l];
+        flops += each * s->keys[l] * key_elements(d, b) +
+                 each * s->queries[l] *
+                     (query_elements(d, b) + d->hidden * (decoder_o_width(d) + mlp_columns(b)));
     }
     return flops;
 }

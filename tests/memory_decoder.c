@@ -248,7 +248,7 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
     d->vocabulary = s->vocabulary, d->hidden = d->embedding_width = s->hidden,
     d->layers = s->layers, d->heads = s->heads, d->mlp = s->mlp;
     d->kv_heads = s->kind == MEMORY_LLAMA ? s->kv_heads : s->heads;
-    d->head_size = s->hidden / s->heads;
+    d->head_size = d->value_size = s->hidden / s->heads;
     d->embedding_scale = 1;
     d->bos = d->padding = -1;
     d->blocks = calloc((size_t)s->layers, sizeof *d->blocks);
