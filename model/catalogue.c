@@ -30,7 +30,7 @@ static const struct refusal refusals[] = {
     {"apertus1p5_text", "its activation, xielu, has parameters of its own"},
     {"aria", OTHER_INPUTS},
     {"axk1", LATENT},
-    {"axk2", LATENT},
+    {"axk2", ATTENTION_GATED},
     {"aya_vision", OTHER_INPUTS},
     {"bailing_hybrid", LINEAR},
     {"bamba", STATES},
@@ -53,8 +53,6 @@ static const struct refusal refusals[] = {
     {"data2vec-text", ENCODER},
     {"deberta", ENCODER},
     {"deberta-v2", ENCODER},
-    {"deepseek_v2", LATENT},
-    {"deepseek_v3", LATENT},
     {"deepseek_v32", LATENT},
     {"deepseek_v4", "its attention reads keys that are compressed over runs of tokens"},
     {"diffllama", "its attention is the difference of two softmaxes"},
@@ -81,7 +79,6 @@ static const struct refusal refusals[] = {
     {"gemma4_unified_assistant", DRAFTS},
     {"gemma4_unified_text", HEAD_SIZES},
     {"git", OTHER_INPUTS},
-    {"glm4_moe_lite", LATENT},
     {"glm4v", OTHER_INPUTS},
     {"glm4v_moe", OTHER_INPUTS},
     {"glm4v_moe_text", THREE},
@@ -101,7 +98,6 @@ static const struct refusal refusals[] = {
     {"internvl", OTHER_INPUTS},
     {"jamba", STATES},
     {"jetmoe", "experts compute its queries"},
-    {"kimi_k2", LATENT},
     {"kimi_k25", OTHER_INPUTS},
     {"kimi_linear", LINEAR},
     {"kimi_vl", OTHER_INPUTS},
@@ -127,12 +123,10 @@ static const struct refusal refusals[] = {
     {"mimo_v2_flash", "its layers with a window have a different number of heads from those "
                       "without, and its values a different "
                       "size from its keys"},
-    {"minicpm3", LATENT},
     {"minimax", LINEAR},
     {"minimax_m3_vl", OTHER_INPUTS},
     {"minimax_m3_vl_text", "its queries attend to the keys that an indexer chooses"},
     {"mistral3", OTHER_INPUTS},
-    {"mistral4", LATENT},
     {"mllama", OTHER_INPUTS},
     {"modernbert", ENCODER},
     {"modernbert-decoder", "its head has an activated layer before it"},
@@ -181,7 +175,6 @@ static const struct refusal refusals[] = {
     {"roc_bert", ENCODER},
     {"roformer", ENCODER},
     {"rwkv", RECURRENT},
-    {"sarvam_mla", LATENT},
     {"sarvam_moe", "its files have their own names and keys, which are not supported yet"},
     {"smolvlm", OTHER_INPUTS},
     {"step3p5", ATTENTION_GATED},
@@ -197,7 +190,6 @@ static const struct refusal refusals[] = {
     {"xlnet", "it predicts tokens in permuted orders, by two streams"},
     {"xlstm", RECURRENT},
     {"xmod", ENCODER},
-    {"youtu", LATENT},
     {"zamba", STATES},
     {"zamba2", STATES},
     {"zaya", "its queries and keys pass through convolutions"},
@@ -234,9 +226,10 @@ static void tell_positions(char *out, size_t size, const struct layout *o)
                                          [TURNED_BY_KIND] = "by kind of layer"};
     if (o->rope.theta || o->rotary_dim)
         add(out, size, "rotary");
-    if (o->rotary_dim || (o->rope.theta && o->rope.pairing == PAIRING_INTERLEAVED))
+    if (o->rotary_dim || (o->rope.theta && o->rope.pairing == PAIRING_INTERLEAVED) ||
+        (o->latent && o->latent->pairs != PAIRS_HALVES))
         add(out, size, "interleaved");
-    if (o->rotary_dim || (o->rope.theta && !o->rope.whole_heads))
+    if (o->rotary_dim || o->latent || (o->rope.theta && !o->rope.whole_heads))
         add(out, size, "part of a head");
     if (o->rope.backwards)
         add(out, size, "backwards");
@@ -269,6 +262,7 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
          "norms of heads"},
         {o->head_norms_of == HEADS_WHOLE, "norms of all heads"},
         {o->parallel.key || o->parallel.absent, "parallel branches"},
+        {o->latent != NULL, "latent attention"},
         {names->sinks != NULL, "sinks"},
         {names->fused != NULL, "fused q, k, v"},
         {!names->gate && !names->gate_up && !o->experts, "MLP without a gate"},

@@ -18,7 +18,7 @@ static const struct family *const families[] = {&family_reach,  &family_bloom,  
                                                 &family_opt,    &family_falcon, &family_megatron,
                                                 &family_fairseq};
 static const struct family *const tables[] = {families_llama_like, families_mixtures,
-                                              families_gpt_like};
+                                              families_latents, families_gpt_like};
 
 const struct family *family_at(int i)
 {

@@ -9,12 +9,13 @@ static int read_groups(struct mixture *m, struct decoder *d, struct error *e)
 {
     struct routing *r = &m->routing;
     struct config *c = d->config;
-    long groups, chosen;
-    if (config_int_or(c, "n_group", 1, GROUPS_MOST, 1, &groups, e) ||
-        config_int_or(c, "topk_group", 1, groups, 1, &chosen, e))
+    long groups, chosen, absent = m->layout->groups_absent,
+                         chosen_absent = m->layout->chosen_groups_absent;
+    if (config_int_or(c, "n_group", 1, GROUPS_MOST, absent ? absent : 1, &groups, e) ||
+        config_int_or(c, "topk_group", 1, groups, chosen_absent ? chosen_absent : 1, &chosen, e))
         return -1;
     r->groups = (int)groups, r->chosen_groups = (int)chosen;
-    if (r->experts % groups || r->experts / groups < 2)
+    if (r->experts % groups || (r->experts / groups < 2 && !r->group_largest))
         return fail(e,
                     "%s: n_group %ld is not supported with %d experts (expected groups of two or "
                     "more, all of one size)",
@@ -25,6 +26,42 @@ static int read_groups(struct mixture *m, struct decoder *d, struct error *e)
                     "experts each)",
                     config_path(c), r->chosen, r->experts / groups * chosen, chosen,
                     r->experts / (int)groups);
+    return 0;
+}
+
+/* topk_method: greedy, all experts alike, or group_limited_greedy. */
+static int read_group_method(struct mixture *m, struct decoder *d, struct error *e)
+{
+    const char *method;
+    if (config_string_or(d->config, "topk_method", "greedy", &method, e))
+        return -1;
+    if (strcmp(method, "greedy") == 0) {
+        (void)config_get(d->config, "n_group"), (void)config_get(d->config, "topk_group");
+        return 0;
+    }
+    if (strcmp(method, "group_limited_greedy") != 0)
+        return fail(e,
+                    "%s: topk_method '%s' is not supported (supported: greedy, "
+                    "group_limited_greedy)",
+                    config_path(d->config), method);
+    m->routing.group_largest = 1;
+    return read_groups(m, d, e);
+}
+
+/* norm_topk_prob, which the library ignores in some families. */
+static int read_normalised(struct mixture *m, struct decoder *d, struct error *e)
+{
+    int absent = m->layout->normalised, normalised;
+    if (absent == -1)
+        return 0;
+    if (config_bool_or(d->config, "norm_topk_prob", absent > 0, &normalised, e))
+        return -1;
+    m->routing.normalised = absent == -2 ? 0 : normalised;
+    if (absent == -2 && normalised)
+        family_note(d,
+                    "norm_topk_prob true has no effect in a %s model, as in transformers (older "
+                    "code of such models divides the weights of the chosen experts by their sum)",
+                    d->family);
     return 0;
 }
 
@@ -167,12 +204,12 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
                                   .normalised = 1,
                                   .factor = 1,
                                   .floor = o->scoring == SCORING_SIGMOID ? 1e-20 : 0};
-    if ((o->normalised >= 0 &&
-         config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e)) ||
+    if (read_normalised(m, d, e) ||
         (o->factor &&
          config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
         (o->scoring == SCORING_SPARSEMIXER && read_sparsemixer(m, d, e)) ||
-        read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
+        read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) ||
+        (o->group_methods && read_group_method(m, d, e)) || read_layers(m, d, e))
         return -1;
     family_note(d, "gradients go through the weights of the experts that each token chose; the "
                    "choice itself is held constant");
@@ -368,7 +405,8 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
                                  : o->correction;
     if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem,
                       router) ||
-        (correction && read_correction(&x->correction, count, d, stem, correction, e)) ||
+        (correction && !(o->correction_optional && !family_has(d, "%s.%s", stem, correction)) &&
+         read_correction(&x->correction, count, d, stem, correction, e)) ||
         read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))

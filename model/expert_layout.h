@@ -27,14 +27,18 @@ struct expert_layout {
     int listed; /* 1: mlp_layer_types */
     enum scoring scoring; /* SCORING_SPARSEMIXER: two, with router_jitter_noise for nearness */
     int by_groups; /* 1: n_group and topk_group */
+    int groups_absent, chosen_groups_absent; /* their defaults; 0: 1 */
+    int group_methods; /* 1: topk_method says whether there are groups, chosen by their largest */
     const char *factor; /* of the weights; NULL: none */
     double factor_absent;
     int biased; /* 1: router and experts have biases, those of stacked ones as NAME_bias */
     int turned, alternating; /* turned: stacked matrices are [in, out]; alternating: gate, up */
-    int normalised; /* default of norm_topk_prob; -1: no such key, they are normalised */
+    int normalised; /* default of norm_topk_prob; -1: no such key, they are normalised; -2: the key
+                       has no effect, they are not */
     /* tensors */
     const char *router, *other_router;
     const char *correction, *other_correction; /* the whole names; correction NULL: none */
+    int correction_optional; /* 1: it may be absent */
     const char *parent, *gate, *up, *down; /* separate; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
     int below; /* 1: PARENT.GATE, PARENT.UP and PARENT.DOWN are [experts width, hidden] each, expert

@@ -15,6 +15,7 @@ struct reading {
     int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled,
         single;
     enum fused fused;
+    struct latent_sizes latent; /* of layouts with latents */
     struct mixture mixture; /* of layouts with experts */
     int block; /* the names of its tensors */
     struct error *e;
@@ -36,6 +37,8 @@ static int read_sizes(struct reading *r)
     struct decoder *d = r->d;
     const char *inner_key = o->inner ? o->inner : "intermediate_size";
     long inner, factor = 0;
+    if (o->latent && latent_sizes_read(&r->latent, o->latent, d, r->e))
+        return -1;
     const struct size_keys keys = {
         .vocabulary = "vocab_size",
         .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
@@ -47,7 +50,8 @@ static int read_sizes(struct reading *r)
                     : o->kv_heads ? o->kv_heads
                                   : "num_key_value_heads",
         .head_size = o->sized ? "head_dim" : NULL,
-        .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
+        .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0,
+        .head_size_given = o->latent ? r->latent.own + r->latent.turned : 0};
     if (family_sizes(d, &keys, r->e) ||
         (o->inner_factor &&
          config_int_or(d->config, o->inner_factor, 1, 1024, o->inner_times, &factor, r->e)))
@@ -60,6 +64,7 @@ static int read_sizes(struct reading *r)
         return -1;
     d->mlp = (int)inner;
     d->kv_heads = r->single ? 1 : d->kv_heads;
+    d->value_size = o->latent ? r->latent.value : d->head_size;
     return 0;
 }
 
@@ -269,14 +274,15 @@ static int read_alibi(struct decoder *d, struct error *e)
 static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
-    if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) ||
+    const struct rope_keys rope = o->latent ? latent_rope(o->rope, o->latent, &r->latent) : o->rope;
+    if ((o->rope.theta && family_rope(r->d, &rope, r->e)) ||
         (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
         (o->alibi && read_alibi(r->d, r->e)) || (o->learned && read_learned(r)) ||
         (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
         return -1;
     turn_layers(r->d, o->turned);
-    return 0;
+    return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }
 
 /* -- tensors -- */
@@ -406,7 +412,12 @@ static int read_attention(struct block *b, const struct reading *r)
     size_t width = (size_t)d->hidden, size = (size_t)d->head_size, q_size = (size_t)d->heads * size,
            kv_size = (size_t)d->kv_heads * size;
     struct linear *const parts[3] = {&b->query, &b->key, &b->value};
-    if (names->fused) {
+    if (r->layout->latent) {
+        char stem[128];
+        snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, names->layers, r->block);
+        if (latent_read(b, d, &r->latent, r->qkv_bias, stem, r->e))
+            return -1;
+    } else if (names->fused) {
         struct linear fused;
         if (r->fused == FUSED_QUARTERS && d->heads % 4)
             return fail(r->e,
@@ -435,7 +446,8 @@ static int read_attention(struct block *b, const struct reading *r)
     if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix,
                                names->layers, r->block, sinks))
         return -1;
-    return read_linear(&b->output, r, width, q_size, r->output_bias, names->output);
+    return read_linear(&b->output, r, width, (size_t)decoder_o_width(d), r->output_bias,
+                       names->output);
 }
 
 static int read_mlp(struct block *b, const struct reading *r)

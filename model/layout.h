@@ -5,6 +5,7 @@
 #define REACH_MODEL_LAYOUT_H
 
 #include "model/expert_layout.h"
+#include "model/latent_layout.h"
 
 /* A boolean: `key` of config.json, and its default. key NULL: `absent` in every model. */
 struct setting {
@@ -146,6 +147,7 @@ struct layout {
         multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
+    const struct latent_layout *latent; /* instead of names of queries, keys, values; NULL: none */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
 
     struct names names;

@@ -123,14 +123,19 @@ static enum config_key class_of(const struct family *family, struct decoder *con
 static int is_other_null(const char *family, const char *key, const char *standard)
 {
     static const char *const sized[] = {"ernie4_5", "internlm3", "iquestcoder", "seed_oss"};
-    static const char *const keys[] = {"attn_logit_softcapping",
-                                       "final_logit_softcapping",
-                                       "num_key_value_heads",
-                                       "sliding_window",
-                                       "sliding_window_pattern",
-                                       "bos_token_id",
-                                       "ffn_config.moe_normalize_expert_weights",
-                                       "rope_scaling"};
+    static const char *const keys[] = {
+        "attn_logit_softcapping",
+        "dim_model_base",
+        "final_logit_softcapping",
+        "num_experts_per_tok", /* with which the library cannot run */
+        "num_key_value_heads",
+        "q_lora_rank",
+        "scale_depth",
+        "sliding_window",
+        "sliding_window_pattern",
+        "bos_token_id",
+        "ffn_config.moe_normalize_expert_weights",
+        "rope_scaling"};
     for (size_t i = 0; i < LENGTH(keys); i++)
         if (strcmp(keys[i], key) == 0)
             return 1;

@@ -195,6 +195,30 @@ static void test_work(void **state)
         }
 }
 
+/* Of a model with latents, by hand: hidden 12; 2 heads with keys of 4 + 2 and values of 3; latents
+ * of 6 and 5; an MLP of 10 in layer 0, and in layer 1 a router of 6, 2 experts of 6 and one of 12.
+ */
+static void test_work_of_latents(void **state)
+{
+    const double keys = 12 * (6 + 2) + 6 * 2 * (4 + 3), queries = 12 * 5 + 5 * 2 * 6,
+                 output = 12 * 2 * 3, mlp = 3 * 12 * 10,
+                 experts = 12 * 6 + 3 * 12 * 12 + 2 * 3 * 12 * 6;
+    const double products = 4 * (64 * 12 + 97 * 2 * keys + 97 * (queries + output + mlp) + queries +
+                                 output + experts),
+                 attention = (8 * 6 + 6 * 3) * 2 * (97 * 98 / 2 + 97);
+    struct engine_request o = {.positions = 97, .batch = 1, .memory = (size_t)1 << 62};
+    struct memory_plan p;
+    struct error e;
+    struct decoder *one = decoder_open("tests/goldens/deepseek-v3", &e);
+    (void)state;
+    if (!one)
+        fail_msg("%s", e.text);
+    assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
+    assert_true(p.attention_flops == attention);
+    assert_true(p.flops == products + attention);
+    decoder_close(one);
+}
+
 /* Rates of every usable set are there, for a segment of any length. */
 static void test_rates(void **state)
 {
@@ -240,12 +264,10 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest),
-                                       cmocka_unit_test(test_even),
-                                       cmocka_unit_test(test_resident),
-                                       cmocka_unit_test(test_named),
-                                       cmocka_unit_test(test_tiles),
-                                       cmocka_unit_test(test_work),
-                                       cmocka_unit_test(test_rates)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_largest),         cmocka_unit_test(test_even),
+        cmocka_unit_test(test_resident),        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_work),
+        cmocka_unit_test(test_work_of_latents), cmocka_unit_test(test_rates)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

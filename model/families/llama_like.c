@@ -72,7 +72,7 @@ static int finish_cohere(struct decoder *d, struct error *e)
 }
 
 /* Queries grow with the logarithm of their position beyond the original length. */
-static int finish_ministral3(struct decoder *d, struct error *e)
+int finish_ministral3(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const char *root = json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling"
@@ -129,18 +129,41 @@ int finish_granite(struct decoder *d, struct error *e)
 
 /* Like granite's multipliers, under other names: of embeddings, of branches over the root of the
  * number of layers, and of the width for logits. */
-static int finish_minicpm(struct decoder *d, struct error *e)
+struct minicpm {
+    double embedding, depth, width; /* defaults */
+    enum element type; /* of the factor on embeddings */
+};
+
+static int multiply_minicpm(struct decoder *d, struct minicpm absent, struct error *e)
 {
     struct config *c = d->config;
     double embedding, depth, width;
-    if (config_real_or(c, "scale_emb", 1e-6, 1e6, 1, &embedding, e) ||
-        config_real_or(c, "scale_depth", 1e-6, 1e6, 1, &depth, e) ||
-        config_real_or(c, "dim_model_base", 1e-6, 1e6, 1, &width, e))
+    if (config_real_or(c, "scale_emb", 1e-6, 1e6, absent.embedding, &embedding, e) ||
+        config_real_or(c, "scale_depth", 1e-6, 1e6, absent.depth, &depth, e) ||
+        config_real_or(c, "dim_model_base", 1e-6, 1e6, absent.width, &width, e))
         return -1;
+    embedding = element_round(embedding, absent.type);
     return multiply(d,
                     (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers),
                                          d->hidden / width},
                     e);
+}
+
+static int finish_minicpm(struct decoder *d, struct error *e)
+{
+    return multiply_minicpm(d, (struct minicpm){1, 1, 1, ELEMENT_F64}, e);
+}
+
+/* null leaves branches and logits as they are. The factor on embeddings has their type, if that is
+ * short. */
+int finish_minicpm3(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    int rounds = d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16;
+    const struct minicpm absent = {12, config_absent(c, "scale_depth") ? 1.4 : sqrt(d->layers),
+                                   config_absent(c, "dim_model_base") ? 256 : d->hidden,
+                                   rounds ? d->embedding.type : ELEMENT_F64};
+    return multiply_minicpm(d, absent, e);
 }
 
 /* Like granite's, but with a factor on logits instead of a divisor. */

@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Published files have layers for the next tokens after the model's own; these are skipped. */
-static int finish_glm4_moe(struct decoder *d, struct error *e)
+int skip_next_layers(struct decoder *d, long absent, struct error *e)
 {
     long count;
     if (config_int_or(d->config, family_either(d, "num_nextn_predict_layers", "num_mtp_layers"), 0,
-                      64, 1, &count, e))
+                      64, absent, &count, e))
         return -1;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         struct tensor *t = tensors_at(d->tensors, i);
@@ -20,6 +19,12 @@ static int finish_glm4_moe(struct decoder *d, struct error *e)
             t->used = 1;
     }
     return 0;
+}
+
+/* Published files have layers for the next tokens after the model's own; these are skipped. */
+static int finish_glm4_moe(struct decoder *d, struct error *e)
+{
+    return skip_next_layers(d, 1, e);
 }
 
 /* Windows are in every other layer if use_sliding_window is set and layer_types absent. */

@@ -27,6 +27,12 @@
 int finish_olmo(struct decoder *d, struct error *e) MUST_USE;
 /* Of granite: multipliers of embeddings, scores, branches and logits. */
 int finish_granite(struct decoder *d, struct error *e) MUST_USE;
+/* Of minicpm3: those of minicpm. Of ministral3: queries that grow with their position. */
+int finish_minicpm3(struct decoder *d, struct error *e) MUST_USE;
+int finish_ministral3(struct decoder *d, struct error *e) MUST_USE;
+/* Marks as used what files have of layers for the next tokens behind the model's own: as many as
+ * num_nextn_predict_layers says, by default `absent`. */
+int skip_next_layers(struct decoder *d, long absent, struct error *e) MUST_USE;
 /* The reader of a family that no row can describe: baichuan.c. */
 int read_baichuan(struct decoder *d, struct error *e) MUST_USE;
 

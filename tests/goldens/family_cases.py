@@ -5,7 +5,12 @@ import os
 from dataclasses import dataclass, field
 
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
+
+
+# a text model inside of another that the library has a class for, but not under its class for all of them
+transformers.AutoModelForCausalLM.register(transformers.Mistral4Config, transformers.Mistral4ForCausalLM, exist_ok=True)
 
 
 @dataclass
@@ -711,3 +716,7 @@ FAMILY_CASES = [
                {key: value for key, value in experts(num_hidden_layers=1, moe_num_experts=1, moe_k=1, moe_intermediate_size=8, moe_num_shared_experts=1).items() if key != "num_experts_per_tok"},
                "one expert, whose correction is a matrix of one row and one column; bf16 weights", length=LONG, segments=1, stored=BF16),
 ]
+
+from latent_cases import LATENT_CASES       # noqa: E402: it takes what is above
+
+FAMILY_CASES += LATENT_CASES

@@ -93,8 +93,12 @@ def is_conv1d(name, config):
 def fused_queries_and_keys(name, value, config):
     """Views of `value` that hold the query and key part of a projection, head size first; none for other matrices."""
     heads = config.num_attention_heads
-    if name.endswith(("q_proj.weight", "k_proj.weight")):
+    if name.endswith(("q_proj.weight", "k_proj.weight", "q_b_proj.weight")):
         return [value]
+    if name.endswith("kv_b_proj.weight"):                    # rows [H, key, value]
+        return [value.reshape(heads, -1, value.shape[1])[:, :config.qk_nope_head_dim]]
+    if name.endswith("kv_a_proj_with_mqa.weight"):           # the part of keys behind the latent
+        return [value[config.kv_lora_rank:]]
     if name.endswith("c_attn.weight") and is_conv1d(name, config):      # [d, 3d]: Q | K | V
         return [value[:, :2 * value.shape[0]]]
     if name.endswith("qkv_proj.weight") and config.model_type == "codegen":     # rows [4, q v k, quarter of the heads]

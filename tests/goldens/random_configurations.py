@@ -34,24 +34,25 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 import random_dense
+import random_latents
 import random_mixtures
 from family_cases import as_baichuan, as_baichuan2_13b, as_exaone, as_internlm2
 from make_goldens import random_weight
 from random_settings import Draw
 from transformers_oracle import model_of, oracle
 
-FAMILIES = ("arcee", "aria_text", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
-            "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
-            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
-            "ministral", "ministral3", "mistral", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
-            "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm")
+FAMILIES = ("arcee", "aria_text", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+            "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
+            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minicpm3", "minimax_m2",
+            "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
+            "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "sarvam_mla", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu")
 # families whose code is not in transformers: a Llama with their mathematics, and what writes it in their names
 FROM_LLAMA = {"baichuan": (None, as_baichuan({"architectures": ["BaiChuanForCausalLM"]}, True)),
               "baichuan2": (as_baichuan2_13b, as_baichuan({"architectures": ["BaichuanForCausalLM"], "model_max_length": 128, "z_loss_weight": 0}, False)),
               "exaone": (None, as_exaone), "internlm2": (None, as_internlm2)}
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
-DRAWS = {**vars(random_dense), **vars(random_mixtures)}     # draw_FAMILY
+DRAWS = {**vars(random_dense), **vars(random_latents), **vars(random_mixtures)}     # draw_FAMILY
 
 
 # --- drawing a configuration --------------------------------------------------------------------
@@ -124,7 +125,7 @@ def random_state(model, stored, rng):
     state, corrections = {}, [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
     for name, parameter in sorted([*model.named_parameters(), *corrections]):
         value = random_weight(name, tuple(parameter.shape), model.config, rng)
-        if value.dim() == 2 and re.search(r"(q_proj|k_proj|c_attn|Wqkv|query_key_value)\.weight$", name):
+        if value.dim() == 2 and re.search(r"(q_proj|q_b_proj|k_proj|c_attn|Wqkv|query_key_value)\.weight$", name):
             value = value * QK_GAIN
         state[name] = value.to(stored)
     return state
