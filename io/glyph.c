@@ -62,6 +62,51 @@ void glyphs_write(FILE *f, const char *bytes, size_t size)
     }
 }
 
+/* The character or byte that the text after a backslash spells, in *bytes of them; returns the
+ * characters that it takes, 0: none. */
+static size_t read_spelling(char out[4], size_t *bytes, const char *text)
+{
+    static const char letters[][2] = {{'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'\\', '\\'}};
+    static const char marks[] = "xuU";
+    static const size_t digits[] = {2, 4, 8};
+    const char *mark = *text ? strchr(marks, *text) : NULL;
+    size_t count = mark ? digits[mark - marks] : 0;
+    char number[9] = "";
+
+    *bytes = 1;
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (*text == letters[i][0]) {
+            *out = letters[i][1];
+            return 1;
+        }
+    if (!mark || strspn(text + 1, "0123456789ABCDEF") < count)
+        return 0;
+    memcpy(number, text + 1, count);
+    *out = (char)strtoul(number, NULL, 16);
+    if (*mark != 'x')
+        *bytes = (size_t)utf8proc_encode_char((utf8proc_int32_t)strtoul(number, NULL, 16),
+                                              (utf8proc_uint8_t *)out);
+    return *bytes ? count + 1 : 0;
+}
+
+size_t glyphs_read(char *bytes, const char *text)
+{
+    size_t size = 0, count, taken;
+    char one[4];
+
+    while (*text) {
+        taken = *text == '\\' ? read_spelling(one, &count, text + 1) : 0;
+        if (taken) {
+            memcpy(bytes + size, one, count);
+            size += count;
+            text += taken + 1;
+        } else {
+            bytes[size++] = *text++;
+        }
+    }
+    return size;
+}
+
 char *glyphs_of(const char *text)
 {
     size_t size = strlen(text), at = 0;

@@ -21,6 +21,10 @@ size_t glyph_next(struct glyph *g, const char *bytes, size_t size);
  * text. */
 void glyphs_write(FILE *f, const char *bytes, size_t size);
 
+/* The bytes that glyphs_write has spelled so, into `bytes`, which has room for as many as the text
+ * has. Returns how many. Backslashes that spell nothing stay as they are. */
+size_t glyphs_read(char *bytes, const char *text);
+
 /* A text for a terminal or a table: all of its glyphs, on one line. The result of an earlier call
  * stays as it is. Caller frees; NULL when memory runs out. */
 char *glyphs_of(const char *text);

@@ -270,6 +270,23 @@ static void test_glyphs(void **state)
     assert_int_equal(fclose(f), 0);
     assert_string_equal(text, "a\\\\n\\n\\xE2");
     free(text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* there and back */
+        char back[64];
+
+        f = open_memstream(&text, &size);
+        glyphs_write(f, cases[i].bytes, cases[i].size);
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(glyphs_read(back, text), cases[i].size);
+        assert_memory_equal(back, cases[i].bytes, cases[i].size);
+        free(text);
+    }
+    {
+        static const char odd[] = "\\q \\x4 \\u00g0 \\UFFFFFFFF \\";
+        char back[64];
+
+        assert_int_equal(glyphs_read(back, odd), sizeof odd - 1);
+        assert_memory_equal(back, odd, sizeof odd - 1);
+    }
 }
 
 int main(void)
