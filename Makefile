@@ -236,9 +236,9 @@ $(BUILD)/page/%.inc: page/%
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(BUILD)/page/explain.o: $(patsubst %,$(BUILD)/page/%.inc,page.css explain.css explain.js explain_many.css \
-    explain_many.js)
-$(BUILD)/page/report.o: $(patsubst %,$(BUILD)/page/%.inc,page.css report.css)
+$(BUILD)/page/explain.o: $(patsubst %,$(BUILD)/page/%.inc,page.css shades.css explain.css explain.js \
+    explain_many.css explain_many.js)
+$(BUILD)/page/report.o: $(patsubst %,$(BUILD)/page/%.inc,page.css shades.css report.css)
 
 $(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
 # gcc 12 for aarch64 ends with an internal error in its vectoriser there, at -O3

@@ -49,11 +49,11 @@ const struct verb report_verb = {
         "saved results as one web page: sentences, tables, figures, the command that repeats them",
     .synopsis = "RESULT... [-o FILE] [options]",
     .description =
-        "Writes saved results as one HTML page that needs no other file and no network. For each "
-        "RESULT it has the "
-        "findings in plain words, what was measured and with which models, the tables and figures, "
-        "and the command "
-        "that repeats it. The page is light or dark, as the browser prefers, and can be printed.\n"
+        "Writes saved results as one HTML page that needs no other file and no network. It begins "
+        "with the names of the models and their fields. For each RESULT it has the findings in "
+        "plain words, the tables and figures, the shaded texts of `reach explain`, what was "
+        "measured and with which models, and the command that repeats it. The page is light or "
+        "dark, as the browser prefers, and can be printed.\n"
         "\n"
         "RESULT is a folder that `reach erf`, ppl, trf, fit, bias or explain has written "
         "(everything in it is taken), "

@@ -4,6 +4,13 @@
 
 #include "run/report/run.h"
 
+/* The title, which names the models, and a table of their fields. -1: memory ran out. */
+int report_title(FILE *f, const struct report_run *r);
+int report_summary(FILE *f, const struct report_run *r);
+/* What a kind of source is called. */
+const char *report_heading(const struct report_source *s);
+/* The texts of an explain.csv, shaded. -1: memory ran out. */
+int report_texts(FILE *f, const struct explanations *all);
 /* The page. -1: memory ran out. */
 int report_page(FILE *f, const struct report_run *r);
 /* Describes a result of `reach erf` in words, a paragraph for each model. -1: out of memory. */

@@ -92,14 +92,20 @@ static int put_notes(FILE *f, const struct result *r)
 
 static int put_result(FILE *f, const struct result *r)
 {
+    return report_tell_result(f, r) == 0 && erf_tables(r, table_html, f) == 0 ? put_notes(f, r)
+                                                                              : -1;
+}
+
+static int put_card(FILE *f, const struct result *r)
+{
     struct table *t = cards(r);
-    int rc = t ? report_tell_result(f, r) : -1;
+    int rc;
 
     fputs("<div class=card>", f);
-    rc = rc == 0 ? table_html(f, t) : -1;
+    rc = t ? table_html(f, t) : -1;
     table_free(t);
     fputs("</div>\n", f);
-    return rc == 0 && erf_tables(r, table_html, f) == 0 ? put_notes(f, r) : -1;
+    return rc;
 }
 
 /* ---- a table ---- */
@@ -194,7 +200,7 @@ static void put_columns(FILE *f, const struct csv_table *csv)
 
 /* ---- all of it ---- */
 
-static const char *title_of(const struct report_source *s)
+const char *report_heading(const struct report_source *s)
 {
     static const char *const titles[] = {[REPORT_ERF] = "How far back it looks",
                                          [REPORT_CURVES] = "How far back it looks: curves",
@@ -207,6 +213,7 @@ static const char *title_of(const struct report_source *s)
                                          [REPORT_FITS] = "Fitted biases",
                                          [REPORT_ATTENTION] = "How far each head attends",
                                          [REPORT_TARGETS] = "Single targets",
+                                         [REPORT_EXPLANATIONS] = "What predictions depended on",
                                          [REPORT_TABLE] = "Table"};
     return titles[s->file.kind];
 }
@@ -242,7 +249,7 @@ static int put_source(FILE *f, const struct report_source *s, size_t *number)
     const char *command = is_erf ? s->result.command : s->file.table.command;
     const char *version = is_erf ? s->result.version : s->file.table.version;
 
-    report_text(f, "h2", title_of(s));
+    report_text(f, "h2", report_heading(s));
     fputs("<p class=about>", f);
     html_text(f, s->file.path);
     if (version) {
@@ -251,11 +258,14 @@ static int put_source(FILE *f, const struct report_source *s, size_t *number)
     }
     fputs("</p>\n", f);
     report_tell(f, &s->file);
-    rc = is_erf                          ? put_result(f, &s->result)
-         : s->file.kind != REPORT_CURVES ? put_table(f, &s->file)
-                                         : 0;
-    put_columns(f, &s->file.table);
+    rc = is_erf                                ? put_result(f, &s->result)
+         : s->file.kind == REPORT_EXPLANATIONS ? report_texts(f, s->explained)
+         : s->file.kind != REPORT_CURVES       ? put_table(f, &s->file)
+                                               : 0;
     put_figures(f, s, number);
+    put_columns(f, &s->file.table);
+    if (is_erf && rc == 0)
+        rc = put_card(f, &s->result);
     if (command) {
         report_text(f, "h3", "How to repeat");
         report_text(f, "pre", command);
@@ -267,21 +277,22 @@ int report_page(FILE *f, const struct report_run *r)
 {
     size_t number = 0;
 
-    report_begin(f, "How far back does it look?", REACH_VERSION);
+    if (report_title(f, r) != 0 || report_summary(f, r) != 0)
+        return -1;
     if (r->count > 1) {
-        fputs("<ul>\n", f);
+        fputs("<nav aria-label=contents><ul>\n", f);
         for (size_t i = 0; i < r->count; i++) {
-            fprintf(f, "<li><a href=\"#s%zu\">%s</a>: ", i + 1, title_of(&r->sources[i]));
+            fprintf(f, "<li><a href=\"#s%zu\">%s</a>: ", i + 1, report_heading(&r->sources[i]));
             html_text(f, r->sources[i].file.path);
             fputs("</li>\n", f);
         }
-        fputs("</ul>\n", f);
+        fputs("</ul></nav>\n", f);
     }
     if (r->without_gnuplot)
         report_text(f, "p class=about", "There are no figures: gnuplot was not found.");
     fputs("</header>\n<main>\n", f);
     for (size_t i = 0; i < r->count; i++) {
-        fprintf(f, "<section id=s%zu>\n", i + 1);
+        fprintf(f, "<section id=s%zu tabindex=-1>\n", i + 1);
         if (put_source(f, &r->sources[i], &number) != 0)
             return -1;
         fputs("</section>\n", f);

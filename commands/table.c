@@ -202,7 +202,9 @@ int table_html(FILE *f, const struct table *t)
 {
     if (t->failed)
         return -1;
-    fputs("<div class=wide><table>", f);
+    fputs("<div class=wide tabindex=0 role=group aria-label=\"", f);
+    html_text(f, t->caption ? t->caption : "table");
+    fputs("\"><table>", f);
     if (t->caption) {
         fputs("<caption>", f);
         html_text(f, t->caption);

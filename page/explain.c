@@ -10,6 +10,7 @@
 /* the files beside this one as C strings, made by the Makefile */
 static const char style[] =
 #include "page/page.css.inc"
+#include "page/shades.css.inc"
 #include "page/explain.css.inc"
     ;
 static const char script[] =

@@ -6,6 +6,7 @@
 
 static const char style[] =
 #include "page/page.css.inc"
+#include "page/shades.css.inc"
 #include "page/report.css.inc"
     ;
 
@@ -20,7 +21,10 @@ void report_begin(FILE *f, const char *title, const char *version)
 {
     html_begin(f, version, "img-src data:"); /* in pictures */
     report_text(f, "title", title);
-    fprintf(f, "<style>\n%s</style>\n</head>\n<body>\n<header>\n", style);
+    fprintf(f,
+            "<style>\n%s</style>\n</head>\n<body>\n<a class=skip href=\"#s1\">Skip to the "
+            "results</a>\n<header>\n",
+            style);
     report_text(f, "h1", title);
 }
 
@@ -54,11 +58,12 @@ void report_figure(FILE *f, const char *caption, const char *svg, size_t number)
 
     fputs("<figure>", f);
     report_text(f, "figcaption", caption);
+    fputs("<div class=wide tabindex=0 role=group aria-label=figure>", f);
     for (const char *at = begin; at && *at; at++) {
         in_tag = *at == '<' || (in_tag && *at != '>');
         if (in_tag && is_name(begin, at))
             fprintf(f, "f%zu-", number);
         putc(*at, f);
     }
-    fputs("</figure>\n", f);
+    fputs("</div></figure>\n", f);
 }

@@ -1,6 +1,7 @@
 /* The tokens of a page. */
 #include "page/escape.h"
 #include "page/explain.h"
+#include "page/report.h"
 
 #include <string.h>
 
@@ -80,4 +81,20 @@ void page_text(FILE *f, const struct explanation *x)
         put_block(f, x, first, end);
         fputs("</pre></section>\n", f);
     }
+}
+
+void report_shaded(FILE *f, const struct explanation *x, size_t most)
+{
+    char room[16];
+    size_t size;
+    const char *text;
+
+    fputs("<pre class=shaded>", f);
+    for (size_t i = x->count > most ? x->count - most : 0; i < x->count; i++) {
+        text = explanation_piece(x, x->id[i], &size, room);
+        put_element(f, 'i', explanation_shade(x, i), text, size);
+    }
+    text = explanation_piece(x, x->target.id, &size, room);
+    put_element(f, 'b', 0, text, size);
+    fputs("</pre>\n", f);
 }

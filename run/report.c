@@ -23,7 +23,8 @@ static enum report_kind kind_of(const struct csv_table *t)
                  {{"distance", "bias"}, REPORT_BIASES},
                  {{"form", "coefficient"}, REPORT_FITS},
                  {{"head", "attention_erf"}, REPORT_ATTENTION},
-                 {{"position", "nll"}, REPORT_TARGETS}};
+                 {{"position", "nll"}, REPORT_TARGETS},
+                 {{"piece", "target_logprob"}, REPORT_EXPLANATIONS}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (csv_column(t, kinds[i].columns[0]) >= 0 && csv_column(t, kinds[i].columns[1]) >= 0)

@@ -16,6 +16,7 @@ enum report_kind {
     REPORT_FITS, /* fit.csv */
     REPORT_ATTENTION, /* attention.csv */
     REPORT_TARGETS, /* the FILE of `reach ppl --per-token` */
+    REPORT_EXPLANATIONS, /* explain.csv, as reach 0.3 writes it */
     REPORT_TABLE /* a CSV file that reach does not recognize */
 };
 

@@ -27,6 +27,9 @@ static int has_gnuplot;
 
 static int setup(void **state)
 {
+    static const char prompts[] =
+        "{\"id\": \"<q>\", \"prompt\": \"if </pre><b>\\n\\tx\\u0001\\\\y\", \"target\": \"<\"}\n"
+        "{\"prompt\": \"a\", \"answer\": \"bc\"}\n";
     struct tiny one = {.seed = 1}, other = {.seed = 2};
     char text[4000];
 
@@ -44,6 +47,8 @@ static int setup(void **state)
     succeed("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
     succeed("trf alibi sandwich -o both");
     succeed("trf alibi type1 -o theory");
+    scratch_write(base, "prompts", prompts, sizeof prompts - 1);
+    succeed("explain " HOSTILE " --prompts prompts --quiet -o told");
     return 0;
 }
 
@@ -105,6 +110,9 @@ static void test_kinds(void **state)
         for (const char *found = page; (found = strstr(found, never[i])); found++)
             fail_msg("the page has %.60s", found);
     assert_true(count_of(page, ESCAPED) > 10);
+    assert_non_null(strstr(page, "<h1>How far back do " ESCAPED " and other look?</h1>"));
+    assert_non_null(strstr(page, "<title>How far back do " ESCAPED " and other look?</title>"));
+    assert_true(strstr(page, "95 % interval") < strstr(page, "<section"));
     assert_int_equal(count_of(page, "<section"), 5);
     assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
     assert_int_equal(count_of(page, "<table>"), count_of(page, "</table>"));
@@ -131,6 +139,54 @@ static void test_numbers(void **state)
         fail_msg("the page does not have %s", cell);
     free(page);
     free(summary);
+}
+
+/* The texts of explanations, whatever is in them; shades and shares are those of the file. */
+static void test_texts(void **state)
+{
+    static const char *const said[] = {
+        "<h1>What predictions depended on: " ESCAPED "</h1>",
+        "<h3>&lt;q&gt;: what the prediction of <code>&quot;&lt;&quot;</code> depended on</h3>",
+        "<h3>2: what the prediction of <code>&quot;bc&quot;</code> depended on</h3>",
+        "<u class=r></u>\n</i>",
+        "<u>\\x01</u></i>",
+        ">\\</i>",
+        "<b>&lt;</b></pre>",
+        "<b>bc</b></pre>",
+        "shaded by the root of the share",
+        "the darkest",
+        "How to repeat"};
+    char *page = page_of("report told --force"), *table = slurp(at("told/explain.csv"), NULL),
+         *text;
+    size_t size;
+    FILE *f;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (!strstr(page, said[i]))
+            fail_msg("the page does not say: %s", said[i]);
+    assert_null(strstr(page, "</pre><b>\n"));
+    assert_int_equal(count_of(page, "<pre class=shaded>"), 4); /* <, bc, b, c */
+    assert_int_equal(count_of(page, "<i"), 18 + 1 + 1 + 2);
+    assert_true(count_of(page, "<i class=k>") >= 4); /* the largest share of each */
+    free(page);
+
+    /* a table of another order, and one without the columns of targets */
+    text = strstr(table, ",2,16,");
+    assert_non_null(text);
+    text[1] = '3';
+    scratch_write(base, "wrong.csv", table, strlen(table));
+    expect("report wrong.csv -o p.html", 1,
+           "row 2 has \"3\" as position (expected a whole number from 2 to 2)");
+    f = open_memstream(&text, &size);
+    fputs("model,position,distance,id,piece,norm,share\nm,1,0,65,A,1,1\n", f);
+    assert_int_equal(fclose(f), 0);
+    scratch_write(base, "old.csv", text, size);
+    page = page_of("report old.csv --force");
+    assert_non_null(strstr(page, "<td>A</td>"));
+    free(page);
+    free(text);
+    free(table);
 }
 
 static void test_without_gnuplot(void **state)
@@ -277,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
                                        cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_without_gnuplot),
                                        cmocka_unit_test(test_signals_leave_nothing),
                                        cmocka_unit_test(test_ignored_children),

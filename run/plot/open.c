@@ -71,7 +71,7 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return results_check_finished(path, e) != 0 ? -1 : add_folder(r, path, e);
     if (report_open(&report, path, e) != 0)
         return -1;
-    if (report.kind == REPORT_TABLE) {
+    if (report.kind == REPORT_TABLE || report.kind == REPORT_EXPLANATIONS) {
         report_close(&report);
         return fail(e,
                     "%s: is not a table of reach that can be drawn (expected curve.csv, "

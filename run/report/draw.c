@@ -79,7 +79,8 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
         }
         return 0;
     case REPORT_TABLE:
-    case REPORT_TARGETS: return 0; /* they need others */
+    case REPORT_EXPLANATIONS:
+    case REPORT_TARGETS: return 0; /* they need others, or have none */
     case REPORT_CURVES:
     case REPORT_LADDER:
     case REPORT_PERPLEXITY:

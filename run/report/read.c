@@ -157,7 +157,10 @@ static int add_file(struct report_run *r, const char *argument, const char *path
     if (report_open(&s->file, path, e) != 0)
         return -1;
     r->count++; /* to be freed */
-    return (s->file.kind == REPORT_ERF && read_result(s, e) != 0) ? -1 : report_draw(r, s, e);
+    return (s->file.kind == REPORT_ERF && read_result(s, e) != 0) ||
+                   (s->file.kind == REPORT_EXPLANATIONS && report_explain(s, e) != 0)
+               ? -1
+               : report_draw(r, s, e);
 }
 
 int report_add(struct report_run *r, const char *argument, struct error *e)

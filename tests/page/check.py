@@ -283,6 +283,20 @@ def check_several(page, scratch, pictures):
     print(f"several: 3 targets, {os.path.getsize(path) / 1e6:.2f} MB")
 
 
+def check_report_begin(page, where, name):
+    """A title with the models' names, their fields with intervals, all in the first sight; tables that are wider scroll in their boxes."""
+    title, table, bottom, boxes = page.run("""[document.querySelector("h1").textContent, document.querySelector("table").innerText,
+      document.querySelector("table").getBoundingClientRect().bottom,
+      [...document.querySelectorAll("table")].every(one => one.closest(".wide[tabindex='0']"))]""")
+    if title != f"How far back do {name} and window-40 look?" or bottom > 500 or not boxes:
+        fail(f"{where}: begins with {title!r}, and a table that ends at {bottom}")
+    if not re.search(r"ERF\(0\.99\).*95 % interval", table, re.S) or not re.search(rf"{re.escape(name)}\s+\d+\s+\[\d+, \d+\]", table):
+        fail(f"{where}: begins with the table {table!r}")
+    summary = page.run('(box => [box.scrollWidth, box.clientWidth])(document.querySelector(".summary .wide"))')
+    if summary[0] > summary[1]:
+        fail(f"{where}: the summary has to be scrolled to the side: {summary}")
+
+
 def check_report(page, scratch, pictures):
     """Results of several kinds in one page: read, printed, and as narrow as a window may be; a name that is HTML is a name."""
     models, name = os.path.join(ROOT, "examples", "models"), "<img src onerror>&\"'"
@@ -293,26 +307,32 @@ def check_report(page, scratch, pictures):
               "--target-position", "50,100", "--quiet", "-o", run)
     run_reach("ppl", *pair, *text, "--context", "32,64,128", "--segments", "20", "--quiet", "-o", os.path.join(scratch, "ppl"))
     run_reach("trf", "alibi", "sandwich", "-o", os.path.join(scratch, "trf"))
-    run_reach("report", run, os.path.join(scratch, "ppl"), os.path.join(scratch, "trf"), "-o", path)
+    run_reach("explain", os.path.join(models, "alibi"), "--prompt", "def add(self, <b>child):\n\tself.", "--show", "0", "--quiet", "-o",
+              os.path.join(scratch, "told"))
+    rows = read_rows(os.path.join(scratch, "told"))
+    run_reach("report", *(os.path.join(scratch, one) for one in ("run", "ppl", "trf", "told")), "-o", path)
     drawn = 6 if shutil.which("gnuplot") else 0
     for scheme in ("light", "dark"):
-        page.open(path, scheme=scheme)
-        if pictures:
-            page.picture(os.path.join(pictures, f"report-{scheme}.png"))
-        check_words(page, f"report, {scheme}")
+        for width in (390, 1280):
+            where = f"report, {scheme}, {width}"
+            page.open(path, width=width, height=844, scheme=scheme)
+            if pictures:
+                page.picture(os.path.join(pictures, f"report-{scheme}-{width}.png"))
+            check_width(page, where, width)
+            check_words(page, where)
+            check_report_begin(page, where, name)
+            check_keyboard(page, where)
+        check_tokens(page, rows, f"report, {scheme}")
         found = page.run('''[document.querySelectorAll("section").length, document.querySelectorAll("svg").length,
             document.querySelectorAll("img, script").length, [...document.querySelectorAll("tbody th")].map(one => one.textContent),
             [...document.querySelectorAll("[id]")].map(one => one.id)]''')
-        if found[:3] != [3, drawn, 0] or name not in found[3]:
-            fail(f"report, {scheme}: {found[:4]} (expected 3 sections, {drawn} figures, and {name})")
+        if found[:3] != [4, drawn, 0] or name not in found[3]:
+            fail(f"report, {scheme}: {found[:4]} (expected 4 sections, {drawn} figures, and {name})")
         if len(set(found[4])) != len(found[4]):
             fail(f"report, {scheme}: names of elements are there twice")
         complaints = [one for one in page.complaints() if not one.startswith("data:")]  # heat maps of figures
         if complaints:
             fail(f"report, {scheme}: the console has {complaints}")
-    page.open(path, width=420, height=800)
-    if page.run("document.documentElement.scrollWidth") > 420:
-        fail("report: a narrow window has to be scrolled to the side")
     check_print(page, found[3], "report")
     print(f"report: {os.path.getsize(path) / 1e6:.2f} MB, {drawn} figures")
 
@@ -320,7 +340,9 @@ def check_report(page, scratch, pictures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", metavar="FOLDER")
-    pictures = parser.parse_args().pictures
+    parser.add_argument("--short", action="store_true", help="without long texts")
+    options = parser.parse_args()
+    pictures = options.pictures
     program = browser.find()
     if not program:
         print("check-page: skipped, there is no Chromium (expected one of " + ", ".join(browser.NAMES) + ")")
@@ -343,6 +365,8 @@ def main():
     try:
         with tempfile.TemporaryDirectory() as scratch:
             for name, arguments in cases.items():
+                if options.short and name.startswith("long"):
+                    continue
                 folder = os.path.join(scratch, name)
                 run_reach("explain", *arguments, "--show", "0", "--quiet", "-o", folder)
                 check_page(page, folder, name, pictures)
