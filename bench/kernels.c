@@ -209,7 +209,7 @@ static void products(struct kernels *k)
  */
 
 enum { EXPERTS = 32, CHOSEN = 4, EXPERT = HIDDEN, SLOTS = ROWS * CHOSEN };
-static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0};
+static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 0, 1, 1, 0, 0};
 
 struct layer {
     struct kernels *k;
