@@ -369,6 +369,20 @@ class Explanation(TableOutcome):
         return ax
 
     @property
+    def sentence(self) -> str:
+        """How near the shares are, in words, as the program says it; of several targets for the first."""
+        one = self.parts[0]
+        what = "gradient" if "--attribution" not in self.command else "attribution"
+        best = int(np.argmax(one["rank"] == 1))
+        piece = one["piece"][best]
+        if one.rows == 1:
+            return f'All of the {what} norm comes from the only input, "{piece}".'
+        half, most = (int((one["cumulative"][::-1] > q).argmax()) + 1 for q in (0.5, 0.9))
+        return (f"Half of the summed {what} norm comes from the last {f'{half} ' if half > 1 else ''}of {one.rows} tokens, "
+                + (f"nine tenths from the last {most}" if most != half else "and so do nine tenths")
+                + f'; the largest share, {100 * one.share[best]:.1f} %, is that of "{piece}" at position {best + 1}.')
+
+    @property
     def page(self) -> Path | None:
         """The page of all tokens with a search, explain.html."""
         page = self.folder / "explain.html" if self.folder else None
@@ -384,6 +398,7 @@ class Explanation(TableOutcome):
         best = np.argsort(self["rank"])[:10]
         pieces = self.pieces
         return (shaded(pieces, self.share.tolist(), tokens[0].text if tokens else "")
+                + paragraph(self.sentence)
                 + table(["", "token", "id", "log p", "p"], [
                     ["target" if i == 0 else "", repr(one.text), one.id, number(one.logprob, 5), number(math.exp(one.logprob), 3)]
                     for i, one in enumerate(tokens)])

@@ -8,15 +8,15 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import h5py
 import numpy as np
 
 from .comparison import run_reach
 from .errors import ReachError
-from .html import table
-from .outcomes import Outcome, label, new_axes, number
+from .html import paragraph, table
+from .outcomes import Bias, Explanation, Fit, Outcome, Perplexity, TableOutcome, Theory, label, new_axes, number
 
 if TYPE_CHECKING:
     import pandas
@@ -190,7 +190,7 @@ class Result(Outcome, dict):  # type: ignore[type-arg]
                          trained])
         names = ["model", "position encoding", "segments", f"ERF({main:g})", "95 % interval", *(f"({q:g})" for q in others),
                  "PPL", "L_tr"]
-        return table(names, rows, "ERF in tokens; \u2265: all tokens of the segment are needed, and the field may be longer"
+        return paragraph(_question(list(self)), bold=True) + table(names, rows, "ERF in tokens; \u2265: all tokens of the segment are needed, and the field may be longer"
                      if any(model.erf(q).saturated for model in self.values() for q in first.thresholds) else "ERF in tokens")
 
     def to_frame(self) -> pandas.DataFrame:
@@ -206,6 +206,13 @@ class Result(Outcome, dict):  # type: ignore[type-arg]
         return pandas.DataFrame([
             {"model": one.name, "target": one.target, "layer": one.layer, **dataclasses.asdict(one.erf(threshold))}
             for model in self.values() for one in model.fields for threshold in one.thresholds])
+
+
+def _question(names: list[str]) -> str:
+    """The title of a result: the names of its models, of many the first four."""
+    shown = names if len(names) <= 5 else [*names[:4], f"{len(names) - 4} more"]
+    return (f"How far back {'does' if len(names) == 1 else 'do'} "
+            + " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) + " look?")
 
 
 def _shown(found: Erf) -> str:
@@ -318,13 +325,14 @@ def _read_model(group: h5py.Group) -> Model:
     return Model(**main, others=others, attention=_array(group, "attention"), tokens=tokens, pieces=_read_pieces(group))
 
 
-def _read(path: Path) -> Result:
+def read_erf(path: Path) -> Result:
+    """Read a result of `erf`: its folder or its erf.h5."""
     if path.is_dir():
         if (path / "erf.part").exists():
             raise ReachError(f"{path}: the run is not finished (erf.part is there)")
         path = path / "erf.h5"
     if not path.is_file():
-        raise ReachError(f"{path}: there is no such file (expected a result of reach erf; read_table reads CSV files)")
+        raise ReachError(f"{path}: there is no such file (expected a result of reach; read_table reads CSV files)")
     try:
         with h5py.File(path, "r") as file:
             root = _attributes(file)
@@ -337,12 +345,39 @@ def _read(path: Path) -> Result:
         raise ReachError(f"{path}: cannot be read as HDF5: {error}") from None
 
 
-def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] | None = None) -> Result:
-    """Read a result: its folder or its erf.h5. All shards of one run, as several folders, are joined by `reach merge` first."""
+Saved = Union[Result, Explanation, Perplexity, Theory, Fit, Bias]
+KINDS: tuple[type[TableOutcome], ...] = (Explanation, Perplexity, Theory, Fit, Bias)
+OF_ERF = ("curve.csv", "summary.csv", "attention.csv", "validation.csv")
+
+
+def _files(kind: type[TableOutcome]) -> list[str]:
+    return [f"{name}.csv" for name in kind.kinds if name != "per-token"]  # which is where its user puts it
+
+
+def _open(path: Path) -> Any:
+    if not path.is_dir():
+        kind = next((kind for kind in KINDS if path.name in _files(kind)), None)
+        if kind and path.is_file():
+            return kind(path.parent)
+        return read_erf(path.with_name("erf.h5") if path.name in OF_ERF else path)
+    found = {kind: next((name for name in _files(kind) if (path / name).is_file()), None) for kind in KINDS}
+    there = {kind: name for kind, name in found.items() if name}
+    if (path / "erf.h5").exists() or (path / "erf.part").exists() or not there:
+        return read_erf(path)
+    if len(there) > 1:
+        raise ReachError(f"{path}: holds results of several kinds, {', '.join(there.values())} (expected one of these files)")
+    return next(iter(there))(path)
+
+
+def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] | None = None) -> Saved:
+    """Read a result of any verb: the folder that it was written to, or a file of it, such as erf.h5, explain.csv or ppl.csv.
+
+    All shards of one run of `erf`, as several folders, are joined by `reach merge` first.
+    """
     if len(paths) == 1:
-        return _read(Path(paths[0]))
+        return _open(Path(paths[0]))
     with tempfile.TemporaryDirectory() as scratch:
         run_reach(["merge", *map(os.path.abspath, paths), "-o", scratch, "--quiet", "--force"], program)
-        joined = _read(Path(scratch))
+        joined = read_erf(Path(scratch))
         joined.folder = None
         return joined

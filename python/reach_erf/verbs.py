@@ -20,7 +20,7 @@ from .errors import ReachError
 from .outcomes import Bias, Explanation, Fit, Info, Outcome, Perplexity, Theory
 from .program import Done, run
 from .progress import Progress, shown
-from .results import Result, open_result
+from .results import Result, read_erf
 from .sources import Source
 
 UNSAID_OF_CHAT = "has a chat template, and prompts|begin without its beginning-of-text token"  # both are the template's to decide
@@ -79,7 +79,7 @@ def erf(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
     Raises ReachError with the program's line.
     """
     with Call(tokenizer, names, config, ignore) as call:
-        return _result("erf", open_result, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
+        return _result("erf", read_erf, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
 
 
 def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = None, names: Mapping[str, Source] | None = None,

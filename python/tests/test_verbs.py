@@ -4,6 +4,7 @@ import contextlib
 import gc
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -379,6 +380,8 @@ class Shown(Verbs):
         for result in self.results()[:-1]:
             html = result._repr_html_()
             self.assertIn("<table", html)
+            self.assertEqual(html.startswith("<p><strong>How far back do alibi and window-24 look?</strong></p><div"),
+                             isinstance(result, reach.Result))
             self.assertIn('src="data:image/svg+xml;base64,', html)
             self.assertIn("GNUPLOT", result.figure)
             self.assertEqual(result.figure._repr_svg_(), str(result.figure))
@@ -422,6 +425,43 @@ class Shown(Verbs):
             with mock.patch.dict(sys.modules, {"matplotlib.pyplot": None}), self.refused("plot needs matplotlib"):
                 result.plot()
 
+    def test_saved_results_of_every_kind(self):
+        """A folder, and each of its files, opens as what the run returned, and displays the same."""
+        for result in self.results():
+            kept = result.save(self.scratch / type(result).__name__)
+            for path in [kept, *(file for file in kept.iterdir() if file.suffix in (".csv", ".h5"))]:
+                with self.subTest(path.name):
+                    old = reach.open_result(path)
+                    self.assertIs(type(old), type(result))
+                    self.assertEqual((old.command, list(old), old.folder), (result.command, list(result), kept))
+                    self.assertEqual(old._repr_html_(), result._repr_html_())
+        for name in ("ppl.csv", "ppl.gp"):
+            shutil.copy(self.scratch / "Perplexity" / name, self.scratch / "Theory")
+        with self.refused("holds results of several kinds, ppl.csv, trf.csv (expected one of these files)"):
+            reach.open_result(self.scratch / "Theory")
+        self.assertIsInstance(reach.open_result(self.scratch / "Theory/ppl.csv"), reach.Perplexity)
+        with self.refused("Bias/fit.csv: there is no such file"):
+            reach.open_result(self.scratch / "Bias/fit.csv")
+
+    def test_an_explanation_begins_with_its_text(self):
+        """Shades are those of the page, each with ink that can be read on it; the sentence is the program's."""
+        for options in ({}, {"attribution": "ig"}):
+            found = reach.explain(ALIBI, prompt="def add(self, child):\n    self.children.append(", **options)
+            html = found._repr_html_()
+            self.assertTrue(html.startswith("<pre"))
+            self.assertLess(html.index("Half of the summed"), html.index("<table"))
+            said = " ".join(found.text.split()).replace("\u00a0", " ")
+            self.assertIn(found.sentence, said)
+            css = (ROOT / "page/shades.css").read_text()
+            shades = re.findall(r"\.([a-k])\{background:(#\w+);color:(#\w+)\}", css)
+            page = re.findall(r"<i(?: class=([a-k]))?>", found.page.read_text())
+            mine = re.findall(r'<span title="\d+: [^"]*"( style="[^"]*")?>', html)
+            self.assertEqual(len(page), len(mine))
+            for shade, style in zip(page, mine):
+                light, dark = [one for one in shades if one[0] == shade] or [None, None]
+                self.assertEqual(style, "" if not shade else f' style="background:{light[1]};color:{light[2]};background:light-dark('
+                                                              f'{light[1]},{dark[1]});color:light-dark({light[2]},{dark[2]})"')
+
     def test_html_is_escaped(self):
         evil = self.scratch / "<b onload='x'>&\"$"
         evil.symlink_to(ALIBI)
@@ -429,7 +469,7 @@ class Shown(Verbs):
         for html in (reach.erf(evil, text=TEXT, **SHORT)._repr_html_(), reach.explain(evil, prompt=prompt)._repr_html_(),
                      reach.info(evil)._repr_html_(), reach.ppl(evil, text=TEXT, context=16, segments=3)._repr_html_()):
             for wrong in ("<script", "<b ", "</pre><", "onload='"):
-                self.assertNotIn(wrong, html.replace("</pre><table", ""))
+                self.assertNotIn(wrong, html.replace("</pre><p>", ""))
         self.assertIn("&lt;", html)
         html = reach.explain(ALIBI, prompt=prompt)._repr_html_()
         self.assertIn("&lt;</span>", html)
