@@ -29,9 +29,9 @@ PROGRAMS = ("reach", "reach-mpi", "reach-cuda.so")
 NOT_STAGED = ("bin", "tests", "examples", "__pycache__", "*.egg-info")
 TOOLS = {"make": "make", "gcc": "gcc", "pkg-config": "pkg-config"}
 LIBRARIES = {  # as `make probe` names them, and as Debian does
-    "HDF5": "libhdf5-dev", "Jansson": "libjansson-dev", "zlib": "zlib1g-dev", "xxHash": "libxxhash-dev", "oneDNN": "libdnnl-dev",
-    "FLINT": "libflint-dev", "MPFI": "libmpfi-dev", "libyaml": "libyaml-dev", "PCRE2": "libpcre2-dev", "utf8proc": "libutf8proc-dev",
-    "OpenMP": "gcc",
+    "HDF5": "libhdf5-dev", "Jansson": "libjansson-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev", "xz": "liblzma-dev",
+    "bzip2": "libbz2-dev", "xxHash": "libxxhash-dev", "oneDNN": "libdnnl-dev", "FLINT": "libflint-dev", "MPFI": "libmpfi-dev",
+    "libyaml": "libyaml-dev", "PCRE2": "libpcre2-dev", "utf8proc": "libutf8proc-dev", "OpenMP": "gcc",
 }
 
 
