@@ -51,7 +51,7 @@ const struct verb convert_verb = {
                    "transformer_rpe_lm, llm.c's GPT-2, GGUF, safetensors, HDF5, or a state dict of "
                    "PyTorch with config.json beside it. A "
                    "model without config.json gets one that says how reach understands it. "
-                   "Quantised tensors (GGUF, FP8, bitsandbytes) are "
+                   "Quantised tensors (of GGUF or a quantised folder) are "
                    "refused without --widen, because neither format can hold them. Matrices that "
                    "an --adapter changes are written as F32. "
                    "The tokenizer of a GGUF file becomes tokenizer.json and tokenizer_config.json "

@@ -24,6 +24,7 @@ static const struct {
     [ELEMENT_MXFP4] = {"MXFP4", 17, 32}, [ELEMENT_FP8] = {"FP8", 0, 1},
     [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
     [ELEMENT_FP4] = {"FP4", 0, 1},       [ELEMENT_E2M1] = {"E2M1", 0, 1},
+    [ELEMENT_INT] = {"INT", 0, 1},
 };
 
 size_t element_size(enum element type)

@@ -30,6 +30,7 @@ enum element {
     ELEMENT_NF4,
     ELEMENT_FP4,
     ELEMENT_E2M1,
+    ELEMENT_INT,
     ELEMENT_COUNT
 };
 

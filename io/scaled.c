@@ -41,20 +41,32 @@ const float *scaled_codes(enum element type)
     return type == ELEMENT_NF4 ? normal_float : type == ELEMENT_FP4 ? short_float : e2m1;
 }
 
+static size_t row_of_blocks(const struct scaled *s, size_t row)
+{
+    return s->block_of_row ? load32(s->block_of_row + 4 * row) : row / s->block_rows;
+}
+
+static size_t column_of_blocks(const struct scaled *s, size_t column)
+{
+    return s->block_of_column ? load32(s->block_of_column + 4 * column) : column / s->block_columns;
+}
+
 size_t scaled_block(const struct scaled *s, size_t index)
 {
-    return index / s->columns / s->block_rows * s->blocks_across +
-           index % s->columns / s->block_columns;
+    return row_of_blocks(s, index / s->columns) * s->blocks_across +
+           column_of_blocks(s, index % s->columns);
 }
 
 size_t scaled_scale_size(enum scale scale)
 {
-    return scale == SCALE_F32 ? 4 : scale == SCALE_BF16 ? 2 : 1;
+    return scale == SCALE_F32 ? 4 : scale == SCALE_F16 || scale == SCALE_BF16 ? 2 : 1;
 }
 
-size_t scaled_codes_in_byte(enum element type)
+size_t scaled_code_bits(const struct scaled *s, enum element type)
 {
-    return type == ELEMENT_NF4 || type == ELEMENT_FP4 || type == ELEMENT_E2M1 ? 2 : 1;
+    return type == ELEMENT_INT                           ? s->whole.bits
+           : type == ELEMENT_FP8 || type == ELEMENT_INT8 ? 8
+                                                         : 4;
 }
 
 /* E4M3: a sign, four bits of exponent, where 0 is only for fractions of 2^-6, and three of
@@ -80,6 +92,7 @@ float scaled_scale(const struct scaled *s, size_t block)
 {
     switch (s->scale) {
     case SCALE_F32: return load_float(s->scales, block);
+    case SCALE_F16: return f16_to_float(load16(s->scales + 2 * block));
     case SCALE_BF16: return bf16_to_float(load16(s->scales + 2 * block));
     case SCALE_E8M0: return e8m0_to_float(s->scales[block]);
     case SCALE_NESTED: break;
@@ -115,8 +128,52 @@ static void widen(float *restrict out, const unsigned char *restrict codes, enum
     }
 }
 
+unsigned packed_code(const struct packed *p, size_t row, size_t column)
+{
+    static const unsigned char place[] = {0, 4, 1, 5, 2, 6, 3, 7};
+    unsigned value, mask = (1u << p->bits) - 1;
+    if (!p->data)
+        return 0;
+    if (p->packing == PACKED_DOWN) {
+        size_t bit = row * p->bits;
+        unsigned shift = bit % 32;
+        const unsigned char *word = p->data + 4 * (bit / 32 * p->across + column);
+        value = load32(word) >> shift;
+        if (shift + p->bits > 32)
+            value |= load32(word + 4 * p->across) << (32 - shift);
+        return (value & mask) ^ p->flipped;
+    }
+    if (p->packing == PACKED_EVEN_ODD)
+        column += place[column % 8] - column % 8;
+    size_t bit = column * p->bits;
+    unsigned shift = bit % 8;
+    const unsigned char *byte = p->data + row * p->across + bit / 8;
+    value = (unsigned)byte[0] >> shift;
+    if (shift + p->bits > 8)
+        value |= (unsigned)byte[1] << (8 - shift);
+    return (value & mask) ^ p->flipped;
+}
+
+/* Whole numbers, whose blocks may be as narrow as one element. */
+static void run_whole(float *out, const struct scaled *s, size_t first, size_t count)
+{
+    size_t row = first / s->columns, column = first % s->columns;
+    for (size_t i = 0; i < count; i++) {
+        size_t down = row_of_blocks(s, row), across = column_of_blocks(s, column);
+        int code = (int)packed_code(&s->whole, row, column) -
+                   (int)packed_code(&s->zeros, down, across) - s->middle;
+        out[i] = (float)code * scaled_scale(s, down * s->blocks_across + across);
+        if (++column == s->columns)
+            column = 0, row++;
+    }
+}
+
 void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count)
 {
+    if (type == ELEMENT_INT) {
+        run_whole(out, s, first, count);
+        return;
+    }
     while (count) {
         size_t column = first % s->columns, run = s->block_columns - column % s->block_columns,
                rest = s->columns - column;

@@ -173,7 +173,8 @@ static void note_quantised(struct decoder *d)
         family_note(d,
                     "weights stored as %s are widened to float32; activations are not quantised%s",
                     element_name(first->type),
-                    first->type == ELEMENT_FP8    ? ", whatever activation_scheme says"
+                    first->type == ELEMENT_FP8 || first->type == ELEMENT_INT
+                        ? ", nor are keys and values, whatever quantization_config says"
                     : first->type == ELEMENT_INT8 ? ", as LLM.int8() does with them"
                                                   : "");
 }

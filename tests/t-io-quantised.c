@@ -35,6 +35,11 @@ static struct checkpoint open_checkpoint(const char *path)
 static const char *const folders[] = {"tensors-bitsandbytes",
                                       "tensors-fp8",
                                       "tensors-mxfp4",
+                                      "tensors-compressed",
+                                      "tensors-fp8-names",
+                                      "tensors-gptq-2",
+                                      "tensors-gptq-3",
+                                      "tensors-gptq-8",
                                       "nf4",
                                       "fp4",
                                       "int8",
@@ -42,8 +47,13 @@ static const char *const folders[] = {"tensors-bitsandbytes",
                                       "gpt2-int8",
                                       "fp8-blocks",
                                       "fp8-tensor",
-                                      "mxfp4"};
-enum { FIRST_MODEL = 3, FOLDERS = sizeof folders / sizeof *folders };
+                                      "mxfp4",
+                                      "compressed-fp8",
+                                      "compressed-int8",
+                                      "compressed-int4",
+                                      "gptq",
+                                      "awq"};
+enum { FIRST_MODEL = 8, FOLDERS = sizeof folders / sizeof *folders };
 
 /* The same elements in whichever way they are asked for. */
 static void check_runs(const struct tensor *t, const float *all)
@@ -130,8 +140,9 @@ static void models_are_those_of_transformers(void **state)
 static void models_are_widened_on_request(void **state)
 {
     (void)state;
-    static const char *const names[] = {"nf4", "gpt2-int8", "fp8-tensor", "mxfp4"};
-    for (int i = 0; i < 4; i++)
+    static const char *const names[] = {"nf4",   "gpt2-int8", "fp8-tensor",
+                                        "mxfp4", "gptq",      "compressed-int4"};
+    for (int i = 0; i < 6; i++)
         for (int hdf = 0; hdf < 2; hdf++) {
             struct error e = {""};
             char path[256], out[256];
@@ -155,8 +166,8 @@ static void models_are_widened_on_request(void **state)
 /* -- files that lie -- */
 
 /* Tensors between bars, each NAME TYPE SHAPE VALUES: zXX is that byte everywhere, fA,B floats of A
- * of which the last is B, m the numbers of NF4, tTEXT the text itself, as long as * in the shape
- * says. Types of other names have a byte an element. */
+ * of which the last is B, iA,B int32 likewise, m the numbers of NF4, tTEXT the text itself, as long
+ * as * in the shape says. Types of other names have a byte an element. */
 static const char *write_tensors(const char *script)
 {
     static unsigned char file[16384];
@@ -184,11 +195,11 @@ static const char *write_tensors(const char *script)
         } else {
             for (size_t i = 0; i < count; i++, bytes += 4) {
                 const char *last = strchr(values, ',');
+                const char *number = last && i + 1 == count ? last + 1 : values + 1;
                 float value = values[0] == 'm' ? scaled_codes(ELEMENT_NF4)[i % 16]
-                                               : strtof(values + 1, NULL);
-                if (last && i + 1 == count)
-                    value = strtof(last + 1, NULL);
-                memcpy(data + bytes, &value, 4);
+                                               : strtof(number, NULL);
+                int32_t whole = (int32_t)strtol(number, NULL, 10);
+                memcpy(data + bytes, values[0] == 'i' ? (void *)&whole : (void *)&value, 4);
             }
         }
         at += (size_t)
@@ -219,6 +230,32 @@ static const char *write_tensors(const char *script)
 #define BLOCKS "w.x_blocks U8 2,3,2,16 z21|"
 #define ROWS "w.weight I8 4,6 z7f|"
 
+struct file {
+    const char *config, *tensors, *message; /* "": taken */
+};
+
+static void check_files(const struct file *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct error e = {""};
+        struct checkpoint c;
+        char config[512], what[300];
+        const char *path = write_tensors(rows[i].tensors);
+        int length = snprintf(config, sizeof config,
+                              "{\"model_type\":\"llama\",\"quantization_config\":%s}",
+                              rows[i].config);
+        scratch_write(scratch_folder, "config.json", config, (size_t)length);
+        snprintf(what, sizeof what, "row %zu, %.200s", i, rows[i].tensors);
+        int result = checkpoint_open(&c, path, &e);
+        if (*rows[i].message ? !result : result)
+            fail_msg("%s: %s", what, result ? e.text : "is taken");
+        if (result && check_message(what, &e, rows[i].message))
+            fail();
+        if (!result)
+            checkpoint_close(&c);
+    }
+}
+
 static void files_that_lie_are_refused(void **state)
 {
     (void)state;
@@ -226,9 +263,7 @@ static void files_that_lie_are_refused(void **state)
                       whole[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":null}",
                       bnb[] = "{\"quant_method\":\"bitsandbytes\"}",
                       mx[] = "{\"quant_method\":\"mxfp4\"}";
-    static const struct {
-        const char *config, *tensors, *message; /* "": taken */
-    } rows[] = {
+    static const struct file rows[] = {
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1", ""},
         {blocks, CODES "w.weight_scale_inv F32 2,2 f1|w.activation_scale F32 - f1", ""},
         {blocks, CODES "w.weight_scale_inv F32 2,3 f1",
@@ -238,7 +273,7 @@ static void files_that_lie_are_refused(void **state)
         {blocks, CODES "w.weight_scale_inv F32 - f1",
          "w.weight_scale_inv is not a matrix of 2 x 2 scales"},
         {blocks, CODES "w.weight_scale_inv U8 2,2 z7f",
-         "w.weight_scale_inv is stored as U8 (expected F32, BF16 or F8_E8M0"},
+         "w.weight_scale_inv is stored as U8 (expected F32, F16, BF16 or F8_E8M0"},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 z7f", ""},
         {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 zff",
          "w.weight has the scale nan for its block 0 (expected a finite number"},
@@ -275,7 +310,11 @@ static void files_that_lie_are_refused(void **state)
         {whole, CODES "w.weight_scale_inv F32 4,1 f1",
          "w.weight_scale_inv has 4 scales (expected one: weight_block_size is null)"},
         {"{\"quant_method\":\"compressed-tensors\"}", CODES "w.weight_scale_inv F32 1,1 f1",
-         "quantization_config is not supported: its quant_method is 'compressed-tensors'"},
+         "quantization_config.config_groups is not an object"},
+        {"{\"quant_method\":\"hqq\"}", CODES "w.weight_scale_inv F32 1,1 f1",
+         "quantization_config is not supported: its quant_method is 'hqq'"},
+        {"{\"quant_method\":\"torchao\"}", CODES "w.weight_scale_inv F32 1,1 f1",
+         "torchao stores objects of its own classes, not plain tensors"},
         {"{}", CODES "w.weight_scale_inv F32 1,1 f1",
          "w.weight is stored as F8_E4M3, which is not supported"},
         {"null", CODES "w.weight_scale_inv F32 1,1 f1",
@@ -383,24 +422,128 @@ static void files_that_lie_are_refused(void **state)
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT) "w.weight.absmax.SCB F32 1 f1",
          "w.weight.absmax.SCB has no quantised matrix"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct error e = {""};
-        struct checkpoint c;
-        char config[256], what[300];
-        const char *path = write_tensors(rows[i].tensors);
-        int length = snprintf(config, sizeof config,
-                              "{\"model_type\":\"llama\",\"quantization_config\":%s}",
-                              rows[i].config);
-        scratch_write(scratch_folder, "config.json", config, (size_t)length);
-        snprintf(what, sizeof what, "row %zu, %.200s", i, rows[i].tensors);
-        int result = checkpoint_open(&c, path, &e);
-        if (*rows[i].message ? !result : result)
-            fail_msg("%s: %s", what, result ? e.text : "is taken");
-        if (result && check_message(what, &e, rows[i].message))
-            fail();
-        if (!result)
-            checkpoint_close(&c);
-    }
+    check_files(rows, sizeof rows / sizeof *rows);
+}
+
+#define GROUPS(groups) "{\"quant_method\":\"compressed-tensors\",\"config_groups\":{" groups "}}"
+#define GROUP(format, weights) \
+    "\"g\":{\"format\":\"" format "\",\"weights\":{\"num_bits\":" weights "}}"
+#define SCHEME(format, weights) GROUPS(GROUP(format, weights))
+#define OTHERS(members) \
+    "{\"quant_method\":\"compressed-tensors\",\"config_groups\":{" GROUP( \
+        "pack-quantized", "4,\"group_size\":4") "}," members "}"
+#define GPTQ(bits, members) \
+    "{\"quant_method\":\"gptq\",\"bits\":" bits ",\"group_size\":8" members "}"
+#define AWQ(bits, members) \
+    "{\"quant_method\":\"awq\",\"bits\":" bits ",\"group_size\":8" members "}"
+#define PACKED "w.weight_packed I32 4,1 i99|"
+#define SHAPE "w.weight_shape I32 2 i4,8|"
+#define OF_GROUPS "w.weight_scale F32 4,2 f1|"
+#define COLUMNS "w.qweight I32 2,8 i99|w.scales F32 2,8 f1|"
+#define ZEROS "w.qzeros I32 2,1 i7|"
+#define ORDER "w.g_idx I32 16 i1,"
+
+static void packed_files_that_lie_are_refused(void **state)
+{
+    (void)state;
+    static const char pack[] = SCHEME("pack-quantized", "4,\"group_size\":4"),
+                      zeros[] = SCHEME("pack-quantized", "4,\"group_size\":4,\"symmetric\":false"),
+                      rows_of[] = SCHEME("int-quantized", "8,\"strategy\":\"channel\""),
+                      gptq[] = GPTQ("4", ""), awq[] = AWQ("4", "");
+    static const struct file rows[] = {
+        /* compressed-tensors */
+        {pack, PACKED SHAPE OF_GROUPS, ""},
+        {pack, PACKED SHAPE OF_GROUPS "w.input_scale F32 1 f1|w.k_scale F32 1 f1", ""},
+        {pack, PACKED OF_GROUPS, "w.weight_packed has no w.weight_shape beside it"},
+        {pack, PACKED SHAPE, "w.weight_packed has no w.weight_scale beside it"},
+        {pack, OF_GROUPS "v.weight F32 2 f1", "w.weight_scale has no quantised matrix"},
+        {pack, PACKED "w.weight_shape I32 2 i4,999|" OF_GROUPS, "w.weight_shape is 4 x 999"},
+        {pack, PACKED "w.weight_shape I32 2 i4,12|" OF_GROUPS, "has 8 scales of a shape that none"},
+        {pack, PACKED "w.weight_shape I32 2 i5,8|" OF_GROUPS, "w.weight_shape is 5 x 8"},
+        {pack, PACKED "w.weight_shape I32 2 i4,-8|" OF_GROUPS, "w.weight_shape is 4 x -8"},
+        {pack, PACKED SHAPE "w.weight_scale F32 4,3 f1", "has 12 scales of a shape that none"},
+        {pack, PACKED SHAPE "w.weight_scale F32 8 f1", "has 8 scales of a shape that none"},
+        {pack, PACKED SHAPE "w.weight_scale I32 4,2 i1", "w.weight_scale is stored as I32"},
+        {pack, PACKED SHAPE "w.weight_scale F32 4,2 f1,nan", "has the scale nan for its block 7"},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight F32 4,8 f1", "stores the same matrix as w.weight"},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight_zero_point I32 1,2 i0,1",
+         "has zero points, and config_groups says symmetric"},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight_g_idx I32 8 i1,-1", ""},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight_g_idx I32 8 i0",
+         "w.weight_g_idx is not a choice of 2 groups of 4 columns"},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight_g_idx I32 8 i0,2", "is not a choice of 2 groups"},
+        {pack, PACKED SHAPE OF_GROUPS "w.weight_g_idx I32 7 i0", "w.weight_g_idx holds 7 elements"},
+        {pack, "w.weight_packed I32 4 i99|" SHAPE OF_GROUPS, "has scales and is not a matrix"},
+        {pack, "w.weight_packed U8 4,4 z01|" SHAPE OF_GROUPS, "has no quantised matrix"},
+        {zeros, PACKED SHAPE OF_GROUPS "w.weight_zero_point I32 1,2 i5", ""},
+        {zeros, PACKED SHAPE OF_GROUPS, "w.weight_packed has no w.weight_zero_point beside it"},
+        {zeros, PACKED SHAPE OF_GROUPS "w.weight_zero_point I32 2,1 i5",
+         "w.weight_zero_point is not a matrix of 1 x 2"},
+        {rows_of, ROWS "w.weight_scale F32 4,1 f1", ""},
+        {rows_of, ROWS "w.weight_scale F32 4,1 f1|w.weight_zero_point I8 4,1 z00", ""},
+        {rows_of, ROWS "w.weight_scale F32 4,1 f1|w.weight_zero_point I8 4,1 z01",
+         "has zero points, and config_groups says symmetric"},
+        {rows_of, ROWS "w.weight_scale F32 4 f1", "has 4 scales of a shape that none"},
+        {rows_of, CODES "w.weight_scale F32 4,1 f1", "has 4 scales of a shape that none"},
+        {rows_of, ROWS, "w.weight has no w.weight_scale beside it"},
+        {GROUPS(GROUP("pack-quantized", "4,\"group_size\":4") ",\"h\":{\"format\":"
+                                                              "\"pack-quantized\",\"weights\":{"
+                                                              "\"num_bits\":2,\"group_size\":4}}"),
+         PACKED SHAPE OF_GROUPS, "described by two of config_groups in different ways"},
+        {GROUPS("\"W4A16\":[\"Linear\"]"), PACKED, "config_groups.W4A16 is not an object"},
+        {SCHEME("pack-quantized", "3,\"group_size\":4"), PACKED, "num_bits is 3 (expected 2, 4"},
+        {SCHEME("pack-quantized", "4,\"symmetric\":false"), PACKED, "packed weights have zero"},
+        {SCHEME("pack-quantized", "4,\"strategy\":\"group\""), PACKED, "group_size is missing"},
+        {SCHEME("pack-quantized", "4,\"strategy\":\"tensor_group\""), PACKED,
+         "strategy is 'tensor_group'"},
+        {SCHEME("pack-quantized", "4,\"group_size\":4,\"actorder\":\"group\""),
+         PACKED SHAPE OF_GROUPS, "has no weight_g_idx beside it"},
+        {SCHEME("float-quantized", "8,\"type\":\"float\",\"strategy\":\"block\""), CODES,
+         "block_structure is not a list of two"},
+        {SCHEME("float-quantized", "4,\"type\":\"float\""), CODES,
+         "weights of static type 'float', 4 bits, symmetric, as float-quantized are not supported"},
+        {SCHEME("nvfp4-pack-quantized", "4,\"type\":\"float\""), CODES,
+         "format is 'nvfp4-pack-quantized', which is not supported"},
+        {OTHERS("\"sparsity_config\":{\"format\":\"sparse-24-bitmask\"}"), PACKED,
+         "sparsity_config sparse-24-bitmask is not supported"},
+        {OTHERS("\"transform_config\":{\"a\":{}}"), PACKED, "transform_config is not supported"},
+        {OTHERS("\"quantization_status\":\"frozen\""), PACKED, "quantization_status is 'frozen'"},
+        /* GPTQ */
+        {gptq, COLUMNS ZEROS, ""},
+        {gptq, COLUMNS ZEROS ORDER "0", ""},
+        {gptq, COLUMNS ZEROS ORDER "2", "w.g_idx holds 2 at 15 (expected a group from 0 to 1)"},
+        {gptq, COLUMNS ZEROS ORDER "-1", "w.g_idx holds -1 at 15"},
+        {gptq, COLUMNS ZEROS "w.g_idx I32 15 i0", "w.g_idx holds 15 elements"},
+        {gptq, COLUMNS "w.qzeros I32 2,1 i-1",
+         "the zero point 0 of group 0 of w.qweight is stored"},
+        {GPTQ("4", ",\"checkpoint_format\":\"gptq_v2\""), COLUMNS "w.qzeros I32 2,1 i-1", ""},
+        {gptq, COLUMNS, "w.qweight has no w.qzeros beside it"},
+        {gptq, COLUMNS "w.qzeros I32 1,2 i7", "w.qzeros is not a matrix of 2 x 1"},
+        {gptq, COLUMNS ZEROS "w.weight F32 8,16 f1", "stores the same matrix as w.weight"},
+        {gptq, COLUMNS ZEROS "v.qzeros I32 2,1 i7", "v.qzeros has no quantised matrix"},
+        {gptq, "w.qweight I32 2,8 i1|w.scales F32 2,7 f1|" ZEROS,
+         "w.scales is not a matrix of 2 x 8 scales"},
+        {gptq, "w.qweight I32 2,6 i1|w.scales F32 2,6 f1|" ZEROS, "is not a matrix of 2 x 6"},
+        {gptq, "w.qweight I32 16 i1|w.scales F32 2,8 f1|" ZEROS, "is not a matrix of I32"},
+        {gptq, "w.qweight I32 2,8 i1|" ZEROS, "w.qweight has no w.scales beside it"},
+        {GPTQ("3", ""), COLUMNS ZEROS, "w.qweight has 2 words (expected a multiple of 3 bits)"},
+        {GPTQ("4", ",\"desc_act\":true"), COLUMNS ZEROS, "has no w.g_idx beside it"},
+        {GPTQ("5", ""), COLUMNS ZEROS, "bits is 5 (expected 2, 3, 4 or 8)"},
+        {GPTQ("4", ",\"checkpoint_format\":\"marlin\""), COLUMNS ZEROS,
+         "checkpoint_format 'marlin' is not supported (expected gptq or gptq_v2)"},
+        {GPTQ("4", ",\"is_marlin_format\":true"), COLUMNS ZEROS, "is_marlin_format 'true'"},
+        {GPTQ("4", ",\"dynamic\":{\"+:a\":{\"bits\":8}}"), COLUMNS ZEROS,
+         "dynamic '+:a' is not supported"},
+        /* AWQ */
+        {awq, "w.qweight I32 16,1 i99|w.scales F32 2,8 f1|" ZEROS, ""},
+        {awq, "w.qweight I32 16,1 i99|w.scales F32 1,8 f1|" ZEROS, "is not a matrix of 2 x 8"},
+        {awq, "w.qweight I32 16,1 i99|w.scales F32 2,8 f1|", "has no w.qzeros beside it"},
+        {AWQ("3", ""), COLUMNS, "bits is 3 (expected 4)"},
+        {AWQ("4", ",\"version\":\"gemv\""), COLUMNS, "version 'gemv' is not supported"},
+        {AWQ("4", ",\"zero_point\":false"), COLUMNS, "zero_point 'false' is not supported"},
+        {AWQ("4", ",\"backend\":\"llm-awq\""), COLUMNS, "backend 'llm-awq' is not supported"},
+    };
+    check_files(rows, sizeof rows / sizeof *rows);
 }
 
 /* Codes are looked at only when a checkpoint is verified. */
@@ -432,6 +575,7 @@ int main(void)
                                        cmocka_unit_test(models_are_those_of_transformers),
                                        cmocka_unit_test(models_are_widened_on_request),
                                        cmocka_unit_test(files_that_lie_are_refused),
+                                       cmocka_unit_test(packed_files_that_lie_are_refused),
                                        cmocka_unit_test(codes_that_are_no_number_are_found)};
     if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
         cmocka_set_test_filter("models_are_those*");

@@ -362,8 +362,8 @@ static void test_refused(void **state)
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},
-        {"qwen2", "quantization_config", "{\"quant_method\": \"gptq\", \"bits\": 4}",
-         "quantization_config is not supported: its quant_method is 'gptq'"},
+        {"qwen2", "quantization_config", "{\"quant_method\": \"hqq\", \"bits\": 4}",
+         "quantization_config is not supported: its quant_method is 'hqq'"},
         {"qwen2", "per_layer_config", "{\"0\": {\"num_key_value_heads\": 1}}",
          "per_layer_config is not supported"},
         {"opt", "pruned_heads", "{\"0\": [1]}", "pruned_heads is not supported (expected none)"},

@@ -42,7 +42,11 @@ static void types_are_named(void **state)
     static const char *const rows[][2] = {{"nf4", "stored as      bf16, NF4\n"},
                                           {"fp4", "stored as      bf16, FP4\n"},
                                           {"int8", "stored as      bf16, INT8\n"},
-                                          {"fp8-blocks", "stored as      bf16, FP8\n"}};
+                                          {"fp8-blocks", "stored as      bf16, FP8\n"},
+                                          {"compressed-fp8", "stored as      bf16, FP8\n"},
+                                          {"compressed-int4", "stored as      bf16, INT\n"},
+                                          {"gptq", "stored as      bf16, INT\n"},
+                                          {"awq", "stored as      bf16, INT\n"}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[2200];
@@ -64,9 +68,9 @@ static void other_methods_are_named(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         changed(i ? "llama-tied" : "quantised/nf4", "quantization_config",
-                "{\"quant_method\": \"gptq\", \"bits\": 4}");
+                "{\"quant_method\": \"hqq\", \"bits\": 4}");
         expect(line("info %s --length 32", scratch_folder), 1,
-               "quantization_config is not supported: its quant_method is 'gptq' (expected");
+               "quantization_config is not supported: its quant_method is 'hqq' (expected");
     }
     changed("quantised/nf4", "quantization_config.colour", "1");
     expect(line("info %s --length 32 --strict", scratch_folder), 1, "quantization_config.colour");

@@ -124,10 +124,10 @@ void tensors_release_elements(const void *data, enum element type, size_t first,
 {
     if (element_is_scaled(type)) {
         const struct scaled *s = data;
-        size_t of_byte = scaled_codes_in_byte(type), size = scaled_scale_size(s->scale);
+        size_t bits = scaled_code_bits(s, type), size = scaled_scale_size(s->scale);
         size_t block = scaled_block(s, first),
                last = count ? scaled_block(s, first + count - 1) : block;
-        tensors_release_pages(s->codes + first / of_byte, count / of_byte);
+        tensors_release_pages(s->codes + first / 8 * bits, count / 8 * bits);
         if (last > block) /* in a row of blocks, or across several rows */
             tensors_release_pages(s->scales + block * size, (last - block) * size);
     } else {

@@ -1,5 +1,6 @@
 /* Checkpoints with quantised matrices whose scales are separate tensors, by `quantization_config`
- * of config.json: transformers' "fp8", "bitsandbytes" and "mxfp4" (doc/quantised.md).
+ * of config.json: "fp8", "bitsandbytes", "mxfp4", "compressed-tensors", "gptq" and "awq"
+ * (doc/quantised.md).
  *
  * Each matrix becomes one tensor of a type with scales (io/scaled.h), and its other tensors leave
  * the store. */
@@ -14,7 +15,7 @@
  * refused. */
 int quantised_join(struct tensors *t, struct config *c, struct error *e) MUST_USE;
 
-/* "fp8", "bitsandbytes" or "mxfp4" if quantization_config names one of them, else NULL. */
+/* The method of quantization_config if it is one of those, else NULL. */
 const char *quantised_method(struct config *c);
 /* Fails unless quantization_config is absent or names one of them; the message gives its method. */
 int quantised_refuse(struct config *c, struct error *e) MUST_USE;

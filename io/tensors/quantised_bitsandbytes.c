@@ -11,7 +11,7 @@ enum { BLOCK_LEAST = 32, BLOCK_MOST = 4096 };
 
 /* -- MODULE.weight of I8 and MODULE.SCB, a scale a row -- */
 
-int quantised_join_int8(struct join *j)
+static int join_int8(struct join *j)
 {
     struct tensor *t = j->matrix;
     size_t stem = strlen(t->name) - 6; /* without "weight" */
@@ -141,7 +141,7 @@ static int read_state(struct join *j, size_t length, enum element type, struct c
     return 0;
 }
 
-int quantised_join_4bit(struct join *j, struct tensor *description, enum element type)
+static int join_4bit(struct join *j, struct tensor *description, enum element type)
 {
     size_t length = strlen(j->matrix->name);
     char title[4096];
@@ -155,4 +155,19 @@ int quantised_join_4bit(struct join *j, struct tensor *description, enum element
     int result = state ? read_state(j, length, type, state) : -1;
     config_close(state);
     return result;
+}
+
+int quantised_join_bitsandbytes(struct join *j)
+{
+    const struct tensor *t = j->matrix;
+    size_t length = strlen(t->name);
+    struct tensor *state;
+    if ((state = part_beside(j, t->name, length, ".quant_state.bitsandbytes__nf4")))
+        return join_4bit(j, state, ELEMENT_NF4);
+    if ((state = part_beside(j, t->name, length, ".quant_state.bitsandbytes__fp4")))
+        return join_4bit(j, state, ELEMENT_FP4);
+    return part_is(t, "I8") && text_ends_with(t->name, ".weight") &&
+                   part_beside(j, t->name, length - 6, "SCB")
+               ? join_int8(j)
+               : 1;
 }

@@ -1,4 +1,4 @@
-/* FP8: NAME of F8_E4M3 and NAME_scale_inv, a scale a block or one. */
+/* FP8: NAME of F8_E4M3 and NAME_scale_inv, or NAME_scale, a scale a block or one. */
 #include "io/tensors/quantised_parts.h"
 
 #include <float.h>
@@ -21,14 +21,26 @@ static int block_sizes(size_t size[2], int *whole, struct join *j)
     return 0;
 }
 
+/* The scales' bytes may be stored as U8. */
+static int take_scales(struct join *j, struct tensor *scales)
+{
+    const char *format = json_string_value(config_get(j->config, "quantization_config.scale_fmt"));
+    if (!part_is(scales, "U8") || !format || strcmp(format, "ue8m0") != 0)
+        return part_take_scales(j, scales);
+    j->made->scale = SCALE_E8M0;
+    j->made->scales = scales->data;
+    return part_take(j, scales);
+}
+
 int quantised_join_fp8(struct join *j)
 {
-    struct tensor *t = j->matrix, *scales = part_beside(j, t->name, strlen(t->name), "_scale_inv"),
-                  *activation;
-    struct scaled *s = j->made;
+    struct tensor *t = j->matrix, *activation, *scales;
     size_t size[2], length = strlen(t->name);
     int whole;
-    if (!scales)
+    if (!part_is(t, "F8_E4M3"))
+        return 1;
+    if (!(scales = part_beside(j, t->name, length, "_scale_inv")) &&
+        !(scales = part_beside(j, t->name, length, "_scale")))
         return fail(j->e, "%s: tensor %s is stored as F8_E4M3 without %s_scale_inv beside it",
                     part_path(t), t->name, t->name);
     if (block_sizes(size, &whole, j))
@@ -36,6 +48,9 @@ int quantised_join_fp8(struct join *j)
     if (t->rank != 2 || !t->count || !part_is_dense(t))
         return fail(j->e, "%s: tensor %s is stored as F8_E4M3 and is not a matrix", part_path(t),
                     t->name);
+    if (!text_ends_with(scales->name, "_inv") && !config_has(j->config, "quantization_config."
+                                                                        "weight_block_size"))
+        whole = 1; /* the name of programs whose scales are of whole matrices */
     for (int i = 0; i < 2 && whole; i++)
         size[i] = t->shape[i];
     size_t down = blocks_of(t->shape[0], size[0]), across = blocks_of(t->shape[1], size[1]);
@@ -50,23 +65,11 @@ int quantised_join_fp8(struct join *j)
                     "%s: tensor %s is not a matrix of %zu x %zu scales (expected a scale for %zu x "
                     "%zu elements of %s)",
                     part_path(scales), scales->name, down, across, size[0], size[1], t->name);
-    *s = (struct scaled){.scales = scales->data,
-                         .columns = t->shape[1],
-                         .block_rows = size[0],
-                         .block_columns = size[1],
-                         .blocks_across = across};
-    const char *format = json_string_value(config_get(j->config, "quantization_config.scale_fmt"));
-    if (part_is(scales, "F32"))
-        s->scale = SCALE_F32;
-    else if (part_is(scales, "BF16"))
-        s->scale = SCALE_BF16;
-    else if (part_is(scales, "F8_E8M0") ||
-             (part_is(scales, "U8") && format && strcmp(format, "ue8m0") == 0))
-        s->scale = SCALE_E8M0;
-    else
-        return fail(j->e, "%s: tensor %s is stored as %s (expected F32, BF16 or F8_E8M0 of scales)",
-                    part_path(scales), scales->name, scales->stored->name);
-    if (part_take(j, scales) ||
+    *j->made = (struct scaled){.columns = t->shape[1],
+                               .block_rows = size[0],
+                               .block_columns = size[1],
+                               .blocks_across = across};
+    if (take_scales(j, scales) ||
         part_check_scales(j, down * across, FLT_TRUE_MIN, "a finite number above 0"))
         return -1;
     if (text_ends_with(t->name, ".weight") &&

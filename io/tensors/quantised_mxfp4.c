@@ -15,18 +15,19 @@ static void turn(struct tensor *t)
     t->shape[2] = size, t->stride[2] = stride;
 }
 
-int quantised_join_mxfp4(struct join *j, const char *end)
+int quantised_join_mxfp4(struct join *j)
 {
     struct tensor *t = j->matrix;
-    const size_t length = strlen(t->name) - strlen(end), *shape = t->shape;
+    if (!text_ends_with(t->name, "_blocks"))
+        return 1;
+    const size_t length = strlen(t->name) - strlen("_blocks"), *shape = t->shape;
     if (!part_is(t, "U8") || t->rank != 4 || shape[3] != BYTES || !t->count || !part_is_dense(t))
         return fail(j->e,
                     "%s: tensor %s is stored as %s and is not a stack of matrices in blocks of %d "
                     "bytes (expected U8)",
                     part_path(t), t->name, t->stored->name, BYTES);
-    if (part_beside(j, t->name, length, ""))
-        return fail(j->e, "%s: tensor %s stores the same matrix as %.*s, which is not quantised",
-                    part_path(t), t->name, (int)length, t->name);
+    if (part_name_is_free(j, length, ""))
+        return -1;
     size_t rows = shape[0] * shape[1], across = shape[2], columns = across * CODES;
     *j->made = (struct scaled){.scale = SCALE_E8M0,
                                .columns = columns,

@@ -74,6 +74,46 @@ int part_take_named(const unsigned char **data, struct join *j, size_t length, c
     return part_take(j, t);
 }
 
+int part_take_matrix(const unsigned char **data, struct join *j, size_t length, const char *suffix,
+                     const char *type, size_t rows, size_t columns)
+{
+    const struct tensor *t = part_beside(j, j->matrix->name, length, suffix);
+    if (t && (t->rank != 2 || t->shape[0] != rows || t->shape[1] != columns))
+        return fail(j->e, "%s: tensor %s is not a matrix of %zu x %zu (expected for %s)",
+                    part_path(t), t->name, rows, columns, j->matrix->name);
+    return part_take_named(data, j, length, suffix, type, t ? t->count : 0);
+}
+
+int part_take_scales(struct join *j, struct tensor *scales)
+{
+    static const struct {
+        const char *type;
+        enum scale scale;
+    } kinds[] = {{"F32", SCALE_F32},
+                 {"F16", SCALE_F16},
+                 {"BF16", SCALE_BF16},
+                 {"F8_E8M0", SCALE_E8M0}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (part_is(scales, kinds[i].type)) {
+            j->made->scale = kinds[i].scale;
+            j->made->scales = scales->data;
+            return part_take(j, scales);
+        }
+    return fail(j->e,
+                "%s: tensor %s is stored as %s (expected F32, F16, BF16 or F8_E8M0 of scales)",
+                part_path(scales), scales->name, scales->stored->name);
+}
+
+int part_name_is_free(const struct join *j, size_t length, const char *suffix)
+{
+    const struct tensor *t = j->matrix;
+    return part_beside(j, t->name, length, suffix)
+               ? fail(j->e,
+                      "%s: tensor %s stores the same matrix as %.*s%s, which is not quantised",
+                      part_path(t), t->name, (int)length, t->name, suffix)
+               : 0;
+}
+
 int part_check_scales(const struct join *j, size_t count, float least, const char *expected)
 {
     for (size_t i = 0; i < count; i++) {

@@ -41,6 +41,7 @@ static const struct stored_type quantised_types[] = {
     {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4}, {"FP8", 1, STORED_QUANTISED, ELEMENT_FP8},
     {"INT8", 1, STORED_QUANTISED, ELEMENT_INT8},    {"NF4", 0, STORED_QUANTISED, ELEMENT_NF4},
     {"FP4", 0, STORED_QUANTISED, ELEMENT_FP4},      {"E2M1", 0, STORED_QUANTISED, ELEMENT_E2M1},
+    {"INT", 0, STORED_QUANTISED, ELEMENT_INT},
 };
 
 const struct stored_type *stored_type_of(enum element type)

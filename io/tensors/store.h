@@ -56,9 +56,8 @@ void store_replace(struct tensors *t, struct tensor *old, const struct tensor *w
                    const struct mapped *file);
 /* Removes the tensors marked as companions from a finished store. */
 void store_drop_companions(struct tensors *t);
-/* Removes the last bytes from the names of the tensors of a type and sorts again. The store is
- * finished, and the new names must be unique in it. */
-void store_cut_names(struct tensors *t, enum element type, size_t bytes);
+/* Sorts the tensors of a finished store again after store_rename; their names are unique. */
+void store_sort(struct tensors *t);
 
 /* Writes all elements, row after row. -1 if writing fails. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;
@@ -68,7 +67,7 @@ void store_note(struct tensors *t, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Sets the result of tensors_assumed. */
 void store_assume(struct tensors *t, const char *text);
 /* Renames a tensor of a finished store; the new name is no longer than the old one. store_finish
- * sorts again. */
+ * or store_sort sorts again. */
 void store_rename(struct tensor *t, const char *name);
 
 /* Stores the total bytes of all tensors as stated by an index; store_stated returns 0 if it states

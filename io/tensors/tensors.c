@@ -43,13 +43,8 @@ void store_drop_companions(struct tensors *t)
     t->entry_count = kept;
 }
 
-void store_cut_names(struct tensors *t, enum element type, size_t bytes)
+void store_sort(struct tensors *t)
 {
-    for (size_t i = 0; i < t->entry_count; i++) {
-        char *name = (char *)t->entries[i].tensor.name;
-        if (!t->entries[i].tensor.integer && t->entries[i].tensor.type == type)
-            name[strlen(name) - bytes] = '\0';
-    }
     if (t->entry_count)
         qsort(t->entries, t->entry_count, sizeof *t->entries, entry_order);
 }

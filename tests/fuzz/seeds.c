@@ -260,8 +260,9 @@ static void sow_yaml(struct sower *w)
 /* config.json and tensors of checkpoints with scales beside their matrices. */
 static void sow_quantised(struct sower *w)
 {
-    static const char *const names[] = {"tensors-bitsandbytes", "tensors-fp8", "gpt2-nf4",
-                                        "gpt2-int8"};
+    static const char *const names[] = {
+        "tensors-bitsandbytes", "tensors-fp8",    "gpt2-nf4", "gpt2-int8",
+        "tensors-compressed",   "tensors-gptq-3", "awq"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[PATH_BYTES];
         snprintf(path, sizeof path, GOLDENS "quantised/%s/config.json", names[i]);
